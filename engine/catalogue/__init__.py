@@ -1,0 +1,41 @@
+"""The only list of kernels, topics and ladders. Menus, tests, tables, docs and `--json` grow from here.
+
+A kernel variant is one `.cu` file and one entry in its topic's module. A ladder is data: an order of rungs, the
+lecture it comes from, and the sentence that leads from one rung to the next.
+"""
+
+from __future__ import annotations
+
+from engine.catalogue import ladders, matmul, reduction
+from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
+from engine.records import Choice, NotRunnable
+
+__all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
+           "kernel_named", "topic_of"]  # fmt: skip
+
+TOPICS: dict[str, Topic] = {topic.name: topic for topic in (reduction.TOPIC, matmul.TOPIC)}
+KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in TOPICS.values() for kernel in topic.kernels}
+LADDERS: dict[str, Ladder] = {ladder.name: ladder for ladder in ladders.all_ladders(TOPICS)}
+
+
+def kernel_named(name: str) -> Kernel:
+    """The catalogue entry of that name. NotRunnable, with the nearest names, if there is none."""
+    if name in KERNELS:
+        return KERNELS[name]
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, KERNELS, n=3) or list(KERNELS)[:3]
+    raise NotRunnable(f"There is no kernel named {name!r}. Did you mean {', '.join(near)}?")
+
+
+def topic_of(kernel: Kernel | str) -> Topic:
+    """The topic a kernel belongs to."""
+    return TOPICS[(kernel if isinstance(kernel, Kernel) else kernel_named(kernel)).topic]
+
+
+def default_choice(kernel: str) -> Choice:
+    """What runs when a user only names the kernel."""
+    entry = kernel_named(kernel)
+    topic = topic_of(entry)
+    block_size = topic.default_block_size if topic.default_block_size in entry.block_sizes else entry.block_sizes[-1]
+    return Choice(kernel=kernel, n=topic.default_n, block_size=block_size, dtype=entry.dtypes[0])

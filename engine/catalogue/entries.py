@@ -1,0 +1,145 @@
+"""The shape of a catalogue entry: Kernel, Rung, Ladder, Topic. No behaviour beyond reading a kernel's own header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from engine.records import Array, Check, Choice, Plan
+
+CUDA_FOLDER = Path(__file__).parents[2] / "cuda"
+
+# The labels of a .cu header comment, in their order. The text of a rung on a page is this header.
+HEADER_LABELS = ("Idea", "Fixes", "Limit", "Conditions", "Lecture")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One `.cu` file and how it may be run. What it teaches stands in the file's header comment, not here.
+
+    `block_sizes`: the allowed ones. `combines`: how its blocks can be combined, default first. `coverage`: elements
+    that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
+    `expect`: "ok", or the lesson: "wrong" (races across threads: any run may be wrong).
+    `schedule`: the schedule under which the lecture's claim for it holds ("lockstep" for the warp-synchronous forms).
+    `refuses`: element type -> why it cannot run with it.
+    """
+
+    name: str
+    topic: str
+    title: str
+    dtypes: tuple[str, ...] = ("int32", "float32", "float64")
+    block_sizes: tuple[int, ...] = (32, 64, 128, 256, 512, 1024)
+    combines: tuple[str, ...] = ("none",)
+    coverage: int | None = 1
+    expect: str = "ok"
+    cooperative: bool = False
+    refuses: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The kernel's file."""
+        return CUDA_FOLDER / self.topic / f"{self.name}.cu"
+
+    @property
+    def file_name(self) -> str:
+        """What messages call the file: "cuda/reduction/reduce_interleaved.cu"."""
+        return f"cuda/{self.topic}/{self.name}.cu"
+
+    @cached_property
+    def text(self) -> str:
+        """The file's text."""
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def header(self) -> dict[str, str]:
+        """The header comment: {"Summary": ..., "Idea": ..., "Fixes": ..., "Limit": ..., ...}, each one paragraph."""
+        lines = []
+        for line in self.text.splitlines():
+            if not line.startswith("//"):
+                break
+            lines.append(line.removeprefix("//").strip())
+        parts: dict[str, str] = {}
+        label = "Summary"
+        for line in lines:
+            found = re.match(rf"({'|'.join(HEADER_LABELS)}):\s*(.*)", line)
+            label, words = (found[1], found[2]) if found else (label, line)
+            parts[label] = f"{parts[label]} {words}".strip() if label in parts else words
+        return parts
+
+
+@dataclass(frozen=True)
+class Published:
+    """One figure that a lecture printed, with its origin. None: the lecture does not say."""
+
+    lecture: str
+    gpu: str
+    n: int
+    dtype: str
+    block_size: int | None
+    time_ms: float | None = None
+    bandwidth_gb_s: float | None = None
+    step_speedup: float | None = None
+    cumulative_speedup: float | None = None
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kernel's place in a ladder. `label`: the lecture's own name for it ("#1"). `lead`: from the rung before to this.
+
+    `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
+    """
+
+    kernel: str
+    label: str
+    lead: str
+    slide: str = ""
+    combine: str | None = None
+    published: tuple[Published, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from."""
+
+    name: str
+    title: str
+    topic: str
+    lecture: str
+    summary: str
+    rungs: tuple[Rung, ...]
+    n: int
+    block_size: int
+    dtype: str
+    baseline: int = 0
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What the kernels of one subject have in common: how to plan, feed, check and rate them.
+
+    `size_label`, `block_label`: what n and the block size mean here. `sizes`: the n offered in menus and recorded.
+    `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s".
+    `plan(kernel, choice)` -> Plan, or raises NotRunnable. `input_recipe(choice)` ->
+    {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
+    without moving n elements from the host. `check(plan, output)` -> Check.
+    """
+
+    name: str
+    title: str
+    size_label: str
+    block_label: str
+    kernels: tuple[Kernel, ...]
+    sizes: tuple[int, ...]
+    default_n: int
+    default_block_size: int
+    max_n: int
+    emulator_max_n: int
+    metric: str
+    plan: Callable[[Kernel, Choice], Plan]
+    input_recipe: Callable[[Choice], dict[str, tuple[Array, int]]]
+    check: Callable[[Plan, Array], Check]
+    peers: tuple[str, ...]
+    data_note: str

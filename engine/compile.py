@@ -1,0 +1,59 @@
+"""Source + constants + architecture -> PTX or cubin, with NVRTC. Needs no GPU and no driver.
+
+The element type enters as `using T = ...;` in front of the file and not as a macro: a macro named `T`
+would break every `template <typename T>` in NVRTC's own headers.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from engine.records import C_TYPES, CompileError, Source
+
+EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
+
+
+@lru_cache(maxsize=512)
+def compile_source(source: Source, architecture: str) -> bytes:
+    """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line."""
+    from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
+
+    options = (
+        f"-arch={architecture}",
+        "-lineinfo",
+        "--std=c++17",
+        *(f"-D{name}={value}" for name, value in source.defines),
+        *(f"-I{folder}" for folder in include_folders()),
+    )
+    text = f'using T = {C_TYPES[source.dtype]};\n#line 1 "{source.name}"\n{source.text}'
+    program = nvrtc.createProgram(text, source.name, (), ())
+    try:
+        nvrtc.compileProgram(program, options)
+        made = nvrtc.getPTX(program) if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
+        return made.encode() if isinstance(made, str) else bytes(made)
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program).strip()
+        raise _explained(source, log or str(error)) from None
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+@lru_cache(maxsize=1)
+def include_folders() -> tuple[str, ...]:
+    """Where `cooperative_groups.h` and what it includes lie: the runtime wheel and CuPy's bundled CCCL."""
+    import cupy
+    import nvidia
+
+    folders = [Path(folder) / "cu13" / "include" for folder in nvidia.__path__]
+    folders.append(Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl" / "libcudacxx")
+    return tuple(str(folder) for folder in folders if folder.is_dir())
+
+
+def _explained(source: Source, log: str) -> CompileError:
+    found = re.search(re.escape(source.name) + r"\((\d+)\): error: (.*)", log)
+    if not found:
+        return CompileError(f"{source.name} does not compile: {log.splitlines()[0]}", log)
+    line = int(found[1])
+    return CompileError(f"{source.name} does not compile: line {line}: {found[2]}.", log, line)
