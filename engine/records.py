@@ -34,7 +34,8 @@ COMBINES: dict[str, str] = {
     "host": "The block sums are copied to the host, which adds them.",
     "atomic": "Every block adds its sum to the result with one atomic.",
     "last-block": "The block that finishes last adds the block sums: one launch.",
-    "none": "Nothing to combine.",
+    "grid-sync": "All blocks wait for each other (grid sync), then one block adds the block sums: one launch.",
+    "none": "Nothing to combine: every thread writes for itself.",
 }
 
 Status = Literal["ok", "wrong", "hazard", "refused", "compile-error", "out-of-bounds",

@@ -1,0 +1,231 @@
+"""The command line: kernels, run, sweep, record, doctor.
+
+Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engine.catalogue import KERNELS, default_choice, topic_of
+from engine.records import CACHE_STATES, C_TYPES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
+
+EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except NotRunnable as refused:
+        print(refused, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 3
+
+
+def as_json(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as the command line prints it: every field of the record; every counter named."""
+    from dataclasses import fields
+
+    record = {field.name: getattr(measurement, field.name) for field in fields(measurement)}
+    counters = measurement.counters
+    record["counters"] = None if counters is None else {name: counters.get(name) for name in COUNTERS}
+    return record
+
+
+def _kernels(options: argparse.Namespace) -> int:
+    rows = [
+        {
+            "kernel": kernel.name,
+            "topic": kernel.topic,
+            "title": kernel.title,
+            "dtypes": kernel.dtypes,
+            "block_sizes": kernel.block_sizes,
+            "combine": kernel.combines,
+            "expect": kernel.expect,
+            "file": kernel.file_name,
+        }
+        for kernel in KERNELS.values()
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        for row in rows:
+            print(f"{row['kernel']:28} {row['title']}")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    measurement = _measured([_choice(options, options.kernel, options.n, options.block_size)], options)[0]
+    if options.json:
+        print(json.dumps(as_json(measurement)))
+    else:
+        print(_sentence(measurement))
+    return EXIT_STATUS.get(measurement.status, 3)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    choices = [
+        _choice(options, kernel, n, block_size)
+        for kernel in options.kernels
+        for n in options.n or [None]
+        for block_size in options.block_sizes or [None]
+    ]
+    measurements = _measured(choices, options)
+    if options.csv:
+        from engine.tables import csv_of
+
+        Path(options.csv).write_text(csv_of(measurements), encoding="utf-8")
+    if options.json:
+        print(json.dumps([as_json(measurement) for measurement in measurements]))
+    elif not options.csv:
+        for measurement in measurements:
+            print(_sentence(measurement))
+    return max(EXIT_STATUS.get(measurement.status, 3) for measurement in measurements)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from engine.record import record
+
+    path = record(options.quick, lambda fraction, text: print(f"{fraction:6.1%} {text}", file=sys.stderr))
+    print(path)
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from engine.doctor import doctor
+
+    checks = doctor()
+    if options.json:
+        print(json.dumps([asdict(check) for check in checks]))
+    else:
+        for check in checks:
+            print(f"{'ok     ' if check.ok else 'missing'} {check.name}: {check.detail}")
+            if not check.ok and check.fix:
+                print(f"        {check.fix}")
+    return 0
+
+
+def _choice(options: argparse.Namespace, kernel: str, n: int | None, block_size: int | None) -> Choice:
+    choice = default_choice(kernel)
+    source = source_name = None
+    if getattr(options, "source", None):
+        source_name = str(options.source)
+        source = _read(options.source)
+    return replace(
+        choice,
+        n=choice.n if n is None else n,
+        block_size=choice.block_size if block_size is None else block_size,
+        grid_size=options.grid_size,
+        dtype=options.dtype or choice.dtype,
+        cache=options.cache,
+        device=options.device,
+        combine=options.combine,
+        source=source,
+        source_name=source_name,
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotRunnable(f"There is no file {path}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotRunnable(f"{path} cannot be read: {error}.") from None
+
+
+def _measured(choices: Sequence[Choice], options: argparse.Namespace) -> list[Measurement]:
+    """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence."""
+    from engine import service
+
+    measurements = []
+    try:
+        for choice in choices:
+            try:
+                handle = service.submit(choice, "command line")
+            except NotRunnable as refused:
+                from engine.measure import failed
+
+                measurements.append(failed(choice, refused))
+            else:
+                measurements.append(service.measurement_of(handle, choice))
+    finally:
+        service.connect().close()
+    return measurements
+
+
+def _sentence(measurement: Measurement) -> str:
+    """One measurement as a line for a terminal."""
+    m = measurement
+    head = f"{m.kernel}  n {m.n:,}  block {m.block_size}  {m.dtype}  {m.device.get('name') or m.device['kind']}: {m.status}"
+    if m.log:
+        return f"{head}\n{m.log}"
+    if m.reason:
+        return f"{head}. {m.reason}"
+    if m.time_us is not None:
+        return f"{head}, {m.time_us:,.2f} us, {m.bandwidth_gb_s:,.1f} GB/s, {m.gflop_s:,.1f} GFLOP/s, {m.cache}"
+    return f"{head}, result {m.result:,}" if m.result is not None else head
+
+
+def _whole_number(text: str) -> int:
+    """An int, also as 2^22 or 4_194_304."""
+    try:
+        base, power, exponent = text.partition("^")
+        return int(base) ** int(exponent) if power else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m engine", description="Run, check and time the kernels.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    kernels = commands.add_parser("kernels", help="the catalogue")
+    kernels.set_defaults(command=_kernels)
+
+    run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")
+    run.add_argument("kernel", metavar="KERNEL")
+    run.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 works too")
+    run.add_argument("--block-size", type=_whole_number)
+    run.add_argument("--source", type=Path, metavar="FILE.cu", help="run this file's kernel of the same name instead")
+    run.set_defaults(command=_run)
+
+    sweep = commands.add_parser("sweep", help="every combination of kernels, sizes and block sizes")
+    sweep.add_argument("kernels", nargs="+", metavar="KERNEL")
+    sweep.add_argument("--n", type=_whole_number, nargs="+")
+    sweep.add_argument("--block-sizes", type=_whole_number, nargs="+")
+    sweep.add_argument("--csv", metavar="FILE")
+    sweep.set_defaults(command=_sweep)
+
+    for command in (run, sweep):
+        command.add_argument("--grid-size", type=_whole_number)
+        command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
+        command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + "}")
+        command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")
+        command.add_argument("--combine", metavar="{" + ",".join(COMBINES) + "}", help="how block sums become one sum")
+
+    record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
+    record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
+    record.set_defaults(command=_record)
+
+    doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
+    doctor.set_defaults(command=_doctor)
+    for command in (kernels, run, sweep, doctor):
+        command.add_argument("--json", action="store_true")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The numbers that kernels are fed: random, never zero, the same on every machine, with an exact sum at any n.
+
+The data are one period of 1,048,573 numbers (a prime, so no power-of-two stride meets the same number twice in a row)
+repeated to n. A GPU can therefore be fed without moving n numbers from the host, and the reference sum of 2^30 numbers
+costs what the sum of one period costs. Every float is a whole multiple of 2^-31: its sum is exact in integers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from engine.records import Array, dtype_of
+
+PERIOD = 1_048_573
+ULP_UNIT = 2.0**-31
+
+
+@lru_cache(maxsize=16)
+def period(dtype: str, seed: int) -> Array:
+    """One period of data, shape (PERIOD,): int32 in -99..99 without 0; floats in -1..1 without 0, multiples of 2^-31."""
+    bits = np.random.default_rng(seed).integers(1, 2**31, PERIOD)
+    signs = np.random.default_rng(seed + 1).choice((-1, 1), PERIOD)
+    if dtype == "int32":
+        numbers = (signs * (1 + bits % 99)).astype(dtype_of(dtype))
+    else:
+        numbers = (signs * bits * ULP_UNIT).astype(dtype_of(dtype))
+    numbers.flags.writeable = False
+    return numbers
+
+
+def repeated(numbers: Array, count: int) -> Array:
+    """The period repeated to `count` elements, as a fresh array of shape (count,)."""
+    return np.resize(numbers, count)
+
+
+@lru_cache(maxsize=256)
+def exact_sum(dtype: str, seed: int, count: int) -> int | float:
+    """The sum of `count` numbers: exact (float), or wrapped to 32 bits as the hardware does (int32)."""
+    whole, rest = divmod(count, PERIOD)
+    if dtype == "int32":
+        numbers = period(dtype, seed).astype(np.int64)
+        total = whole * int(numbers.sum()) + int(numbers[:rest].sum())
+        return (total + 2**31) % 2**32 - 2**31
+    units = np.rint(period(dtype, seed).astype(np.float64) / ULP_UNIT).astype(np.int64)
+    return (whole * int(units.sum()) + int(units[:rest].sum())) * ULP_UNIT
+
+
+@lru_cache(maxsize=256)
+def sum_of_squares(dtype: str, seed: int, count: int) -> float:
+    """The sum of the squares of `count` numbers: the size of a random walk of roundings."""
+    whole, rest = divmod(count, PERIOD)
+    squares = np.square(period(dtype, seed).astype(np.float64))
+    return float(whole * squares.sum() + squares[:rest].sum())
+
+
+def unit_roundoff(dtype: str) -> float:
+    """Half the distance from 1 to the next number: 2^-24 in float32, 2^-53 in float64."""
+    return float(np.finfo(dtype_of(dtype)).eps) / 2

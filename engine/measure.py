@@ -1,0 +1,174 @@
+"""Check the answer, then time it: Choice -> Measurement. No number leaves here without a verified answer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from engine.catalogue import data, topic_of
+from engine.environment import device, environment, has_gpu
+from engine.plan import plan as plan_of
+from engine.records import (
+    Check,
+    Choice,
+    CompileError,
+    Measurement,
+    NotRunnable,
+    Plan,
+    Progress,
+    Run,
+    RunFailed,
+    Status,
+    Timing,
+)
+
+# How long one run may take before its worker is replaced, in seconds: a lecture's patience, and a margin for a GPU
+# that compiles, feeds 2^30 elements and checks them.
+DEADLINES_S = {"gpu": 60.0, "emulator": 60.0}
+
+
+def resolve(choice: Choice) -> Choice:
+    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable if a GPU is asked for in vain."""
+    if choice.device == "auto":
+        return replace(choice, device="gpu" if has_gpu() else "emulator")
+    if choice.device == "gpu" and not has_gpu():
+        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or look at the doctor's list.")
+    return choice
+
+
+def measure(choice: Choice, progress: Progress | None = None) -> Measurement:
+    """One checked and, on a GPU, timed record. Raises NotRunnable, CompileError or RunFailed; see `failed`."""
+    say = progress or (lambda fraction, text: None)
+    choice = resolve(choice)
+    plan = plan_of(choice)
+    if choice.device == "emulator":
+        return _emulated(plan, say)
+    return _on_gpu(plan, say)
+
+
+def failed(choice: Choice, error: Exception) -> Measurement:
+    """The record of a run that gave no answer: its status and the sentence that says why."""
+    status: Status = "crashed"
+    log = None
+    if isinstance(error, NotRunnable):
+        status = "refused"
+    elif isinstance(error, CompileError):
+        status, log = "compile-error", error.log
+    elif isinstance(error, RunFailed):
+        status = error.status
+    kind = choice.device if choice.device in ("gpu", "emulator") else ("gpu" if has_gpu() else "emulator")
+    return Measurement(
+        kernel=choice.kernel,
+        n=choice.n,
+        block_size=choice.block_size,
+        grid_size=choice.grid_size,
+        dtype=choice.dtype,
+        cache=choice.cache,
+        combine=choice.combine,
+        device={"kind": kind, "name": None},
+        status=status,
+        reason=str(error),
+        log=log,
+    )
+
+
+def _emulated(plan: Plan, say: Progress) -> Measurement:
+    from engine import ptx
+
+    topic = topic_of(plan.choice.kernel)
+    say(0.0, "Preparing the numbers")
+    inputs = {name: data.repeated(numbers, count) for name, (numbers, count) in topic.input_recipe(plan.choice).items()}
+    run = ptx.run(plan, inputs, progress=say)
+    say(1.0, "Checking the answer")
+    return _record(plan, run, topic.check(plan, run.output), None)
+
+
+def _on_gpu(plan: Plan, say: Progress) -> Measurement:
+    from engine import gpu, timing
+
+    topic = topic_of(plan.choice.kernel)
+    recipe = topic.input_recipe(plan.choice)
+    say(0.0, "Running on the GPU")
+    run = gpu.run(plan, recipe, progress=say)
+    say(0.4, "Checking the answer")
+    checked = topic.check(plan, run.output)
+    timed = None
+    if checked.ok:
+        say(0.5, "Timing")
+        timed = timing.time_plan(gpu.prepare(plan, recipe), plan.choice.cache, peers=topic.peers, progress=say)
+    return _record(plan, run, checked, timed)
+
+
+def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measurement:
+    choice = plan.choice
+    topic = topic_of(choice.kernel)
+    status: Status = "ok"
+    reason = None
+    if not checked.ok:
+        status = "wrong"
+        reason = f"The answer is wrong: {_number(checked.result)} instead of {_number(checked.expected)}."
+    elif run.findings:
+        status = "hazard"
+        reason = f"The answer is right this time, but {len(run.findings)} hazard(s) were found: {run.findings[0].message}"
+    described = device(choice.device)
+    bandwidth = gflops = percent = None
+    if timed:
+        bandwidth = plan.bytes_moved / timed.time_us / 1e3
+        gflops = plan.flops / timed.time_us / 1e3
+        reached = bandwidth if topic.metric == "bandwidth_gb_s" else gflops
+        peak = described.get("peak_bandwidth_gb_s" if topic.metric == "bandwidth_gb_s" else "peak_gflop_s")
+        percent = 100 * reached / peak if peak else None
+    return Measurement(
+        kernel=choice.kernel,
+        n=choice.n,
+        block_size=choice.block_size,
+        grid_size=plan.grid_size,
+        dtype=choice.dtype,
+        cache=choice.cache,
+        combine=choice.combine,
+        device=described,
+        status=status,
+        reason=reason,
+        result=_finite(checked.result),
+        expected=_finite(checked.expected),
+        error=_finite(checked.error),
+        error_bound=_finite(checked.error_bound),
+        times_us=timed.times_us if timed else None,
+        time_us=timed.time_us if timed else None,
+        low_us=timed.low_us if timed else None,
+        high_us=timed.high_us if timed else None,
+        floor_us=timed.floor_us if timed else None,
+        clock=timed.clock if timed else None,
+        bandwidth_gb_s=bandwidth,
+        gflop_s=gflops,
+        percent_of_peak=percent,
+        peers={name: _peer(peer) for name, peer in timed.peers.items()} if timed else {},
+        badges=timed.badges if timed else (),
+        counters=dict(run.counters) if run.counters is not None else None,
+        lines=tuple({"line": line.line, "text": line.text, **line.counters} for line in run.lines),
+        findings=tuple(asdict(finding) for finding in run.findings),
+        environment={**environment(), "check": checked.note, "data": topic.data_note, **(timed.notes if timed else {})},
+    )
+
+
+def _peer(peer: Timing) -> dict[str, Any]:
+    return {
+        "time_us": peer.time_us,
+        "low_us": peer.low_us,
+        "high_us": peer.high_us,
+        "ratio": peer.ratio,
+        "ratio_low": peer.ratio_low,
+        "ratio_high": peer.ratio_high,
+        **peer.notes,
+    }
+
+
+def _finite(value: float | int) -> float | int | None:
+    """JSON has no NaN and no infinity: such a value is reported by the status and stands as null."""
+    return value if np.isfinite(value) else None
+
+
+def _number(value: float | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.9g}"

@@ -1,0 +1,78 @@
+"""Choice -> Plan, or NotRunnable with the reason. Nothing that was asked for is ever changed quietly."""
+
+from __future__ import annotations
+
+from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
+from engine.records import CACHE_STATES, COMBINES, DEVICES, C_TYPES, Choice, NotRunnable, Plan
+
+MAX_GRID = 2**31 - 1
+
+
+def plan(choice: Choice) -> Plan:
+    """The launches, buffers, bytes and flops that answer `choice`. NotRunnable where it cannot run as asked."""
+    kernel = kernel_named(choice.kernel)
+    topic = topic_of(kernel)
+    _check_words(choice)
+    _check_size(topic, choice)
+    _check_kernel(kernel, topic, choice)
+    return topic.plan(kernel, choice)
+
+
+def _check_words(choice: Choice) -> None:
+    for what, value, allowed in (
+        ("element type", choice.dtype, tuple(C_TYPES)),
+        ("cache state", choice.cache, CACHE_STATES),
+        ("device", choice.device, DEVICES),
+    ):
+        if value not in allowed:
+            raise NotRunnable(f"There is no {what} {value!r}; choose {_either(allowed)}.")
+    if choice.combine is not None and choice.combine not in COMBINES:
+        raise NotRunnable(f"Blocks cannot be combined by {choice.combine!r}; choose {_either(tuple(COMBINES))}.")
+
+
+def _check_size(topic: Topic, choice: Choice) -> None:
+    if choice.n < 1:
+        raise NotRunnable(f"N must be at least 1, not {choice.n:,}.")
+    if choice.n > topic.max_n:
+        raise NotRunnable(f"N = {choice.n:,} is too large: {topic.title.lower()} takes N from 1 to {topic.max_n:,}.")
+    if choice.device == "emulator" and choice.n > topic.emulator_max_n:
+        raise NotRunnable(
+            f"N = {choice.n:,} is too large for the emulator, which takes up to {topic.emulator_max_n:,} here; "
+            "choose a smaller N, or a GPU."
+        )
+
+
+def _check_kernel(kernel: Kernel, topic: Topic, choice: Choice) -> None:
+    if choice.dtype not in kernel.dtypes:
+        why = kernel.refuses.get(choice.dtype, f"choose {_either(kernel.dtypes)}.")
+        raise NotRunnable(f"{kernel.name} does not run with {choice.dtype}: {why}")
+    if choice.block_size not in kernel.block_sizes:
+        raise NotRunnable(
+            f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size}: choose "
+            f"{_either(tuple(map(str, kernel.block_sizes)))}."
+        )
+    if choice.grid_size is not None:
+        if kernel.coverage is not None:
+            raise NotRunnable(
+                f"The grid size of {kernel.name} follows from N and the block size, so it cannot be chosen; "
+                f"rungs that stride over the grid let you: {_either(_free_grids(topic))}."
+            )
+        if not 1 <= choice.grid_size <= MAX_GRID:
+            raise NotRunnable(f"The grid size must be from 1 to {MAX_GRID:,} blocks, not {choice.grid_size:,}.")
+    if choice.combine is not None and choice.combine not in kernel.combines:
+        raise NotRunnable(
+            f"The blocks of {kernel.name} cannot be combined by {choice.combine!r}: choose {_either(kernel.combines)}."
+        )
+
+
+def _free_grids(topic: Topic) -> tuple[str, ...]:
+    return tuple(kernel.name for kernel in KERNELS.values() if kernel.topic == topic.name and kernel.coverage is None)
+
+
+def _noun(topic: Topic) -> str:
+    """ "Tile width (threads per side)" -> "tile width"."""
+    return topic.block_label.partition(" (")[0].lower()
+
+
+def _either(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
