@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, default_choice, topic_of
-from engine.records import CACHE_STATES, C_TYPES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
+from engine.catalogue import KERNELS, default_choice
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
 
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
 
@@ -43,6 +43,11 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
 
 
 def _kernels(options: argparse.Namespace) -> int:
+    if options.readme:
+        from engine.catalogue.docs import README, with_table
+
+        README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
     rows = [
         {
             "kernel": kernel.name,
@@ -169,7 +174,8 @@ def _measured(choices: Sequence[Choice], options: argparse.Namespace) -> list[Me
 def _sentence(measurement: Measurement) -> str:
     """One measurement as a line for a terminal."""
     m = measurement
-    head = f"{m.kernel}  n {m.n:,}  block {m.block_size}  {m.dtype}  {m.device.get('name') or m.device['kind']}: {m.status}"
+    device = m.device.get("name") or m.device["kind"]
+    head = f"{m.kernel}  n {m.n:,}  block {m.block_size}  {m.dtype}  {device}: {m.status}"
     if m.log:
         return f"{head}\n{m.log}"
     if m.reason:
@@ -193,6 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     kernels = commands.add_parser("kernels", help="the catalogue")
+    kernels.add_argument("--readme", action="store_true", help="write the catalogue's table into README.md")
     kernels.set_defaults(command=_kernels)
 
     run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")

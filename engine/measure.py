@@ -30,11 +30,13 @@ DEADLINES_S = {"gpu": 60.0, "emulator": 60.0}
 
 
 def resolve(choice: Choice) -> Choice:
-    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable if a GPU is asked for in vain."""
+    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable where "gpu" is in vain."""
     if choice.device == "auto":
         return replace(choice, device="gpu" if has_gpu() else "emulator")
     if choice.device == "gpu" and not has_gpu():
-        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or look at the doctor's list.")
+        raise NotRunnable(
+            "This machine has no GPU that CUDA can use: choose the emulator, or look at the doctor's list."
+        )
     return choice
 
 
@@ -111,7 +113,9 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         reason = f"The answer is wrong: {_number(checked.result)} instead of {_number(checked.expected)}."
     elif run.findings:
         status = "hazard"
-        reason = f"The answer is right this time, but {len(run.findings)} hazard(s) were found: {run.findings[0].message}"
+        reason = (
+            f"The answer is right this time, but {len(run.findings)} hazard(s) were found: {run.findings[0].message}"
+        )
     described = device(choice.device)
     bandwidth = gflops = percent = None
     if timed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
-from engine.records import CACHE_STATES, COMBINES, DEVICES, C_TYPES, Choice, NotRunnable, Plan
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable, Plan
 
 MAX_GRID = 2**31 - 1
 

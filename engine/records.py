@@ -78,7 +78,7 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user asks for. `grid_size`, `combine` None: the kernel's own rule. `source`: text that replaces the file."""
+    """What a user asks for. `grid_size`, `combine` None: the kernel's own rule. `source`: text in place of the file."""
 
     kernel: str
     n: int
@@ -172,7 +172,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Check:
-    """The answer beside the reference. Scalars; for an array the element with the largest error. Ints compare exactly."""
+    """The answer beside the reference: scalars; of an array the element that misses by most. Ints compare exactly."""
 
     ok: bool
     result: float | int

@@ -19,7 +19,7 @@ ULP_UNIT = 2.0**-31
 
 @lru_cache(maxsize=16)
 def period(dtype: str, seed: int) -> Array:
-    """One period of data, shape (PERIOD,): int32 in -99..99 without 0; floats in -1..1 without 0, multiples of 2^-31."""
+    """One period, shape (PERIOD,): int32 in -99..99 without 0; floats in -1..1 without 0, multiples of 2^-31."""
     bits = np.random.default_rng(seed).integers(1, 2**31, PERIOD)
     signs = np.random.default_rng(seed + 1).choice((-1, 1), PERIOD)
     if dtype == "int32":

@@ -87,7 +87,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Rung:
-    """A kernel's place in a ladder. `label`: the lecture's own name for it ("#1"). `lead`: from the rung before to this.
+    """A kernel's place in a ladder. `label`: the lecture's own name ("#1"). `lead`: from the rung before to this.
 
     `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
     """

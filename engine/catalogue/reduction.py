@@ -142,7 +142,7 @@ def _vectorized_blocks(n: int, block_size: int) -> int:
 
 def _resized(kernel: Kernel, left: int) -> int:
     wanted = ceil(left / (kernel.coverage or 1))
-    return min(max(kernel.block_sizes[0], 2 ** ceil(log2(max(wanted, 1)))), kernel.block_sizes[-1])
+    return min(max(kernel.block_sizes[0], 1 << (wanted - 1).bit_length()), kernel.block_sizes[-1])
 
 
 def _additions(kernel: Kernel, n: int, block_size: int, blocks: int) -> int:

@@ -1,0 +1,32 @@
+"""The data: random, never zero, and with sums that are known exactly."""
+
+import math
+
+import numpy as np
+import pytest
+
+from engine.catalogue import data
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("count", [1, 2, 1000, data.PERIOD, data.PERIOD + 1, 3 * data.PERIOD + 17])
+def test_the_reference_sum_is_the_exact_sum(dtype: str, count: int):
+    numbers = data.repeated(data.period(dtype, 7), count)
+    assert numbers.shape == (count,) and numbers.all()
+    expected = int(numbers.astype(np.int64).sum()) if dtype == "int32" else math.fsum(numbers.tolist())
+    assert data.exact_sum(dtype, 7, count) == expected
+
+
+def test_int32_sums_wrap_to_32_bits():
+    whole = data.exact_sum("int32", 7, data.PERIOD)
+    many = 2**40
+    numbers = data.period("int32", 7).astype(object)
+    periods, rest = divmod(many, data.PERIOD)
+    exact = int(periods * numbers.sum() + numbers[:rest].sum())
+    assert data.exact_sum("int32", 7, many) == (exact + 2**31) % 2**32 - 2**31
+    assert -(2**31) <= whole < 2**31
+
+
+def test_squares_are_summed_over_every_period():
+    numbers = data.repeated(data.period("float64", 7), data.PERIOD + 5)
+    assert data.sum_of_squares("float64", 7, data.PERIOD + 5) == pytest.approx(float(np.square(numbers).sum()))

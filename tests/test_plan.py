@@ -1,0 +1,81 @@
+"""What can be run is planned; what cannot is refused with a sentence."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.catalogue import KERNELS, default_choice, topic_of
+from engine.plan import plan
+from engine.records import Choice, HostSum, Launch, NotRunnable
+
+CHOICE = replace(default_choice("reduce_first_add"), source="")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kernel": "reduce_interleavd"}, "no kernel named 'reduce_interleavd'. Did you mean reduce_interleaved"),
+        ({"n": 0}, "at least 1"),
+        ({"n": -5}, "at least 1"),
+        ({"n": 2**40}, "too large: reduction takes N from 1 to 1,073,741,824"),
+        ({"n": 2**28, "device": "emulator"}, "too large for the emulator"),
+        ({"block_size": 33}, "block size of 33: choose 32, 64"),
+        ({"block_size": 2048}, "block size of 2048"),
+        ({"dtype": "int8"}, "no element type 'int8'"),
+        ({"cache": "warm"}, "no cache state 'warm'"),
+        ({"device": "tpu"}, "no device 'tpu'"),
+        ({"combine": "magic"}, "cannot be combined by 'magic'"),
+        ({"combine": "atomic"}, "choose relaunch, relaunch-resized or host"),
+        ({"grid_size": 4}, "cannot be chosen"),
+        ({"kernel": "reduce_vectorized", "grid_size": 0}, "from 1 to"),
+        ({"kernel": "matmul_tiled", "n": 64, "block_size": 16}, "choose float32"),
+        ({"kernel": "matmul_tiled", "n": 64, "dtype": "float32", "block_size": 12}, "tile width of 12"),
+    ],
+)
+def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, words: str):
+    with pytest.raises(NotRunnable) as refused:
+        plan(replace(CHOICE, **change))
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n", [1, 33, 1000, 4097])
+def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):
+    entry = KERNELS[kernel]
+    for block_size in entry.block_sizes:
+        for combine in entry.combines:
+            choice = Choice(kernel, n, block_size, dtype=entry.dtypes[0], combine=combine, source="")
+            made = plan(choice)
+            launches = [step for step in made.steps if isinstance(step, Launch)]
+            assert launches
+            assert all(min(launch.grid) >= 1 for launch in launches)
+            sizes = {buffer.name: buffer.count for buffer in made.buffers}
+            assert sizes[made.result] >= made.result_count
+            assert all(arg in sizes for launch in launches for arg in launch.args if isinstance(arg, str))
+
+
+def test_relaunching_ends_with_one_block_and_levels_that_shrink():
+    for kernel in (k for k in KERNELS.values() if "relaunch" in k.combines):
+        for combine in set(kernel.combines) & {"relaunch", "relaunch-resized"}:
+            made = plan(Choice(kernel.name, 1_000_003, 64, combine=combine, source=""))
+            grids = [step.grid[0] for step in made.steps if isinstance(step, Launch)]
+            assert grids[-1] == 1 and grids == sorted(grids, reverse=True)
+
+
+def test_a_host_sum_is_the_last_step_and_covers_every_block():
+    made = plan(Choice("reduce_grid_stride_host", 1_000_003, 64, grid_size=7, source=""))
+    assert made.steps[-1] == HostSum("out", 7)
+
+
+def test_bytes_and_flops_are_the_lectures_counts():
+    made = plan(Choice("reduce_sequential", 2**20, 128, dtype="float64", source=""))
+    assert (made.bytes_moved, made.flops) == (8 * 2**20, 2**20 - 1)
+    naive, tiled = (plan(Choice(k, 64, 16, dtype="float32", source="")) for k in ("matmul_naive", "matmul_tiled"))
+    assert naive.bytes_moved == 4 * 2 * 64**3 and tiled.bytes_moved * 16 == naive.bytes_moved
+    assert tiled.flops == 2 * 64**3
+
+
+def test_default_choices_are_runnable():
+    for name in KERNELS:
+        assert plan(replace(default_choice(name), source="")).grid_size >= 1
+        assert default_choice(name).n == topic_of(name).default_n
