@@ -1,0 +1,32 @@
+// reduce_grid_stride_host: grid-stride loop, one partial sum per block, the rest on the host.
+// Idea: a loop with a step as wide as the grid handles any n with any grid; the number of blocks is chosen to fit the
+//   GPU. The block is reduced with the plain loop of #3.
+// Fixes: the code. No unrolling, no pairs, no template: little is lost, because each thread adds many elements first.
+// Limit: the block sums travel to the host, which adds them. The copy costs more than the kernel when n is small.
+// Conditions: any n and any grid size; the block size is a power of two.
+// Lecture: Crovella 2020, "Reduce version 8".
+extern "C" __global__ void reduce_grid_stride_host(const T *in, T *out, unsigned int n)
+{
+    __shared__ T partial[BLOCK_SIZE];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned int grid_stride = blockDim.x * gridDim.x;
+
+    // each thread adds as many elements as necessary
+    partial[tid] = T(0);
+    while (i < n) {
+        partial[tid] += in[i];
+        i += grid_stride;
+    }
+    __syncthreads();
+
+    // reduce in shared memory
+    for (unsigned int stride = blockDim.x / 2; stride > 0; stride >>= 1) {
+        if (tid < stride)
+            partial[tid] += partial[tid + stride];
+        __syncthreads();
+    }
+
+    // write the sum of this block
+    if (tid == 0) out[blockIdx.x] = partial[0];
+}
