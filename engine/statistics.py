@@ -32,7 +32,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 @lru_cache(maxsize=1024)
 def _interval_rank(count: int) -> int:
-    """The largest r such that the median lies between the r-th smallest and the r-th largest value (from 0) with 95%."""
+    """The largest r for which the median lies between the r-th smallest and r-th largest value (from 0) with 95%."""
     tail, rank = 0, 0
     for successes in range(count // 2):
         tail += comb(count, successes)
