@@ -137,6 +137,7 @@ def _choice(options: argparse.Namespace, kernel: str, n: int | None, block_size:
         cache=options.cache,
         device=options.device,
         combine=options.combine,
+        parameter=options.parameter,
         source=source,
         source_name=source_name,
     )
@@ -218,6 +219,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (run, sweep):
         command.add_argument("--grid-size", type=_whole_number)
+        command.add_argument("--parameter", type=_whole_number, help="the kernel's own knob, where it has one")
         command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
         command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + "}")
         command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")

@@ -35,7 +35,7 @@ def resolve(choice: Choice) -> Choice:
         return replace(choice, device="gpu" if has_gpu() else "emulator")
     if choice.device == "gpu" and not has_gpu():
         raise NotRunnable(
-            "This machine has no GPU that CUDA can use: choose the emulator, or look at the doctor's list."
+            "This machine has no GPU that CUDA can use: choose the emulator; `python -m engine doctor` says why."
         )
     return choice
 
@@ -69,6 +69,7 @@ def failed(choice: Choice, error: Exception) -> Measurement:
         dtype=choice.dtype,
         cache=choice.cache,
         combine=choice.combine,
+        parameter=choice.parameter,
         device={"kind": kind, "name": None},
         status=status,
         reason=str(error),
@@ -113,9 +114,7 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         reason = f"The answer is wrong: {_number(checked.result)} instead of {_number(checked.expected)}."
     elif run.findings:
         status = "hazard"
-        reason = (
-            f"The answer is right this time, but {len(run.findings)} hazard(s) were found: {run.findings[0].message}"
-        )
+        reason = f"The answer is right this time, but not by right: {run.findings[0].message}"
     described = device(choice.device)
     bandwidth = gflops = percent = None
     if timed:
@@ -132,6 +131,7 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         dtype=choice.dtype,
         cache=choice.cache,
         combine=choice.combine,
+        parameter=choice.parameter,
         device=described,
         status=status,
         reason=reason,

@@ -59,6 +59,14 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Choice) -> None:
             )
         if not 1 <= choice.grid_size <= MAX_GRID:
             raise NotRunnable(f"The grid size must be from 1 to {MAX_GRID:,} blocks, not {choice.grid_size:,}.")
+    if choice.parameter is not None:
+        if kernel.parameter is None:
+            raise NotRunnable(f"{kernel.name} has no parameter to choose.")
+        if choice.parameter not in kernel.parameter.values:
+            allowed = _either(tuple(map(str, kernel.parameter.values)))
+            raise NotRunnable(
+                f"{kernel.parameter.label} of {kernel.name} cannot be {choice.parameter}: choose {allowed}."
+            )
     if choice.combine is not None and choice.combine not in kernel.combines:
         raise NotRunnable(
             f"The blocks of {kernel.name} cannot be combined by {choice.combine!r}: choose {_either(kernel.combines)}."

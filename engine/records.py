@@ -78,7 +78,11 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user asks for. `grid_size`, `combine` None: the kernel's own rule. `source`: text in place of the file."""
+    """What a user asks for. `grid_size`, `combine`, `parameter` None: the kernel's own rule.
+
+    `parameter` is the kernel's own knob where it has one (a stride, a number of ways). `source`: text in place of the
+    file.
+    """
 
     kernel: str
     n: int
@@ -88,6 +92,7 @@ class Choice:
     cache: str = "cold-clean"
     device: str = "auto"
     combine: str | None = None
+    parameter: int | None = None
     source: str | None = None
     source_name: str | None = None
 
@@ -245,6 +250,7 @@ class Measurement:
     dtype: str
     cache: str
     combine: str | None
+    parameter: int | None
     device: Mapping[str, Any]
     status: Status
     reason: str | None = None

@@ -17,13 +17,23 @@ HEADER_LABELS = ("Idea", "Fixes", "Limit", "Conditions", "Lecture")
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A kernel's own knob, compiled in as the macro `name`: a stride, an offset, a number of ways."""
+
+    name: str
+    label: str
+    values: tuple[int, ...]
+    default: int
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One `.cu` file and how it may be run. What it teaches stands in the file's header comment, not here.
 
     `block_sizes`: the allowed ones. `combines`: how its blocks can be combined, default first. `coverage`: elements
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
-    `expect`: "ok", or the lesson: "wrong" (races across threads: any run may be wrong).
-    `schedule`: the schedule under which the lecture's claim for it holds ("lockstep" for the warp-synchronous forms).
+    `parameter`: the kernel's own knob, where it has one.
+    `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck).
     `refuses`: element type -> why it cannot run with it.
     """
 
@@ -36,6 +46,7 @@ class Kernel:
     coverage: int | None = 1
     expect: str = "ok"
     cooperative: bool = False
+    parameter: Parameter | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
 
     @property
