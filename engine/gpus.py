@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from engine.environment import CUDA_NEEDED
+
 
 @dataclass(frozen=True)
 class Gpu:
@@ -20,7 +22,7 @@ class Gpu:
 
 @lru_cache(maxsize=1)
 def gpus() -> tuple[Gpu, ...]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES says; () without a driver. Asked once."""
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
     return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
@@ -60,6 +62,8 @@ def _all_gpus() -> tuple[Gpu, ...]:
     except Exception:  # not installed, no driver, no permission: all mean that there is no GPU to be had
         return ()
     try:
+        if nvml.nvmlSystemGetCudaDriverVersion() < CUDA_NEEDED:
+            return ()
         driver = str(nvml.nvmlSystemGetDriverVersion())
         handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
         return tuple(

@@ -84,7 +84,7 @@ def resolve(choice: Choice) -> Choice:
     if choice.device not in DEVICES:
         raise NotRunnable(f"There is no device {choice.device!r}: choose one of {', '.join(DEVICES)}.")
     if choice.device == "gpu" and not gpus():
-        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator.")
+        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
     if choice.device == "auto":
         return replace(choice, device="gpu" if gpus() else "emulator")
     return choice
