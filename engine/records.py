@@ -250,11 +250,11 @@ class Measurement:
     dtype: str
     cache: str
     combine: str | None
-    parameter: int | None
     device: Mapping[str, Any]
     status: Status
     reason: str | None = None
     log: str | None = None
+    parameter: int | None = None
     result: float | int | None = None
     expected: float | int | None = None
     error: float | None = None
