@@ -1,0 +1,220 @@
+"""How many passes one warp's memory request costs: pure functions of (addresses, active lanes, size, operation).
+
+The rules were fitted on an H200 (sm_90) and equal Nsight Compute on the patterns of tests/golden/access_patterns.json.
+
+`unit`: the aligned piece of memory of one access, `size` bytes wide (a whole word for 1 and 2 bytes). `phase`: the
+lanes that shared memory serves together: all 32 for words, half a warp for 8 bytes, a quarter for 16. `wavefront`: one
+pass over the 32 four-byte banks. `sector`: 32 bytes of global memory.
+
+A batch is a pair of arrays of shape (32, N): one column per request. Addresses are byte addresses, aligned to `size`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.records import Array
+
+LANES = 32
+BANKS = 32
+WORD = 4
+SECTOR = 32
+SIZES = (1, 2, 4, 8, 16)
+
+
+def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, int]:
+    """(wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st", "atom"."""
+    wavefronts, conflicts = shared_wavefronts_batch(
+        np.reshape(address, (LANES, 1)), np.reshape(active, (LANES, 1)), size, op
+    )
+    return int(wavefronts[0]), int(conflicts[0])
+
+
+def global_sectors(address: Array, active: Array, size: int, op: str) -> int:
+    """Sectors of one global request: `address`, `active` of shape (32,); op "ld", "st", "atom" or "red"."""
+    return int(global_sectors_batch(np.reshape(address, (LANES, 1)), np.reshape(active, (LANES, 1)), size, op)[0])
+
+
+def shared_wavefronts_batch(address: Array, active: Array, size: int, op: str) -> tuple[Array, Array]:
+    """(wavefronts, bank conflicts), int64 of shape (N,), of N shared requests. ValueError for a size or op not known.
+
+    Conflicts are the wavefronts beyond one per phase that has an active lane. Loads and stores of one word are served
+    together; atomics are not. 8- and 16-byte atomics are counted by the same rule, which was measured for 4 bytes only.
+    """
+    _check(size, op, ("ld", "st", "atom"))
+    address, active, copies = _one_if_alike(address, active, max(size, WORD))
+    phases = max(1, size // WORD)
+    units_per_row = BANKS // phases
+    # 32 bits are enough for a shared address, and halve the time of the sort.
+    unit = (address >> _log2(max(size, WORD))).astype(np.uint32)
+    idle = active.astype(np.uint32) - np.uint32(1)  # all ones where the lane is inactive
+    if op == "atom":
+        served, used = _atomic_passes(unit, active, phases, units_per_row)
+    else:
+        served, used = _merged_passes(unit, active, idle, phases, units_per_row, op == "ld" and phases > 1)
+    return _repeat(served, copies), _repeat(served - used, copies)
+
+
+def global_sectors_batch(address: Array, active: Array, size: int, op: str) -> Array:
+    """Sectors, int64 of shape (N,), of N global requests. ValueError for a size or op that is not known.
+
+    Loads and stores touch each sector once. Atomics on one address are served one after the other, so a sector counts
+    as often as its most wanted address; 8-byte atomics follow the rule measured for 4 bytes.
+    """
+    _check(size, op, ("ld", "st", "atom", "red"))
+    address, active, copies = _one_if_alike(address, active, SECTOR)
+    return _repeat(
+        _distinct_sectors(address, active) if op in ("ld", "st") else _atomic_sectors(address, active), copies
+    )
+
+
+def _check(size: int, op: str, ops: tuple[str, ...]) -> None:
+    if size not in SIZES or op not in ops:
+        raise ValueError(f"No access rule for {op!r} of {size} bytes.")
+
+
+def _log2(value: int) -> int:
+    return value.bit_length() - 1
+
+
+def _repeat(value: Array, copies: int) -> Array:
+    return value if copies == 1 else np.repeat(value, copies)
+
+
+def _one_if_alike(address: Array, active: Array, period: int) -> tuple[Array, Array, int]:
+    """One column for the whole batch where all columns are the first one moved by a multiple of `period` bytes.
+
+    Moving every lane by a whole unit only renames the banks, and by a whole sector only the sectors. Neighbouring warps
+    of a kernel nearly always differ by just that.
+    """
+    address, active = np.asarray(address), np.asarray(active, dtype=bool)
+    columns = address.shape[1]
+    if columns > 1:
+        shift = address[0] - address[0, 0]
+        # The last column first: a pattern that varies is usually seen there, without the pass over all lanes.
+        alike = (
+            not (shift & (period - 1)).any()
+            and np.array_equal(address[:, -1] - shift[-1], address[:, 0])
+            and bool((active == active[:, :1]).all())
+            and bool((address - shift == address[:, :1]).all())
+        )
+        if alike:
+            return address[:, :1], active[:, :1], columns
+    return address, active, 1
+
+
+def _merged_passes(
+    unit: Array, active: Array, idle: Array, phases: int, units_per_row: int, may_pair: bool
+) -> tuple[Array, Array]:
+    """(wavefronts, phases with an active lane) where equal units are served together."""
+    columns = unit.shape[1]
+    width = LANES // phases
+    pairs = _pairs(unit, active) if may_pair else None
+    # (phase, lane in phase, column)
+    low = (unit | idle).reshape(phases, width, columns).min(axis=1)
+    high = (unit & ~idle).reshape(phases, width, columns).max(axis=1)
+    busy: Array = np.any(active.reshape(phases, width, columns), axis=1)
+    if pairs is not None and pairs.any():
+        # Two phases become one: the even of the two carries both.
+        low[0::2, pairs] = np.minimum(low[0::2, pairs], low[1::2, pairs])
+        high[0::2, pairs] = np.maximum(high[0::2, pairs], high[1::2, pairs])
+        busy[0::2, pairs] |= busy[1::2, pairs]
+        busy[1::2, pairs] = False
+    used = busy.sum(axis=0, dtype=np.int64)
+    # Units within one row of banks are all in different banks: one wavefront a phase, nothing to count.
+    crowded = np.flatnonzero((busy & (high - low >= units_per_row)).any(axis=0))
+    served = used.copy()
+    if crowded.size:
+        phase = np.repeat(np.arange(phases, dtype=np.uint32), width)[:, None]
+        if pairs is not None:
+            phase = phase >> pairs[crowded].astype(np.uint32)
+        # A unit of 8 or 16 bytes needs at most 29 or 28 of the 32 bits, so the phase finds room above it.
+        key = ((unit[:, crowded] | phase << np.uint32(30)) | idle[:, crowded]).T
+        served[crowded] = _fullest_banks(np.sort(key, axis=1), phases, units_per_row)
+    return served, used
+
+
+def _pairs(unit: Array, active: Array) -> Array:
+    """Columns whose loads are paired: all active lanes t and t^1, or all t and t^2, ask for the same unit."""
+    found = np.zeros(unit.shape[1], dtype=bool)
+    for step in (1, 2):
+        wanted = unit.reshape(LANES // (2 * step), 2, step, -1)
+        awake = active.reshape(LANES // (2 * step), 2, step, -1)
+        differs = (wanted[:, 0] != wanted[:, 1]) & awake[:, 0] & awake[:, 1]
+        found |= ~differs.any(axis=(0, 1))
+    return found
+
+
+def _fullest_banks(key: Array, phases: int, units_per_row: int) -> Array:
+    """Sum over phases of the most distinct units in one bank. `key` (columns, 32): phase << 30 | unit, rows sorted."""
+    first = np.empty(key.shape, dtype=bool)
+    first[:, 0] = True
+    np.not_equal(key[:, 1:], key[:, :-1], out=first[:, 1:])
+    first &= key != np.uint32(0xFFFFFFFF)
+    column, lane = np.nonzero(first)
+    chosen = key[column, lane]
+    bins = phases * units_per_row
+    bank = column * bins + (chosen & np.uint32(units_per_row - 1))
+    if phases > 1:
+        bank += (chosen >> np.uint32(30)).astype(np.intp) * units_per_row
+    filled = np.bincount(bank, minlength=key.shape[0] * bins).reshape(-1, phases, units_per_row)
+    total: Array = filled.max(axis=2).sum(axis=1)
+    return total
+
+
+def _atomic_passes(unit: Array, active: Array, phases: int, units_per_row: int) -> tuple[Array, Array]:
+    """(wavefronts, phases with an active lane) where every lane is served by itself."""
+    columns = unit.shape[1]
+    lane, column = np.nonzero(active)
+    bins = phases * units_per_row
+    bank = (
+        column * bins + lane // (LANES // phases) * units_per_row + (unit[lane, column] & np.uint32(units_per_row - 1))
+    )
+    filled = np.bincount(bank, minlength=columns * bins).reshape(columns, phases, units_per_row).max(axis=2)
+    return filled.sum(axis=1), np.count_nonzero(filled, axis=1)
+
+
+def _distinct_sectors(address: Array, active: Array) -> Array:
+    sector = address.astype(np.int64, copy=False) >> _log2(SECTOR)
+    if active.all():
+        highest = sector
+        mixed = np.flatnonzero((sector[1:] < sector[:-1]).any(axis=0))
+    else:
+        sector |= active.astype(np.int64) - 1  # -1 where the lane is inactive: below every sector
+        # Each lane's highest sector so far: where lanes ascend it is their own, and an inactive lane repeats it.
+        highest = np.maximum.accumulate(sector, axis=0)
+        mixed = np.flatnonzero(((highest != sector) & active).any(axis=0))
+    # Where lanes ascend every step up is a new sector.
+    count: Array = (highest[1:] != highest[:-1]).sum(axis=0, dtype=np.int64) + (highest[0] >= 0)
+    if mixed.size:
+        rows = np.sort(_narrow(sector[:, mixed]).T, axis=1)
+        count[mixed] = (rows[:, 1:] != rows[:, :-1]).sum(axis=1, dtype=np.int64) + (rows[:, 0] >= 0)
+    return count
+
+
+def _narrow(sector: Array) -> Array:
+    """The same order and the same -1 in 32 bits where the range allows it: the sort is twice as fast."""
+    lowest = int(sector.view(np.uint64).min())  # as unsigned, -1 is the largest
+    if int(sector.max()) - lowest < 2**31:
+        return np.maximum(sector - min(lowest, 2**62), -1).astype(np.int32)
+    return sector
+
+
+def _atomic_sectors(address: Array, active: Array) -> Array:
+    columns = address.shape[1]
+    rows = np.sort((address.astype(np.int64, copy=False) | (active.astype(np.int64) - 1)).T, axis=1)
+    first = np.empty(rows.shape, dtype=bool)
+    first[:, 0] = True
+    np.not_equal(rows[:, 1:], rows[:, :-1], out=first[:, 1:])
+    start = np.flatnonzero(first)
+    wanted = rows.ravel()[start]
+    times = np.diff(start, append=rows.size)  # how many lanes want each distinct address
+    column = start // LANES
+    sector = wanted >> _log2(SECTOR)
+    opens = np.empty(start.size, dtype=bool)
+    opens[:1] = True
+    opens[1:] = (sector[1:] != sector[:-1]) | (column[1:] != column[:-1])
+    group = np.flatnonzero(opens)
+    most = np.maximum.reduceat(times, group) * (sector[group] >= 0)
+    count: Array = np.bincount(column[group], weights=most, minlength=columns).astype(np.int64)
+    return count
