@@ -1,0 +1,72 @@
+"""Every kernel of the catalogue is right on the GPU, at awkward sizes too."""
+
+import numpy as np
+import pytest
+
+from engine.catalogue import KERNELS, TOPICS, topic_of
+from engine.plan import plan
+from engine.records import Choice
+
+pytestmark = pytest.mark.gpu
+
+SIZES = {"reduction": (1, 31, 33, 1000, 4097, 2**18, 2**22 + 3), "matmul": (1, 31, 100, 257, 1025)}
+BLOCKS = {"reduction": (32, 64, 128, 1024)}
+RIGHT = [kernel for kernel in KERNELS.values() if kernel.expect != "wrong"]
+
+
+def run(choice):
+    from engine import gpu
+
+    made = plan(choice)
+    topic = topic_of(choice.kernel)
+    run = gpu.run(made, topic.input_recipe(choice))
+    return run.output, topic.check(made, run.output)
+
+
+def sizes(kernel):
+    return SIZES.get(kernel.topic, (TOPICS[kernel.topic].default_n,))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.name)
+def test_the_answer_is_right(kernel, dtype):
+    if dtype not in kernel.dtypes:
+        pytest.skip(f"not with {dtype}")
+    wrong = []
+    for block_size in set(kernel.block_sizes) & set(BLOCKS.get(kernel.topic, kernel.block_sizes)):
+        for n in sizes(kernel):
+            _, checked = run(Choice(kernel.name, n, block_size, dtype=dtype, device="gpu"))
+            if not checked.ok:
+                wrong.append((n, block_size, checked))
+    assert not wrong
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in RIGHT if len(kernel.combines) > 1], ids=lambda k: k.name)
+def test_every_way_to_combine_the_blocks_gives_the_same_sum(kernel):
+    for combine in kernel.combines:
+        _, checked = run(Choice(kernel.name, 100_003, 128, device="gpu", combine=combine))
+        assert checked.ok, (combine, checked)
+
+
+def test_the_unprotected_sum_is_wrong():
+    _, checked = run(Choice("reduce_racy", 2**20, 128, device="gpu"))
+    assert not checked.ok
+
+
+@pytest.mark.parametrize("grid_size", [1, 2, 131, 1000])
+@pytest.mark.parametrize("kernel", [k for k in RIGHT if k.coverage is None and not k.cooperative], ids=lambda k: k.name)
+def test_any_grid_size_is_right(kernel, grid_size):
+    _, checked = run(Choice(kernel.name, 100_003, 128, grid_size=grid_size, device="gpu"))
+    assert checked.ok, checked
+
+
+@pytest.mark.parametrize("kernel", [k for k in RIGHT if "int32" in k.dtypes], ids=lambda kernel: kernel.name)
+def test_gpu_and_emulator_give_the_same_whole_numbers(kernel):
+    from engine import ptx
+    from engine.catalogue import data
+
+    choice = Choice(kernel.name, 1000, kernel.block_sizes[-1], device="emulator")
+    inputs = {name: data.repeated(*numbers) for name, numbers in topic_of(kernel).input_recipe(choice).items()}
+    emulated = ptx.run(plan(choice), inputs).output
+    output, _ = run(Choice(kernel.name, 1000, kernel.block_sizes[-1], device="gpu"))
+    np.testing.assert_array_equal(output, emulated)
