@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from engine.catalogue import data, topic_of
-from engine.environment import device, environment, has_gpu
+from engine.environment import device, environment
+from engine.gpus import gpus, resolve
 from engine.plan import plan as plan_of
 from engine.records import (
     Check,
@@ -27,17 +28,6 @@ from engine.records import (
 # How long one run may take before its worker is replaced, in seconds: a lecture's patience, and a margin for a GPU
 # that compiles, feeds 2^30 elements and checks them.
 DEADLINES_S = {"gpu": 60.0, "emulator": 60.0}
-
-
-def resolve(choice: Choice) -> Choice:
-    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable where "gpu" is in vain."""
-    if choice.device == "auto":
-        return replace(choice, device="gpu" if has_gpu() else "emulator")
-    if choice.device == "gpu" and not has_gpu():
-        raise NotRunnable(
-            "This machine has no GPU that CUDA can use: choose the emulator; `python -m engine doctor` says why."
-        )
-    return choice
 
 
 def measure(choice: Choice, progress: Progress | None = None) -> Measurement:
@@ -60,7 +50,7 @@ def failed(choice: Choice, error: Exception) -> Measurement:
         status, log = "compile-error", error.log
     elif isinstance(error, RunFailed):
         status = error.status
-    kind = choice.device if choice.device in ("gpu", "emulator") else ("gpu" if has_gpu() else "emulator")
+    kind = choice.device if choice.device in ("gpu", "emulator") else ("gpu" if gpus() else "emulator")
     return Measurement(
         kernel=choice.kernel,
         n=choice.n,

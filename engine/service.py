@@ -22,10 +22,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
-from engine.gpus import Gpu, device_summary, gpus
+from engine.gpus import Gpu, device_summary, gpus, resolve
 from engine.jobs import Engine, Handle, Job
 from engine.lane import Lane
-from engine.records import DEVICES, Choice, Measurement, NotRunnable
+from engine.records import Choice, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,17 +77,6 @@ def lanes_for(found: Sequence[Gpu]) -> list[Lane]:
         )
     )
     return lanes
-
-
-def resolve(choice: Choice) -> Choice:
-    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable where "gpu" is in vain."""
-    if choice.device not in DEVICES:
-        raise NotRunnable(f"There is no device {choice.device!r}: choose one of {', '.join(DEVICES)}.")
-    if choice.device == "gpu" and not gpus():
-        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
-    if choice.device == "auto":
-        return replace(choice, device="gpu" if gpus() else "emulator")
-    return choice
 
 
 def submit(

@@ -556,9 +556,9 @@ def test_device_summary_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_device_is_settled_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     auto, gpu = (Choice("reduce_sequential", 1000, 128, device=device) for device in ("auto", "gpu"))
-    monkeypatch.setattr(service, "gpus", lambda: (ONE,))
+    monkeypatch.setattr(gpus, "gpus", lambda: (ONE,))
     assert (service.resolve(auto).device, service.resolve(gpu).device) == ("gpu", "gpu")
-    monkeypatch.setattr(service, "gpus", lambda: ())
+    monkeypatch.setattr(gpus, "gpus", lambda: ())
     assert service.resolve(auto).device == "emulator"
     with pytest.raises(NotRunnable, match="no GPU"):
         service.resolve(gpu)
