@@ -156,8 +156,8 @@ def _hekun() -> Ladder:
                  "1. Threads reduce by half every time", "relaunch"),
             Rung("reduce_grid_stride_atomic", "2", "Every element had its thread; a grid-stride loop reuses a few "
                  "threads, and one atomic per block ends it in one launch.", "2. Grid stride loop", "atomic"),
-            Rung("reduce_register_tree", "full code", "The running sum lay in shared memory, and a tree step read and wrote "
-                 "at once; now the sum is a private register, and a barrier parts reading from writing.",
+            Rung("reduce_register_tree", "full code", "The running sum lay in shared memory, and a tree step read and "
+                 "wrote at once; now the sum is a private register, and a barrier parts reading from writing.",
                  "Full code", "atomic", published("hekun", "grid-stride-atomic (GPU)")),
         ),
     )  # fmt: skip
@@ -199,8 +199,8 @@ def _tiling() -> Ladder:
         rungs=(
             Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
                  "Coalescing example"),
-            Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; when x chooses the column its "
-                 "accesses coalesce.", "Exploiting data reuse"),
+            Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; when x chooses the "
+                 "column its accesses coalesce.", "Exploiting data reuse"),
             Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a "
                  "block fetches a tile once and shares it.", "Tiled matrix multiplication"),
         ),
