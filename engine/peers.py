@@ -58,7 +58,7 @@ def _cub(prepared: Prepared) -> Peer:
     answer: list[Any] = [None]
 
     def enqueue() -> None:
-        answer[0] = cub.device_reduce(values, cub.CUPY_CUB_SUM, (), None, False)
+        answer[0] = cub.device_reduce(values, cub.CUPY_CUB_SUM, (0,), (), None, False)
 
     return Peer("CUB", enqueue, lambda: answer[0].get(stream=stream()).reshape(1))
 

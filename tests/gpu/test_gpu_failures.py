@@ -79,5 +79,5 @@ def test_a_grid_that_cannot_wait_for_itself_is_refused():
 def test_the_input_that_others_share_survives_a_source_that_writes_it():
     choice = Choice(NAME, 1000, 128, device="gpu")
     before = run(choice).output
-    run(own(f"{SIGNATURE} {{ ((T *)in)[threadIdx.x] = 7; out[blockIdx.x] = 0; }}"))
+    run(own(f"{SIGNATURE} {{ if (threadIdx.x < n) ((T *)in)[threadIdx.x] = 7; out[blockIdx.x] = 0; }}"))
     assert run(choice).output == before

@@ -43,7 +43,7 @@ def test_cub_takes_turns_with_the_plan():
 
 
 def test_cublas_is_measured_or_its_absence_explained():
-    timing = timed(kernel="matmul_tiled", n=1024, block_size=32, peers=("cuBLAS",))
+    timing = timed(kernel="matmul_tiled", n=1024, block_size=32, dtype="float32", peers=("cuBLAS",))
     assert "cuBLAS" in timing.peers or "cuBLAS" in timing.notes["peers_missing"]["cuBLAS"]
 
 
