@@ -39,7 +39,8 @@ _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 KERNELS = (
     Kernel("reduce_racy", "reduction", "Every thread adds to one sum, unprotected", expect="wrong"),
     Kernel("reduce_atomic", "reduction", "One atomic per element", combines=("atomic",)),
-    Kernel("reduce_atomic_cas", "reduction", "One atomic per element, built on compare-and-swap", combines=("atomic",)),
+    Kernel("reduce_atomic_cas", "reduction", "One atomic per block, built on compare-and-swap", combines=("atomic",),
+           coverage=None),
     Kernel("reduce_interleaved", "reduction", "Interleaved addressing, divergent", combines=_RELAUNCHED),
     Kernel("reduce_strided", "reduction", "Interleaved addressing, bank conflicts", combines=_RELAUNCHED),
     Kernel("reduce_sequential", "reduction", "Sequential addressing", combines=_RELAUNCHED),
@@ -72,7 +73,7 @@ KERNELS = (
 def plan(kernel: Kernel, choice: Choice) -> Plan:
     """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     combine = choice.combine or kernel.combines[0]
-    blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size)
+    blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype)
     buffers = [Buffer("in", choice.dtype, choice.n, "input")]
     steps: list[Step] = []
     additions = 0.0
@@ -87,7 +88,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
                 break
             block_size = choice.block_size if combine == "relaunch" else _resized(kernel, left)
             # #7 ends with one block, as its grid is free; the others cover what is left.
-            blocks_now = 1 if kernel.coverage is None else _blocks(kernel, left, block_size)
+            blocks_now = 1 if kernel.coverage is None else _blocks(kernel, left, block_size, choice.dtype)
             result, source = f"out{level}", result
             buffers.append(Buffer(result, choice.dtype, blocks_now, "poison"))
             steps.append(_launch(kernel, choice, source, result, left, block_size, blocks_now))
@@ -100,7 +101,11 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     elif combine in ("last-block", "grid-sync"):
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         extra: tuple[str | Scalar, ...] = ()
-        if combine == "last-block":
+        if kernel.name == "reduce_vectorized":
+            # Eight bytes per four bytes of a block's sum; the kernel itself makes them zero again.
+            buffers.append(Buffer("slots", "uint32", blocks * dtype_of(choice.dtype).itemsize // 2, "zero"))
+            extra = ("slots",)
+        elif combine == "last-block":
             # The ticket wraps to zero by itself, so it is zeroed once and not with every run.
             buffers.append(Buffer("ticket", "uint32", 1, "zero"))
             extra = ("ticket",)
@@ -109,7 +114,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     else:  # every block, or every thread, adds to one zeroed element
         buffers.append(Buffer("out", choice.dtype, 1, "zero"))
         steps += [Zero("out"), _launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks)]
-        per_element = kernel.name in ("reduce_racy", "reduce_atomic", "reduce_atomic_cas")
+        per_element = kernel.name in ("reduce_racy", "reduce_atomic")
         additions = choice.n if per_element else _additions(kernel, choice.n, choice.block_size, blocks) + blocks
     return Plan(
         choice=choice,
@@ -124,20 +129,20 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _blocks(kernel: Kernel, n: int, block_size: int) -> int:
+def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
     if kernel.coverage is not None:
         return ceil(n / (block_size * kernel.coverage))
     if kernel.name == "reduce_vectorized":
-        return _vectorized_blocks(n, block_size)
+        return _vectorized_blocks(n * dtype_of(dtype).itemsize, block_size)
     fill = FULL_GPU_THREADS // block_size
     if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
         fill //= 2
     return max(1, min(ceil(n / block_size), fill))
 
 
-def _vectorized_blocks(n: int, block_size: int) -> int:
-    # Sixteen elements a thread (four vector loads in flight) before a second round pays.
-    return max(1, min(ceil(n / (block_size * 16)), FULL_GPU_THREADS // block_size))
+def _vectorized_blocks(size: int, block_size: int) -> int:
+    # Four loads of 16 bytes per thread, then more blocks, until the GPU is full; only then a second round.
+    return max(1, min(ceil(size / (block_size * 64)), FULL_GPU_THREADS // block_size))
 
 
 def _resized(kernel: Kernel, left: int) -> int:
