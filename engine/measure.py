@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from engine import cpu
 from engine.catalogue import data, topic_of
 from engine.environment import device, environment
 from engine.gpus import gpus, resolve
@@ -35,6 +36,8 @@ def measure(choice: Choice, progress: Progress | None = None) -> Measurement:
     say = progress or (lambda fraction, text: None)
     choice = resolve(choice)
     plan = plan_of(choice)
+    if cpu.host_step(plan):
+        return _on_cpu(plan, say)
     if choice.device == "emulator":
         return _emulated(plan, say)
     return _on_gpu(plan, say)
@@ -78,6 +81,21 @@ def _emulated(plan: Plan, say: Progress) -> Measurement:
     return _record(plan, run, topic.check(plan, run.output), None)
 
 
+def _on_cpu(plan: Plan, say: Progress) -> Measurement:
+    """A scalar rung: timed by the host's clock. Beside an emulator, which has no times, its time is only a note."""
+    say(0.0, "Running on the CPU")
+    run = cpu.run(plan)
+    checked = topic_of(plan.choice.kernel).check(plan, run.output)
+    timed = cpu.time_plan(plan, say) if checked.ok else None
+    emulated = plan.choice.device == "emulator"
+    record = _record(plan, run if emulated else replace(run, counters=None), checked, None if emulated else timed)
+    badge = f"on the CPU: {cpu.name()}, one thread"
+    if emulated and timed:
+        badge += f", {timed.time_us:,.0f} µs"
+    noted = {**record.environment, **cpu.notes(), "cpu_time_us": timed.time_us if timed else None}
+    return replace(record, badges=(badge, *record.badges), environment=noted)
+
+
 def _on_gpu(plan: Plan, say: Progress) -> Measurement:
     from engine import gpu, timing
 
@@ -112,6 +130,8 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         gflops = plan.flops / timed.time_us / 1e3
         reached = bandwidth if topic.metric == "bandwidth_gb_s" else gflops
         peak = described.get("peak_bandwidth_gb_s" if topic.metric == "bandwidth_gb_s" else "peak_gflop_s")
+        if topic.metric == "gflop_s" and choice.dtype != "float32":
+            peak = None  # the peak is that of the FP32 units
         percent = 100 * reached / peak if peak else None
     return Measurement(
         kernel=choice.kernel,

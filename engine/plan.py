@@ -32,9 +32,11 @@ def _check_words(choice: Choice) -> None:
 
 def _check_size(topic: Topic, choice: Choice) -> None:
     if choice.n < 1:
-        raise NotRunnable(f"N must be at least 1, not {choice.n:,}.")
+        raise NotRunnable(f"N must be at least {topic.min_n}, not {choice.n:,}.")
+    if choice.n < topic.min_n:
+        raise NotRunnable(f"N must be at least {topic.min_n}, not {choice.n:,}: {topic.min_n_reason}.")
     if choice.n > topic.max_n:
-        raise NotRunnable(f"N = {choice.n:,} is too large: {topic.title.lower()} takes N from 1 to {topic.max_n:,}.")
+        raise NotRunnable(f"N = {choice.n:,} is too large: {topic.title.lower()} takes N from {topic.min_n} to {topic.max_n:,}.")
     if choice.device == "emulator" and choice.n > topic.emulator_max_n:
         raise NotRunnable(
             f"N = {choice.n:,} is too large for the emulator, which takes up to {topic.emulator_max_n:,} here; "
@@ -48,8 +50,8 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Choice) -> None:
         raise NotRunnable(f"{kernel.name} does not run with {choice.dtype}: {why}")
     if choice.block_size not in kernel.block_sizes:
         raise NotRunnable(
-            f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size}: choose "
-            f"{_either(tuple(map(str, kernel.block_sizes)))}."
+            f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size}: "
+            f"{kernel.refuses.get(str(choice.block_size), '')}choose {_either(tuple(map(str, kernel.block_sizes)))}."
         )
     if choice.grid_size is not None:
         if kernel.coverage is not None:

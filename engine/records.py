@@ -152,7 +152,21 @@ class HostSum:
     count: int
 
 
-Step = Launch | Zero | HostSum
+@dataclass(frozen=True)
+class HostRun:
+    """Run `function` of a source on the CPU, on one thread, compiled by the machine's C++ compiler: a scalar rung.
+
+    `args` as for a launch; buffers lie in the host's memory. `stand_in(*args)` does the same in Python where there is
+    no compiler: its answer is checked, but nothing is timed.
+    """
+
+    function: str
+    source: Source
+    args: tuple[str | Scalar, ...]
+    stand_in: Callable[..., None]
+
+
+Step = Launch | Zero | HostSum | HostRun
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Kernel:
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `parameter`: the kernel's own knob, where it has one.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck).
-    `refuses`: element type -> why it cannot run with it.
+    `refuses`: element type, or block size as text -> why it cannot run with it.
     """
 
     name: str
@@ -133,6 +133,7 @@ class Topic:
 
     `size_label`, `block_label`: what n and the block size mean here. `sizes`: the n offered in menus and recorded.
     `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s".
+    `min_n`: the smallest n that makes sense, and `min_n_reason` why.
     `plan(kernel, choice)` -> Plan, or raises NotRunnable. `input_recipe(choice)` ->
     {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
     without moving n elements from the host. `check(plan, output)` -> Check.
@@ -154,3 +155,5 @@ class Topic:
     check: Callable[[Plan, Array], Check]
     peers: tuple[str, ...]
     data_note: str
+    min_n: int = 1
+    min_n_reason: str = ""

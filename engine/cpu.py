@@ -1,0 +1,153 @@
+"""Run and time the step of a plan that belongs to the CPU: one thread, compiled by the machine's own C++ compiler.
+
+The text is that of a catalogue's `.cu` file, in which `__global__` and `__device__` then mean nothing. A text of the
+user's own is never compiled here: what runs here runs outside the GPU's fences.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from engine.catalogue import kernel_named
+from engine.records import (
+    C_TYPES,
+    COUNTERS,
+    Array,
+    CompileError,
+    HostRun,
+    NotRunnable,
+    Plan,
+    Progress,
+    Run,
+    Scalar,
+    Source,
+    Timing,
+    dtype_of,
+)
+from engine.statistics import half_width, median, median_interval
+
+OPTIONS = ("-O2", "-std=c++17", "-shared", "-fPIC", "-x", "c++")
+PRECISION, BUDGET_S, MAX_SAMPLES = 0.01, 0.12, 300
+
+
+def host_step(plan: Plan) -> HostRun | None:
+    """The plan's step on the CPU, if it has one; it is then the only step."""
+    step = plan.steps[0]
+    return step if isinstance(step, HostRun) else None
+
+
+def run(plan: Plan) -> Run:
+    """One execution into a poisoned buffer. No instruction of a GPU is executed, so every count of them is zero."""
+    buffers = _buffers(plan)
+    step = host_step(plan)
+    assert step is not None
+    _callable(plan, step, buffers)()
+    return Run(output=buffers[plan.result][: plan.result_count].copy(), counters=dict.fromkeys(COUNTERS, 0))
+
+
+def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:
+    """Samples of the loop alone, by the host's clock; None where there is no compiler: Python's time is not C++'s."""
+    step = host_step(plan)
+    if step is None or compiler() is None:
+        return None
+    say = progress or (lambda fraction, text: None)
+    call = _callable(plan, step, _buffers(plan))
+    first = _seconds(call)  # also loads the code
+    least = 15 if first < 0.02 else 5 if first < 0.2 else 3 if first < 2 else 1
+    samples: list[float] = []
+    started = perf_counter()
+    while True:
+        spent = (perf_counter() - started) / BUDGET_S
+        if len(samples) >= least and (half_width(samples) < PRECISION or spent >= 1 or len(samples) >= MAX_SAMPLES):
+            break
+        say(0.5 + 0.5 * min(1.0, max(spent, len(samples) / MAX_SAMPLES)), f"Timing: {len(samples)} samples")
+        samples.append(round(_seconds(call) * 1e6, 3))
+    low, high = median_interval(samples)
+    badges = ("few samples",) if len(samples) < 15 else ()
+    return Timing(tuple(samples), median(samples), low, high, clock="host", badges=badges)
+
+
+def notes() -> dict[str, Any]:
+    """On what a scalar rung ran, for the record."""
+    found = compiler()
+    made_by = f"{_version(found)}, {' '.join(OPTIONS[:2])}" if found else f"Python {platform.python_version()}: no time"
+    return {"cpu": name(), "cpu_threads": 1, "cpu_compiler": made_by}
+
+
+@lru_cache(maxsize=1)
+def name() -> str:
+    """The CPU as it calls itself: "AMD EPYC 9554 64-Core Processor"."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@lru_cache(maxsize=1)
+def compiler() -> str | None:
+    """The path of a C++ compiler, or None."""
+    wanted = (os.environ.get("CXX"), "c++", "g++", "clang++")
+    return next((path for word in wanted if word and (path := shutil.which(word))), None)
+
+
+@lru_cache(maxsize=1)
+def _version(path: str) -> str:
+    answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False)
+    return answer.stdout.partition("\n")[0].strip() or path
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    started = perf_counter()
+    call()
+    return perf_counter() - started
+
+
+def _buffers(plan: Plan) -> dict[str, Array]:
+    return {buffer.name: np.full(buffer.count, np.nan, dtype_of(buffer.dtype)) for buffer in plan.buffers}
+
+
+def _callable(plan: Plan, step: HostRun, buffers: dict[str, Array]) -> Callable[[], object]:
+    if step.source.text != kernel_named(plan.choice.kernel).text:
+        raise NotRunnable(f"{plan.choice.kernel} runs on the CPU only as it stands in {step.source.name}.")
+    if compiler() is None:
+        return partial(step.stand_in, *(arg.value if isinstance(arg, Scalar) else buffers[arg] for arg in step.args))
+    function = getattr(_library(step.source), step.function)
+    arguments = [
+        np.ctypeslib.as_ctypes_type(dtype_of(arg.dtype))(arg.value)
+        if isinstance(arg, Scalar)
+        else ctypes.c_void_p(buffers[arg].ctypes.data)
+        for arg in step.args
+    ]
+    function.restype = None
+    return partial(function, *arguments)
+
+
+@lru_cache(maxsize=16)
+def _library(source: Source) -> ctypes.CDLL:
+    path = compiler()
+    assert path is not None
+    head = f"#include <math.h>\n#define __global__\n#define __device__\nusing T = {C_TYPES[source.dtype]};\n"
+    with TemporaryDirectory() as folder:
+        file, library = Path(folder) / "scalar.cpp", Path(folder) / "scalar.so"
+        file.write_text(f'{head}#line 1 "{source.name}"\n{source.text}', encoding="utf-8")
+        defines = [f"-D{key}={value}" for key, value in source.defines]
+        made = subprocess.run([path, *OPTIONS, *defines, str(file), "-o", str(library), "-lm"],
+                              capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+        if made.returncode:
+            raise CompileError(f"{source.name} does not compile for the CPU with {path}.", made.stderr)
+        return ctypes.CDLL(str(library))
