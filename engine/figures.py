@@ -1,0 +1,308 @@
+"""DataFrame -> Plotly figure, as a plain dict: building one costs microseconds.
+
+The page gives the figures its theme, so that text and grid follow light and dark; the colours of the data are set
+here, from a palette that colour-blind readers can tell apart and that stands out on both backgrounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from engine.tables import COLUMNS, COUNTED, MEASURED, size_text, text_of
+
+Figure = dict[str, Any]
+
+BLUE, ORANGE, GREEN, PURPLE, AMBER, GREY = "#2f7fd1", "#d9622b", "#12a07a", "#a85fb0", "#c79200", "#8a93a3"
+LINES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, "#c4457a", "#4aa5c9", "#7a6ff0", "#6b8f23", GREY)
+DASHES = ("solid", "dash", "dot", "dashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How large a figure is drawn: the size of its type and its height in pixels (None: as its rows need)."""
+
+    font: int = 15
+    height: int | None = None
+
+
+ON_PAGE = Look()
+
+# What st.plotly_chart should be told: a chart in a lecture is looked at, not edited.
+CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
+
+
+def metric_bars(
+    frame: pd.DataFrame, metric: str, marks: Mapping[str, float], current: int, look: Look = ON_PAGE
+) -> Figure:
+    """Bars of `metric` down the ladder, best rung longest, with `marks` (name -> value: peak, peer) as lines.
+
+    `frame` is a ladder's table; `current` the position of the rung on the page, which stands out; `look` its size.
+    """
+    figure = _bars(frame, metric, current, look)
+    shapes, notes = [], []
+    most = max(marks.values(), default=0.0)
+    for i, (name, value) in enumerate(marks.items()):
+        colour = (GREY, ORANGE, GREEN)[i % 3]
+        shapes.append(
+            {
+                "type": "line",
+                "layer": "below",
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "x0": value,
+                "x1": value,
+                "line": {"color": colour, "width": 2, "dash": "dash"},
+            }
+        )
+        # Each mark has a line of its own above the plot, so that two that are close do not overlap.
+        notes.append(
+            {
+                "text": f"<b>{name}</b> {text_of(metric, value)}",
+                "x": value,
+                "y": 1,
+                "yref": "paper",
+                "yshift": 14 + i * look.font * 1.5,
+                "showarrow": False,
+                "font": {"size": look.font - 1, "color": colour},
+                "xanchor": "left" if value < 0.3 * most else "right",
+                "xshift": 4 if value < 0.3 * most else -4,
+            }
+        )
+    layout = figure["layout"]
+    layout["shapes"], layout["annotations"] = shapes, [*layout.get("annotations", []), *notes]
+    layout["margin"]["t"] = 12 + len(marks) * look.font * 1.5
+    return _with_room(figure, frame[metric], list(marks.values()))
+
+
+def time_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE) -> Figure:
+    """Time of each rung on a logarithmic axis: a lecture's ladder spans two orders of magnitude and more."""
+    figure = _bars(frame, "time_us", current, look)
+    known = [float(v) for v in frame["time_us"] if v is not None]
+    axis = figure["layout"]["xaxis"]
+    axis["type"] = "log"
+    if known:
+        from math import log10
+
+        low, high = log10(min(known)) - 0.35, log10(max(known))
+        axis["range"] = [low, high + 0.18 * max(high - low, 0.5)]
+    axis["dtick"] = 1
+    return figure
+
+
+def speedup_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE) -> Figure:
+    """Cumulative speedup of each rung here, and the lecture's as diamonds."""
+    figure = _bars(frame, "cumulative", current, look)
+    paper = frame["lecture_cumulative"]
+    if any(v is not None for v in paper):
+        figure["data"].append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": _values(paper),
+                "y": list(range(len(frame))),
+                "marker": {"symbol": "diamond", "size": look.font, "color": ORANGE},
+                "hovertemplate": "%{x:.2f}× in the lecture<extra></extra>",
+                "cliponaxis": False,
+            }
+        )
+        figure["layout"]["annotations"] = [
+            {
+                "text": "◆ published by the lecture",
+                "x": 1,
+                "xref": "paper",
+                "y": 1,
+                "yref": "paper",
+                "yshift": 16,
+                "xanchor": "right",
+                "showarrow": False,
+                "font": {"size": look.font - 1, "color": ORANGE},
+            }
+        ]
+        figure["layout"]["margin"]["t"] = 30
+    return _with_room(figure, frame["cumulative"], [float(v) for v in paper if v is not None])
+
+
+def counter_bars(frame: pd.DataFrame, counter: str, current: int, look: Look = ON_PAGE) -> Figure:
+    """One counter of the emulator down the ladder."""
+    figure = _bars(frame, counter, current, look)
+    return _with_room(figure, frame[counter], [])
+
+
+def size_lines(frame: pd.DataFrame, metric: str, names: Mapping[str, str], look: Look = ON_PAGE) -> Figure:
+    """`metric` over n, one line a kernel, n logarithmic; each line carries its name at its end.
+
+    `frame` is a table of measurements; `names` kernel -> what to call it.
+    """
+    data = []
+    ends: list[tuple[float, float, str, str]] = []
+    for i, (kernel, name) in enumerate(names.items()):
+        part = frame[(frame["kernel"] == kernel) & frame[metric].notna()].sort_values("n")
+        if part.empty:
+            continue
+        colour = LINES[i % len(LINES)]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": name,
+                "x": [int(n) for n in part["n"]],
+                "y": [float(v) for v in part[metric]],
+                "line": {"color": colour, "width": 3, "dash": DASHES[(i // len(LINES)) % len(DASHES)]},
+                "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 8},
+                "customdata": [text_of(metric, v) for v in part[metric]],
+                "hovertemplate": f"{name}<br>N = %{{x:,}}: %{{customdata}}<extra></extra>",
+            }
+        )
+        ends.append((float(part["n"].iloc[-1]), float(part[metric].iloc[-1]), name, colour))
+    sizes = sorted({int(n) for n in frame["n"]}) if len(frame) else []
+    layout = _layout(look)
+    layout["height"] = look.height or 460
+    layout["showlegend"] = False
+    layout["xaxis"] |= {
+        "type": "log",
+        "title": {"text": "N"},
+        "tickvals": _spread(sizes, 9),
+        "ticktext": [size_text(n) for n in _spread(sizes, 9)],
+    }
+    layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "rangemode": "tozero"}
+    longest = max((len(name) for _, _, name, _ in ends), default=0)
+    layout["margin"] |= {"l": 70, "r": 24 + round(longest * look.font * 0.5), "t": 16}
+    layout["annotations"] = _end_labels(ends, layout["height"] - 80, look)
+    return {"data": data, "layout": layout}
+
+
+def _end_labels(ends: Sequence[tuple[float, float, str, str]], height: int, look: Look) -> list[dict[str, Any]]:
+    """The names of the lines at the right edge, pushed apart where the lines end close together."""
+    if not ends:
+        return []
+    top = max(value for _, value, _, _ in ends) or 1.0
+    step = look.font * 1.35
+    labels = []
+    below = -1e9  # pixels from the bottom that are taken
+    for _, value, name, colour in sorted(ends, key=lambda end: end[1]):
+        at = max(value / (top * 1.05) * height, below + step)
+        below = at
+        labels.append(
+            {
+                "text": name,
+                "x": 1.01,
+                "xref": "paper",
+                "xanchor": "left",
+                "y": at / height,
+                "yref": "paper",
+                "yanchor": "middle",
+                "showarrow": False,
+                "font": {"size": look.font - 1, "color": colour},
+            }
+        )
+    return labels
+
+
+def _bars(frame: pd.DataFrame, key: str, current: int, look: Look) -> Figure:
+    values = _values(frame[key])
+    size = look.font
+    layout = _layout(look)
+    layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
+    layout["xaxis"] |= {"title": {"text": COLUMNS[key].heading, "font": {"size": size}}, "zeroline": True}
+    layout["yaxis"] |= {
+        "autorange": "reversed",
+        "tickvals": list(range(len(frame))),
+        "ticktext": [_tick(frame, i, i == current) for i in range(len(frame))],
+        "ticklabelstandoff": 6,
+        "automargin": True,
+        "showgrid": False,
+        "range": [len(frame) - 0.4, -0.6],
+    }
+    layout["yaxis"].pop("autorange")
+    layout["bargap"] = 0.3
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": values,
+        "y": list(range(len(frame))),
+        "text": [_bar_text(frame, key, i) for i in range(len(frame))],
+        "textposition": "outside",
+        "constraintext": "none",
+        "textfont": {"size": size},
+        "cliponaxis": False,
+        "marker": {
+            "color": BLUE,
+            "opacity": [1.0 if i == current else 0.55 for i in range(len(frame))],
+            "line": {"width": 0},
+            # Recorded bars are hatched, so that nobody takes them for what this machine just did.
+            "pattern": _hatched(frame) if COLUMNS[key].group == MEASURED else {},
+        },
+        "hovertext": [f"{frame['rung'].iloc[i]} {frame['title'].iloc[i]}" for i in range(len(frame))],
+        "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
+    }
+    if not any(value is not None for value in values):
+        layout["annotations"] = [_nothing(key, size)]
+        layout["xaxis"] |= {"showticklabels": False, "showgrid": False, "zeroline": False}
+    return {"data": [bars], "layout": layout}
+
+
+def _hatched(frame: pd.DataFrame) -> dict[str, Any]:
+    shapes = ["/" if "recorded" in str(origin) else "" for origin in frame["origin"]]
+    return {"shape": shapes, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.5)", "size": 7, "solidity": 0.18}
+
+
+def _nothing(key: str, size: int) -> dict[str, Any]:
+    """What an empty plot says."""
+    group = COLUMNS[key].group
+    text = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
+    if group == COUNTED:
+        text = "Nothing counted yet.<br>Run the ladder on the emulator."
+    return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
+            "font": {"size": size + 1, "color": GREY}}  # fmt: skip
+
+
+def _bar_text(frame: pd.DataFrame, key: str, i: int) -> str:
+    status = frame["status"].iloc[i]
+    if status not in (None, "ok"):
+        return text_of("status", status)
+    return text_of(key, frame[key].iloc[i])
+
+
+def _tick(frame: pd.DataFrame, i: int, current: bool) -> str:
+    rung = str(frame["rung"].iloc[i])
+    return f"<b>▸ {rung}</b>" if current else rung
+
+
+def _values(column: pd.Series) -> list[float | None]:
+    return [None if v is None or pd.isna(v) else float(v) for v in column]
+
+
+def _with_room(figure: Figure, column: pd.Series, more: list[float]) -> Figure:
+    """Room at the right for the number behind the longest bar."""
+    known = [float(v) for v in column if v is not None and not pd.isna(v)]
+    longest = max([*(v * 1.22 for v in known), *(v * 1.04 for v in more)], default=1.0)
+    figure["layout"]["xaxis"]["range"] = [0, longest or 1.0]
+    return figure
+
+
+def _layout(look: Look) -> dict[str, Any]:
+    size = look.font
+    axis = {"tickfont": {"size": size}, "fixedrange": True, "automargin": True}
+    return {
+        "font": {"size": size},
+        "margin": {"l": 10, "r": 12, "t": 12, "b": 16 + 2 * size},
+        "xaxis": dict(axis),
+        "yaxis": dict(axis),
+        "showlegend": False,
+        "hoverlabel": {"font": {"size": size}},
+        "dragmode": False,
+    }
+
+
+def _spread(values: Sequence[int], most: int) -> list[int]:
+    """At most `most` of the values, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    step = -(-(len(values) - 1) // (most - 1))
+    return sorted({*values[::step], values[-1]})

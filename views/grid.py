@@ -1,0 +1,133 @@
+"""Tables as HTML: the lecture's figure under ours, a failed rung as a sentence, the rung on the page marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from engine.tables import COLUMNS, LADDER_COUNTERS, STATUS_WORDS, text_of
+
+# Ours -> the lecture's figure that stands below it in the same cell.
+_PAIRS = {
+    "time_us": "lecture_time_us",
+    "bandwidth_gb_s": "lecture_bandwidth_gb_s",
+    "step": "lecture_step",
+    "cumulative": "lecture_cumulative",
+}
+_COUNTERS = ("warp_instructions", "divergent_branches", "bank_conflicts", "sectors_per_request", "barriers")
+_SIGNS = {"ok": "✓", None: ""}
+
+
+def ladder_html(frame: pd.DataFrame, metric: str, current: int, counters: bool, headings: Mapping[str, str]) -> str:
+    """A ladder's table. `metric`: its rate column; `counters`: whether to show the emulator's; `headings`: group ->
+    where its numbers come from."""
+    numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
+    counted = [key for key in _COUNTERS if key in LADDER_COUNTERS] if counters else []
+    head = "".join(_heading(key) for key in (*numbers, *counted))
+    groups = f'<th colspan="3"></th><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
+    if counted:
+        groups += f'<th class="group" colspan="{len(counted)}">{escape(headings["counters"])}</th>'
+    rows = "".join(_ladder_row(row, numbers, counted, i == current) for i, row in enumerate(frame.to_dict("records")))
+    return (
+        f'<div class="scroll"><table class="ladder"><thead><tr>{groups}</tr>'
+        f'<tr><th class="text">Rung</th><th class="text">What it does</th><th class="text">Correct?</th>{head}</tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _heading(key: str) -> str:
+    column = COLUMNS[key]
+    unit = f"<small>{escape(column.unit)}</small>" if column.unit and key != "time_us" else ""
+    return f'<th title="{escape(column.meaning)}">{escape(column.title)}{unit}</th>'
+
+
+def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequence[str], current: bool) -> str:
+    status = row["status"]
+    failed = status not in (None, "ok")
+    cells = [
+        f'<td class="rung">{escape(row["rung"])}</td>',
+        f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code></td>',
+        f'<td class="text status {status or ""}">{_status(row)}</td>',
+    ]
+    if failed:
+        cells.append(f'<td class="why" colspan="{len(numbers)}">{escape(row["reason"] or "")}{_paper_line(row)}</td>')
+    else:
+        cells += [_number(row, key) for key in numbers]
+    cells += [f"<td>{escape(text_of(key, row[key])) or '<i>·</i>'}</td>" for key in counted]
+    return f'<tr class="{"current" if current else ""}">{"".join(cells)}</tr>'
+
+
+def _status(row: Mapping[str, Any]) -> str:
+    if row["status"] is None:
+        return '<span class="dim">not run</span>'
+    words = f"{_SIGNS.get(row['status'], '✗')} {STATUS_WORDS[row['status']]}"
+    return f"{escape(words)}<small>{escape(row['checked'] or '')}</small>"
+
+
+def _number(row: Mapping[str, Any], key: str) -> str:
+    ours = escape(text_of(key, row[key]))
+    paper_key = _PAIRS.get(key)
+    paper = text_of(paper_key, row[paper_key]) if paper_key else ""
+    title = escape(str(row["origin"] or ""))
+    below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{escape(paper)}</span>' if paper else ""
+    return f'<td title="{title}">{ours or "<i>–</i>"}{below}</td>'
+
+
+def _paper_line(row: Mapping[str, Any]) -> str:
+    words = [text_of(key, row[key]) for key in _PAIRS.values() if row[key] is not None]
+    return f'<span class="paper">{escape(" · ".join(words))}</span>' if words else ""
+
+
+def heat_html(
+    rows: Sequence[tuple[str, str]],
+    values: Sequence[int],
+    titles: Sequence[str],
+    cells: Mapping[tuple[str, int], tuple[float | None, str, str]],
+    best: Mapping[str, tuple[int, str]],
+    smallest: bool,
+    headings: tuple[str, str, str],
+) -> str:
+    """Heidelberg's table: variants x swept values, coloured from the worst to the best cell, then each row's best.
+
+    `rows`: (kernel, title); `values`, `titles`: what is swept and what its columns are called; `cells`: (kernel, value)
+    -> (number or None, text, why); `best`: kernel -> (value, text); `smallest`: the least number is the best;
+    `headings`: over the swept columns, the best one, its number.
+    """
+    numbers = [number for number, _, _ in cells.values() if number is not None]
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
+    by = dict(zip(values, titles, strict=True))
+    body = []
+    for kernel, title in rows:
+        at, most = best.get(kernel, (None, "–"))
+        line = [f'<td class="text"><b>{escape(title)}</b><code>{escape(kernel)}</code></td>']
+        for value in values:
+            number, text, why = cells.get((kernel, value), (None, "", ""))
+            if number is None:
+                kind = "bad" if text else "pending"
+                line.append(f'<td class="{kind}" title="{escape(why)}">{escape(text) or "·"}</td>')
+                continue
+            share = 1.0 if high == low else (number - low) / (high - low)
+            style = f"--share:{1 - share if smallest else share:.3f}"
+            line.append(f'<td class="heat {"best" if value == at else ""}" style="{style}">{escape(text)}</td>')
+        total = escape(by[at]) if at is not None else "–"
+        body.append(f'<tr>{"".join(line)}<td class="total">{total}</td><td class="total">{escape(most)}</td></tr>')
+    heads = "".join(f"<th>{escape(title)}</th>" for title in titles)
+    return (
+        f'<div class="scroll"><table class="ladder heatmap"><thead><tr><th></th><th class="group" '
+        f'colspan="{len(values)}">{escape(headings[0])}</th><th colspan="2"></th></tr>'
+        f'<tr><th class="text">Variant</th>{heads}<th>{escape(headings[1])}</th><th>{escape(headings[2])}</th></tr>'
+        f"</thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def reasons_html(reasons: Sequence[tuple[str, str, Sequence[str]]]) -> str:
+    """Why cells have no number: (status, sentence, the cells it concerns)."""
+    lines = "".join(
+        f"<p><b>{escape(status)}</b> {escape(', '.join(cells[:4]))}"
+        f"{f' and {len(cells) - 4} more' if len(cells) > 4 else ''}: {escape(reason)}</p>"
+        for status, reason, cells in reasons
+    )
+    return f'<div class="smallprint reasons">{lines}</div>'

@@ -1,0 +1,345 @@
+"""The ladder page: step through a lecture, see what changed, run it, see the numbers beside the lecture's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from engine import figures, tables
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
+from engine.history import Known, device_line, environment_line
+from engine.records import Choice, NotRunnable
+from views import choices, grid, keyboard, show, state, work
+from views.choices import AUTO
+
+WORK = "ladder work"
+RUNG_ROWS = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page is about in this run of the script."""
+
+    ladder: Ladder
+    topic: Topic
+    position: int
+    choices: tuple[Choice, ...]  # one a rung
+    presenting: bool
+
+    @property
+    def rung(self) -> Rung:
+        """The rung on the page."""
+        return self.ladder.rungs[self.position]
+
+    @property
+    def kernel(self) -> Kernel:
+        """Its kernel."""
+        return KERNELS[self.rung.kernel]
+
+    @property
+    def choice(self) -> Choice:
+        """What Run would run."""
+        return self.choices[self.position]
+
+
+def rung_names(ladder: Ladder) -> list[str]:
+    """What the address calls the rungs: the kernel, with its way of combining where a kernel stands twice."""
+    kernels = [rung.kernel for rung in ladder.rungs]
+    return [
+        rung.kernel if kernels.count(rung.kernel) == 1 else f"{rung.kernel}.{rung.combine or i}"
+        for i, rung in enumerate(ladder.rungs, 1)
+    ]
+
+
+def take_ladder() -> None:
+    """Another ladder: its first rung, and the lecture's own N, block size and type."""
+    ladder = LADDERS[st.session_state["ladder"]]
+    st.session_state.update(rung=rung_names(ladder)[0], n=str(ladder.n), block=str(ladder.block_size),
+                            dtype=ladder.dtype, combine=AUTO, grid=AUTO)  # fmt: skip
+
+
+def step(names: list[str], by: int) -> None:
+    """To the rung before or after; the ends of the ladder hold."""
+    at = names.index(st.session_state["rung"]) + by
+    st.session_state["rung"] = names[min(max(at, 0), len(names) - 1)]
+
+
+def toggle_presenting(on: bool) -> None:
+    """Present, or stop presenting."""
+    st.session_state["present"] = "1" if on else ""
+
+
+def chosen_ladder() -> Ladder:
+    """The ladder of the address or the menu; an unknown name is said, and the first ladder shown."""
+    name = st.session_state.get("ladder")
+    if name not in LADDERS:
+        if name:
+            st.error(f"There is no ladder {name!r} in this catalogue. Shown instead: the first one.")
+        st.session_state["ladder"] = next(iter(LADDERS))
+        first = LADDERS[st.session_state["ladder"]]
+        st.session_state.setdefault("n", str(first.n))
+        st.session_state.setdefault("block", str(first.block_size))
+        st.session_state.setdefault("dtype", first.dtype)
+    return LADDERS[st.session_state["ladder"]]
+
+
+def settle_rung(names: list[str]) -> None:
+    """The rung of the address; an unknown one is said, and the first one shown."""
+    rung = st.session_state.get("rung")
+    if rung in names:
+        return
+    if rung:
+        st.error(f"There is no rung {rung!r} on this ladder. Shown instead: the first one.")
+    st.session_state["rung"] = names[0]
+
+
+def pickers(ladder: Ladder, names: list[str]) -> int:
+    """The menus for the ladder and the rung; returns the rung's position."""
+    left, right = st.columns([1.45, 3.3], vertical_alignment="bottom")
+    titles = {name: entry.title for name, entry in LADDERS.items()}
+    with left:
+        st.selectbox("Ladder", list(LADDERS), key="ladder", format_func=titles.get, on_change=take_ladder,
+                     persist_state="session", help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
+    with right, st.container(horizontal=True, vertical_alignment="bottom", key="stepper", gap="small"):
+        position = names.index(st.session_state["rung"])
+        st.button("←", key="previous", on_click=step, args=(names, -1), disabled=position == 0,
+                  help="The rung before (arrow left)")  # fmt: skip
+        labels = {name: rung.label for name, rung in zip(names, ladder.rungs, strict=True)}
+        st.pills("Rung", names, key="rung", format_func=labels.get, required=True, persist_state="session")
+        st.button("→", key="next", on_click=step, args=(names, 1), disabled=position == len(names) - 1,
+                  help="The next rung (arrow right)")  # fmt: skip
+    return names.index(st.session_state["rung"])
+
+
+def settings(topic: Topic, rung: Rung) -> None:
+    """The row of menus."""
+    kernel = KERNELS[rung.kernel]
+    columns = st.columns([1.35, 1, 0.9, 1.05, 1.25, 0.95, 1.3])
+    for column, menu in zip(
+        columns,
+        (
+            lambda: choices.size(topic),
+            lambda: choices.block_size(topic, kernel),
+            lambda: choices.element_type(topic, kernel),
+            choices.cache_state,
+            lambda: choices.combining(kernel, rung.combine),
+            lambda: choices.grid_size(kernel),
+            choices.device,
+        ),
+        strict=True,
+    ):
+        with column:
+            menu()
+
+
+def choice_of(rung: Rung, chosen: Mapping[str, str], this: bool) -> Choice:
+    """What the menus say, for one rung. Combining and grid size were chosen for this rung only."""
+    combine, blocks = chosen["combine"], chosen["grid"]
+    return Choice(
+        kernel=rung.kernel,
+        n=choices.whole_number(chosen["n"], "N"),
+        block_size=choices.whole_number(chosen["block"], "The block size"),
+        grid_size=None if not this or blocks in ("", AUTO) else choices.whole_number(blocks, "The number of blocks"),
+        dtype=chosen["dtype"],
+        cache=chosen["cache"],
+        device=chosen["device"],
+        combine=rung.combine if not this or combine in ("", AUTO) else combine,
+    )
+
+
+def main() -> None:
+    """Read the choice, show the rung, run what was asked for, show the numbers."""
+    ladder = chosen_ladder()
+    names = rung_names(ladder)
+    settle_rung(names)
+    topic = TOPICS[ladder.topic]
+    presenting = st.session_state.get("present") == "1"
+    if presenting:
+        position = names.index(st.session_state["rung"])
+    else:
+        position = pickers(ladder, names)
+        settings(topic, ladder.rungs[position])
+    chosen = {
+        "n": str(ladder.n), "block": str(ladder.block_size), "dtype": ladder.dtype, "cache": "cold-clean",
+        "combine": AUTO, "grid": AUTO, "device": AUTO,
+    }  # fmt: skip
+    chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
+    state.publish(
+        {"ladder": ladder.name, "rung": names[position], **{k: v for k, v in chosen.items() if v != AUTO},
+         "device": chosen["device"], "show": st.session_state.get("show"), "counter": st.session_state.get("counter"),
+         "present": st.session_state.get("present")}
+    )  # fmt: skip
+    try:
+        asked = tuple(choice_of(rung, chosen, i == position) for i, rung in enumerate(ladder.rungs))
+    except NotRunnable as refused:
+        st.error(str(refused), icon=":material/block:")
+        keyboard.on_key({})
+        return
+    page = Page(ladder, topic, position, asked, presenting)
+    keys(page, names)
+    if presenting:
+        show_presenting(page)
+    else:
+        show_page(page)
+
+
+def keys(page: Page, names: list[str]) -> None:
+    """What the keyboard does here."""
+    keyboard.on_key(
+        {
+            "previous": lambda: step(names, -1),
+            "next": lambda: step(names, 1),
+            "run": lambda: run_rung(page),
+            "ladder": lambda: run_ladder(page),
+            "present": lambda: toggle_presenting(not page.presenting),
+            "leave": lambda: toggle_presenting(False),
+        }
+    )
+
+
+def run_rung(page: Page) -> None:
+    """Run the rung on the page, anew."""
+    work.start(WORK, [page.choice], [page.kernel.title], fresh=True)
+
+
+def run_ladder(page: Page) -> None:
+    """Run every rung with these choices, from the bottom to the top."""
+    work.start(WORK, page.choices, [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in page.ladder.rungs])
+
+
+def buttons(page: Page) -> None:
+    """Run, run the ladder, present."""
+    with st.container(horizontal=True, key="buttons", vertical_alignment="center"):
+        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
+                  help="Check this rung's answer, then measure it (R)")  # fmt: skip
+        st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),
+                  help="Every rung with these choices, one after the other (L)")  # fmt: skip
+        st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
+                  help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
+
+
+def show_page(page: Page) -> None:
+    """The page to sit before: text and source at the left, numbers and plot at the right, the table below."""
+    left, right = st.columns([1.12, 1], gap="medium")
+    with left, work.RENDER:
+        show.rung_text(page.rung, page.kernel, page.ladder)
+        show.rung_source(page.ladder, page.position)
+        show.rung_conditions(page.rung, page.kernel, page.ladder)
+    with right:
+        buttons(page)
+        numbers = st.empty()
+        plots = ["rate", "time", "speedup", "counters"]
+        words = {"rate": RUNG_ROWS[page.topic.metric], "time": "Time", "speedup": "Speedup", "counters": "Counters"}
+        if st.session_state.get("show") not in plots:
+            st.session_state["show"] = "rate"
+        with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
+            st.segmented_control("Plot", plots, key="show", format_func=words.get, required=True,
+                                 label_visibility="collapsed", persist_state="session")  # fmt: skip
+            if st.session_state["show"] == "counters":
+                choices_of_counter()
+        plot = st.empty()
+    table = st.empty()
+    drawn = 0
+
+    def draw() -> None:
+        nonlocal drawn
+        drawn += 1
+        with work.RENDER:
+            facts, frame = facts_of(page)
+            with numbers.container():
+                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic)
+            plot.plotly_chart(figure_of(page, frame, facts), key=f"plot {drawn}", config=figures.CONFIG)
+            with table.container():
+                show_table(page, frame, facts, drawn)
+
+    work.follow(WORK, draw)
+    draw()
+
+
+def choices_of_counter() -> None:
+    """The menu for the counter that is plotted."""
+    words = {key: tables.COLUMNS[key].title for key in tables.LADDER_COUNTERS}
+    if st.session_state.get("counter") not in words:
+        st.session_state["counter"] = "bank_conflicts"
+    st.selectbox("Counter", list(words), key="counter", format_func=words.get, label_visibility="collapsed",
+                 persist_state="session", width=240)  # fmt: skip
+
+
+def facts_of(page: Page) -> tuple[list[Known], pd.DataFrame]:
+    """What is known about every rung, and the table made of it."""
+    facts = [work.outcome(choice) for choice in page.choices]
+    return facts, tables.ladder_table(page.ladder, page.choices, facts)
+
+
+def figure_of(
+    page: Page, frame: pd.DataFrame, facts: list[Known], look: figures.Look = figures.ON_PAGE
+) -> figures.Figure:
+    """The plot that was chosen."""
+    which = st.session_state.get("show", "rate")
+    if which == "time":
+        return figures.time_bars(frame, page.position, look)
+    if which == "speedup":
+        return figures.speedup_bars(frame, page.position, look)
+    if which == "counters":
+        return figures.counter_bars(frame, st.session_state.get("counter", "bank_conflicts"), page.position, look)
+    return figures.metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
+
+
+def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) -> None:
+    """The lecture's table, the line that says where its numbers come from, and the file."""
+    timed = [fact.timed for fact in facts if fact.timed]
+    counted = [fact.counted for fact in facts if fact.counted]
+    origins = sorted({device_line(m) for m in timed})
+    headings = {
+        "times": f"Times: {', '.join(origins)}" if origins else "Times: none measured or recorded for these choices",
+        "counters": "Counted by the emulator, live",
+    }
+    with_counters = bool(counted) or choices.settled(page.choice).device == "emulator"
+    st.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
+    lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
+    with st.container(horizontal=True, vertical_alignment="top"):
+        st.html(show.under_table(page.ladder, lectures, environment(facts, page.position), page.topic.data_note))
+        st.download_button("CSV", tables.frame_csv(frame), f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
+                           icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
+
+
+def environment(facts: list[Known], position: int) -> list[str]:
+    """The environment lines of the rung on the page, or of the first one that has any."""
+    order = [facts[position], *facts]
+    timed = next((fact.timed for fact in order if fact.timed), None)
+    counted = next((fact.counted for fact in order if fact.counted), None)
+    return [environment_line(m) for m in (timed, counted) if m is not None]
+
+
+def show_presenting(page: Page) -> None:
+    """The page for a hall: nothing but the rung, in large type."""
+    with work.RENDER:
+        show.presenting_title(page.ladder, page.position)
+        left, right = st.columns([1.35, 1], gap="medium")
+        with left:
+            show.rung_source(page.ladder, page.position, most=32)
+            show.presenting_text(page.kernel)
+    with right:
+        numbers = st.empty()
+        plot = st.empty()
+    drawn, height = 0, keyboard.window_height()
+    rows = len(page.ladder.rungs)
+    look = figures.Look(min(round(height * 0.026), round(height * 0.5 / rows / 1.25)), round(height * 0.56))
+
+    def draw() -> None:
+        nonlocal drawn
+        drawn += 1
+        with work.RENDER:
+            facts, frame = facts_of(page)
+            with numbers.container():
+                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic)
+            plot.plotly_chart(figure_of(page, frame, facts, look), key=f"plot {drawn}", config=figures.CONFIG)
+
+    work.follow(WORK, draw)
+    draw()
+
+
+main()

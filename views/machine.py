@@ -1,0 +1,58 @@
+"""What works on this machine, and one fix a line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from engine import service
+
+FOLDER = Path(__file__).parents[1]
+
+
+@st.cache_data(ttl=300, show_spinner="Looking at this machine")
+def checks() -> list[dict[str, object]]:
+    """The doctor's list, from a process of its own: this one must never hold a GPU."""
+    asked = subprocess.run([sys.executable, "-m", "engine", "doctor", "--json"], cwd=FOLDER, capture_output=True,
+                           text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    return list(json.loads(asked.stdout)) if asked.returncode == 0 else []
+
+
+def main() -> None:
+    """The list."""
+    st.header("This machine")
+    found = service.gpus()
+    st.write(
+        f"Kernels run on {service.device_summary()}."
+        if found
+        else "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
+        "times come from recorded runs of a named GPU and say so."
+    )
+    rows = checks()
+    if not rows:
+        st.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
+    lines = "".join(
+        f'<tr><td class="text status {"ok" if row["ok"] else ""}">{"✓ works" if row["ok"] else "✗ missing"}</td>'
+        f'<td class="text"><b>{escape(str(row["name"]))}</b></td><td class="text">{escape(str(row["detail"]))}'
+        f"{_fix(row)}</td></tr>"
+        for row in rows
+    )
+    st.html(
+        f'<table class="ladder"><thead><tr><th></th><th class="text">What</th><th class="text">Found</th></tr></thead>'
+        f"<tbody>{lines}</tbody></table>"
+    )
+    if st.button("Look again", icon=":material/refresh:"):
+        checks.clear()
+        st.rerun()
+
+
+def _fix(row: dict[str, object]) -> str:
+    return f"<br><b>To fix it:</b> {escape(str(row['fix']))}" if not row["ok"] and row["fix"] else ""
+
+
+main()

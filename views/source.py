@@ -1,0 +1,146 @@
+"""A kernel's source as HTML: C++ colours, real line numbers, the lines that changed since the rung before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from difflib import SequenceMatcher
+from functools import lru_cache
+from html import escape
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import CppLexer
+from pygments.token import Keyword, Name
+
+SLIDE_COLUMNS = 76
+CONTEXT = 2  # lines round a change that a folded source keeps
+_CUDA_NAMES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
+_CUDA_KEYWORDS = {"__global__", "__shared__", "__device__", "__restrict__", "__launch_bounds__", "__forceinline__"}
+
+
+class CudaLexer(CppLexer):
+    """C++ with CUDA's own words."""
+
+    def get_tokens_unprocessed(self, text, stack=("root",)):
+        """The tokens of C++, CUDA's words among them renamed."""
+        for index, token, value in super().get_tokens_unprocessed(text, stack):
+            if value in _CUDA_KEYWORDS:
+                token = Keyword
+            elif value in _CUDA_NAMES:
+                token = Name.Builtin
+            elif token in Name and (value.startswith("__") or value.startswith("atomic")):
+                token = Name.Function
+            yield index, token, value
+
+
+@lru_cache(maxsize=256)
+def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
+                found: tuple[int, ...] = (), most: int | None = None) -> str:  # fmt: skip
+    """The kernel's lines below its header comment as one HTML block.
+
+    `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
+    and how many were removed is said. `found`: lines (of the file) with a finding or an error. `most`: a source that
+    fills more lines than this is folded where nothing changed.
+    """
+    lines = text.splitlines()
+    start = header_length(lines)
+    changed, removed = (set(), 0) if before is None else changes(text, name, before, before_name or "")
+    rows = []
+    shown = _unfolded(lines, start, changed | set(found), most)
+    folded = 0
+    for number, code in enumerate(_coloured(text)[start:], start + 1):
+        if number not in shown:
+            folded += 1
+            if number + 1 in shown:
+                rows.append(f'<div class="fold">⋯ {folded} lines as before</div>')
+                folded = 0
+            continue
+        marks = [mark for mark, there in (("changed", number in changed), ("found", number in found)) if there]
+        rows.append(
+            f'<div class="line {" ".join(marks)}"><span class="number">{number}</span>'
+            f'<span class="code">{code or " "}</span></div>'
+        )
+    count = _filled([lines[number - 1] for number in sorted(shown)])
+    say = ""
+    if before is not None:
+        gone = f", {removed} removed" if removed else ""
+        say = f'<div class="legend"><i></i>{len(changed)} lines new or changed{gone} since the rung before</div>'
+    return f'<div class="source" style="--lines:{count}"><div class="lines">{"".join(rows)}</div>{say}</div>'
+
+
+def _filled(lines: Collection[str]) -> int:
+    """How many lines of a slide the source takes, long ones wrapped."""
+    return sum(1 + len(line) // SLIDE_COLUMNS for line in lines)
+
+
+def _unfolded(lines: list[str], start: int, marked: set[int], most: int | None) -> set[int]:
+    """The lines to show: all, or those near a marked one and the heads of functions."""
+    every = set(range(start + 1, len(lines) + 1))
+    if most is None or not marked or _filled(lines[start:]) <= most:
+        return every
+    heads = {number for number in every if "__global__" in lines[number - 1] or number == len(lines)}
+    near = {number + by for number in marked for by in range(-CONTEXT, CONTEXT + 1)}
+    shown = every & (near | heads)
+    # A fold of one line takes as much room as the line.
+    return shown | {number for number in every if {number - 1, number + 1} <= shown}
+
+
+def changes(text: str, name: str, before: str, before_name: str) -> tuple[set[int], int]:
+    """The file's lines that are new or changed since `before` (1-based), and how many lines were removed.
+
+    Header comments, the kernels' names and white space do not count.
+    """
+    lines, old = text.splitlines(), before.splitlines()
+    start, old_start = header_length(lines), header_length(old)
+    now = [_plain(line, name) for line in lines[start:]]
+    then = [_plain(line, before_name) for line in old[old_start:]]
+    changed: set[int] = set()
+    removed = 0
+    for what, i0, i1, j0, j1 in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
+        if what == "equal":
+            continue
+        changed |= {start + 1 + j for j in range(j0, j1) if now[j]}
+        removed += max(0, sum(map(bool, then[i0:i1])) - sum(map(bool, now[j0:j1])))
+    return changed, removed
+
+
+def header_length(lines: Collection[str]) -> int:
+    """How many lines the header comment takes, blank lines after it included."""
+    count = 0
+    for line in lines:
+        if not line.startswith("//") and line.strip():
+            break
+        count += 1
+    return count
+
+
+def _plain(line: str, name: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(rf"\b{re.escape(name)}\b", "KERNEL", line)).strip() if name else line.strip()
+
+
+def _coloured(text: str) -> list[str]:
+    lexer = CudaLexer(stripnl=False, ensurenl=False)
+    html = highlight(text, lexer, HtmlFormatter(nowrap=True))
+    lines = html.splitlines()
+    if len(lines) != len(text.splitlines()):  # a token over several lines: colours are not worth a wrong number
+        return [escape(line) for line in text.splitlines()]
+    return _closed(lines)
+
+
+def _closed(lines: list[str]) -> list[str]:
+    """Pygments closes its spans at line ends only outside of multi-line comments."""
+    closed, open_tag = [], ""
+    for line in lines:
+        line = open_tag + line
+        opened = re.findall(r"<span[^>]*>|</span>", line)
+        stack: list[str] = []
+        for tag in opened:
+            if tag == "</span>":
+                if stack:
+                    stack.pop()
+            else:
+                stack.append(tag)
+        open_tag = "".join(stack)
+        closed.append(line + "</span>" * len(stack))
+    return closed
