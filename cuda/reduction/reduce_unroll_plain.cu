@@ -4,7 +4,7 @@
 // Limit: nothing tells the compiler that other threads change partial[] between the steps. It may load all values
 //   first and keep the sum in a register, so a thread adds old values of its neighbours.
 // Conditions: none makes it right. It is in the catalogue to be seen failing.
-// Lecture: Crovella 2020, "Reduction #5": "we must use the volatile keyword"; Heidelberg 07 prints this form.
+// Lecture: Crovella 2020, "Reduction #5": "we must use the volatile keyword". Heidelberg 07 prints none either.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     partial[tid] += partial[tid + 32];
