@@ -1,0 +1,206 @@
+"""Atomics: the lanes of one instruction take their turns in the order of blocks and threads.
+
+Where nobody reads the old values, only the combination matters. Where they are read, each lane must see what the
+lanes before it left: all lanes that meet one word form a chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.ptx.masks import Mask
+from engine.ptx.observe import Site
+from engine.ptx.operands import Registers, reader, writer
+from engine.ptx.ops import DTYPES
+from engine.ptx.syntax import Address, Instruction, PtxError, Sink, Vector
+from engine.ptx.transfers import Port, plain_address, signed
+from engine.ptx.values import UNSIGNED, Value
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.ptx.machine import Machine
+
+_UFUNCS: dict[str, Any] = {
+    "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}  # fmt: skip
+_OTHERS = ("exch", "inc", "dec", "cas")
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The active lanes of one atomic that meet one array, in the order of blocks and threads.
+
+    `words` is the flat array of words, `index` the word of each lane, `select` puts lane values into (width, height).
+    """
+
+    words: Array
+    index: Array
+    select: Array
+
+
+def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Registers, Mask], None]:
+    """The step of an `atom` or `red` instruction."""
+    from engine.ptx.steps import address_reader
+
+    words = item.words
+    name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
+    code = words[-1]
+    if name is None or code not in DTYPES or site.count > 1 or (code in ("f16", "bf16") and name != "exch"):
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    returns = words[0] == "atom"
+    rest = item.operands[1 if returns else 0 :]
+    if not isinstance(rest[0], Address) or any(isinstance(operand, Vector) for operand in rest):
+        raise PtxError(f"this form of {item.opcode} is not emulated", item.line)
+    widths, line = machine.program.widths, item.line
+    get, offset = address_reader(machine, rest[0], line)
+    port = Port(machine, site, offset)
+    kind = DTYPES[code]
+    sources = [reader(operand, code, widths, line) for operand in rest[1:3]]
+    wanted = returns and site.op == "atom" and not isinstance(item.operands[0], Sink)
+    put = writer(item.operands[0], code, widths, line) if wanted else None
+
+    def step(registers: Registers, mask: Mask) -> None:
+        values = [read(registers) for read in sources]
+        raw = get(registers)
+        parts = _lanes(port, raw, mask, values)
+        shape = (mask.width, mask.height)
+        old = np.zeros(shape, kind) if put else None
+        for part in parts:
+            operands = [np.broadcast_to(value, (mask.height, mask.width)).T[part.select] for value in values]
+            memory = part.words.view(kind)
+            if put is None and name in _UFUNCS:
+                _combine(name, memory, part.index, operands[0])
+            else:
+                before = _in_turn(name, memory, part.index, operands)
+                if old is not None:
+                    old[part.select] = before
+        if put is not None and old is not None:
+            put(registers, np.ascontiguousarray(old.T))
+
+    return step
+
+
+def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lanes]:
+    """The active lanes by array. Blocks come first in the order, so everything is transposed to (width, height)."""
+    machine, site = port.machine, port.site
+    key = raw
+    space, raw = port.space_of(signed(raw), mask)
+    active = np.ones((mask.width, mask.height), bool) if mask.dense is None else mask.dense.T
+    if space == "global":
+        pieces = port.pieces(raw, mask)
+        port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
+        made = []
+        for piece in pieces:
+            index = np.zeros((mask.height, mask.width), np.int64)
+            index[piece.lanes] = piece.index
+            select = piece.lanes.T
+            made.append(_Lanes(piece.array.view(site.part), index.T[select], select))
+        return made
+    if space != "shared":
+        raise PtxError("an atomic on local memory is not emulated", site.line)
+    words = machine.words("shared")
+    at = port.offsets(key, raw, mask, words, space)
+    port.note(space, raw, mask, None, values)
+    if site.part > words.unit:
+        raise PtxError("a 64-bit atomic beside 32-bit accesses of shared memory is not emulated", site.line)
+    blocks = machine.chunk_blocks
+    ratio = words.unit // site.part
+    # Words lie as [word][block]; a part of a word lies inside it.
+    index = ((at >> words.shift) * blocks + mask.columns_at()[None, :]) * ratio + (at & (words.unit - 1)) // site.part
+    flat = words.flat.view(UNSIGNED[8 * site.part])
+    return [_Lanes(flat, np.broadcast_to(index, (mask.height, mask.width)).T[active], active)]
+
+
+def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
+    """Nobody reads the old values."""
+    if memory.dtype.kind in "iu" and index.size and (index == index[0]).all():
+        word = int(index[0])
+        memory[word] = _UFUNCS[name](memory[word : word + 1], _UFUNCS[name].reduce(values, dtype=memory.dtype))[0]
+        return
+    _UFUNCS[name].at(memory, index, values)
+
+
+def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> Array:
+    """Every lane's old value, and the final words, as if the lanes took turns."""
+    if index.size == 0:
+        return np.zeros(0, memory.dtype)
+    if (index == index[0]).all():
+        word = int(index[0])
+        old, last = _chain(name, memory[word], operands)
+        memory[word] = last
+        return old
+    order = np.argsort(index, kind="stable")
+    ranked = index[order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    sizes = np.diff(np.r_[starts, ranked.size])
+    old = np.empty(index.size, memory.dtype)
+    if len(starts) <= int(sizes.max()):
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+            lanes = order[start : start + size]
+            word = int(ranked[start])
+            old[lanes], memory[word] = _chain(name, memory[word], [operand[lanes] for operand in operands])
+        return old
+    for turn in range(int(sizes.max())):  # the turn-th lane of every word, all words at once
+        lanes = order[starts[sizes > turn] + turn]
+        place = index[lanes]
+        now = memory[place]
+        old[lanes] = now
+        memory[place] = _next(name, now, [operand[lanes] for operand in operands])
+    return old
+
+
+def _next(name: str, now: Array, operands: list[Array]) -> Array:
+    """What one turn leaves in each word."""
+    first = operands[0]
+    match name:
+        case "exch":
+            return first
+        case "inc":
+            return np.where(now >= first, 0, now + 1).astype(now.dtype)
+        case "dec":
+            return np.where((now == 0) | (now > first), first, now - 1).astype(now.dtype)
+        case "cas":
+            return np.where(now == first, operands[1], now)
+    return _UFUNCS[name](now, first)  # type: ignore[no-any-return]
+
+
+def _chain(name: str, start: Any, operands: list[Array]) -> tuple[Array, Any]:
+    """Old values along one word's chain of lanes, and the word after the last lane."""
+    first = operands[0]
+    start = np.asarray(start, first.dtype)
+    if name in _UFUNCS:
+        chain = _UFUNCS[name].accumulate(np.r_[start, first], dtype=first.dtype)
+        return chain[:-1], chain[-1]
+    if name == "exch":
+        return np.r_[start, first[:-1]], first[-1]
+    if name == "inc" and (first == first[0]).all() and int(start) <= int(first[0]):
+        turns = (np.arange(first.size + 1, dtype=np.uint64) + np.uint64(start)) % np.uint64(int(first[0]) + 1)
+        turns = turns.astype(first.dtype)
+        return turns[:-1], turns[-1]
+    if name == "cas":
+        return _swaps(start, *operands)
+    old, now = np.empty(first.size, first.dtype), start[None]
+    for lane in range(first.size):
+        old[lane] = now[0]
+        now = _next(name, now, [operand[lane : lane + 1] for operand in operands])
+    return old, now[0]
+
+
+def _swaps(start: Array, expected: Array, wanted: Array) -> tuple[Array, Any]:
+    """Compare and swap along one chain: jump from one success to the next."""
+    old = np.empty(expected.size, expected.dtype)
+    now, lane = start[()], 0
+    while lane < expected.size:
+        hits = np.flatnonzero(expected[lane:] == now)
+        if not hits.size:
+            break
+        success = lane + int(hits[0])
+        old[lane : success + 1] = now
+        now, lane = wanted[success], success + 1
+    old[lane:] = now
+    return old, now

@@ -1,0 +1,119 @@
+"""Functions of the CUDA runtime that a kernel may call: printf and assert. All others are refused by name."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.ptx.masks import Mask
+from engine.ptx.memory import LOCAL_WINDOW
+from engine.ptx.operands import Registers, constant, reader, writer
+from engine.ptx.syntax import Group, Instruction, PtxError
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.ptx.machine import Machine
+
+_MOST_LINES = 1000
+_FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
+
+
+def builtin_step(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+    """The step of `call.NAME (results) arguments…`."""
+    name = item.opcode.split(".", 1)[1]
+    if name == "vprintf":
+        return _print(machine, item)
+    if name == "__assertfail":
+        return _assert(machine, item)
+    raise PtxError(f"a call of {name} is not emulated", item.line)
+
+
+def _print(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+    widths, line = machine.program.widths, item.line
+    form, arguments = (reader(operand, "u64", widths, line) for operand in item.operands[1:3])
+    back = item.operands[0]
+    puts = [writer(operand, "b32", widths, line) for operand in back.items] if isinstance(back, Group) else []
+    one = constant(1, "u32")
+
+    def step(registers: Registers, mask: Mask) -> None:
+        shape = (mask.height, mask.width)
+        forms = np.broadcast_to(form(registers), shape)
+        places = np.broadcast_to(arguments(registers), shape)
+        rows, columns = mask.rows_at(), mask.columns_at()
+        for column in range(mask.width):
+            for row in range(mask.height):
+                if len(machine.output) >= _MOST_LINES:
+                    break
+                if mask.dense is None or mask.dense[row, column]:
+                    text = _text_at(machine, int(forms[row, column]))
+                    at = int(places[row, column]) - LOCAL_WINDOW
+                    raw = _local_bytes(machine, at, int(rows[row]), int(columns[column]))
+                    machine.output.append(_formatted(machine, text, raw))
+        for put in puts:
+            put(registers, one)
+
+    return step
+
+
+def _local_bytes(machine: Machine, at: int, row: int, column: int) -> bytes:
+    words = machine.words("local")
+    lane: Array = np.ascontiguousarray(words.words[:, row, column]) if words.words.ndim == 3 else np.zeros(0, np.uint8)
+    return lane.view(np.uint8).tobytes()[max(at, 0) :]
+
+
+def _text_at(machine: Machine, address: int) -> str:
+    array = machine.space.at(address)
+    if array is None or not array.base <= address < array.base + array.size:
+        return "(null)"
+    raw = array.data[address - array.base : array.size].tobytes()
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _formatted(machine: Machine, form: str, raw: bytes) -> str:
+    """C's printf for one lane: integers take 4 or 8 bytes by their length modifier, floating numbers and pointers 8."""
+    place = 0
+
+    def take(size: int) -> bytes:
+        nonlocal place
+        place = -(-place // size) * size
+        piece = raw[place : place + size].ljust(size, b"\0")
+        place += size
+        return piece
+
+    def one(found: re.Match[str]) -> str:
+        flags, width, precision, length, kind = found.groups()
+        if kind == "%":
+            return "%"
+        width = str(int.from_bytes(take(4), "little", signed=True)) if width == "*" else width or ""
+        if precision == ".*":
+            precision = "." + str(int.from_bytes(take(4), "little", signed=True))
+        head = f"%{flags}{width}{precision or ''}"
+        if kind in "eEfFgGaA":
+            value = struct.unpack("<d", take(8))[0]
+            return value.hex() if kind in "aA" else (head + kind) % value
+        if kind == "s":
+            return (head + "s") % _text_at(machine, int.from_bytes(take(8), "little"))
+        if kind == "p":
+            return hex(int.from_bytes(take(8), "little"))
+        size = 8 if length in ("l", "ll", "z", "j", "t") else 4
+        number = int.from_bytes(take(size), "little", signed=kind in "di")
+        if kind == "c":
+            return (head + "c") % chr(number % 256)
+        return (head + ("d" if kind == "u" else kind)) % number
+
+    return _FIELD.sub(one, form)
+
+
+def _assert(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+    message = reader(item.operands[1], "u64", machine.program.widths, item.line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        text = _text_at(machine, int(np.broadcast_to(message(registers), (mask.height, mask.width)).flat[0]))
+        row, column = (0, 0) if mask.dense is None else (int(i) for i in np.argwhere(mask.dense)[0])
+        raise machine.lane_failure("crashed", item.line, mask, row, column, f"fails the assertion {text}")
+
+    return step

@@ -1,0 +1,248 @@
+"""Warp-synchronous instructions: shuffle, vote, match, redux, elect, active mask.
+
+A warp is 32 consecutive rows, so a register reshapes to (warps, 32, columns) and the lanes of a warp lie along one
+axis. The registers come in the rows of the mask; they are first spread to all rows, because lanes read each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.ptx.masks import WARP, Mask
+from engine.ptx.operands import Reader, Registers, reader, writer
+from engine.ptx.syntax import Instruction, Pair, PtxError
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.ptx.machine import Machine
+
+Step = Callable[[Registers, Mask], None]
+_BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
+_LANES = np.arange(WARP)
+SYNCHRONOUS = ("shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync")
+
+
+def collective_step(machine: Machine, item: Instruction) -> Step | None:
+    """The step of a warp-synchronous instruction; None for any other instruction."""
+    if item.opcode.startswith("activemask"):
+        put = writer(item.operands[0], "u32", machine.program.widths, item.line)
+        return lambda registers, mask: put(registers, _ballot(_active(mask), mask))
+    if not item.opcode.startswith(SYNCHRONOUS):
+        return None
+    members = members_reader(machine, item)
+    act = _action(machine, item, members)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        for hook in machine.on_warp_sync:
+            hook(item.line, item.opcode, mask, members(registers))
+        if act is not None:
+            act(registers, mask)
+
+    return step
+
+
+def members_reader(machine: Machine, item: Instruction) -> Reader:
+    """A reader of the instruction's member mask, its last operand."""
+    return reader(item.operands[-1], "u32", machine.program.widths, item.line)
+
+
+def _action(machine: Machine, item: Instruction, members: Reader) -> Step | None:
+    words = item.words
+    match words[0]:
+        case "bar":
+            return None
+        case "shfl":
+            return _shuffle(machine, item)
+        case "vote":
+            return _vote(machine, item, members)
+        case "match":
+            return _match(machine, item, members)
+        case "redux":
+            return _redux(machine, item, members)
+    return _elect(machine, item, members)
+
+
+def _spread(value: Array, mask: Mask) -> Array:
+    """A register in the mask's rows -> all rows; rows that are not active hold zeros."""
+    rows = mask.rows.size
+    if value.shape[0] == 1:
+        return np.broadcast_to(value, (rows, value.shape[1]))
+    if mask.row_index is None:
+        return value
+    full = np.zeros((rows, value.shape[1]), value.dtype)
+    full[mask.row_index] = value
+    return full
+
+
+def _narrow(value: Array, mask: Mask) -> Array:
+    """All rows -> the mask's rows."""
+    return value if mask.row_index is None else value[mask.row_index]
+
+
+def _warps(value: Array) -> Array:
+    return value.reshape(-1, WARP, value.shape[1])
+
+
+def _active(mask: Mask) -> Array:
+    """bool (T, 1 or width): the lanes that execute the instruction."""
+    return mask.row_lanes()
+
+
+def _ballot(chosen: Array, mask: Mask) -> Array:
+    """One bit per lane of the warp, for every lane of the warp."""
+    bits = np.bitwise_or.reduce(np.where(_warps(chosen), _BITS, np.uint32(0)), axis=1, keepdims=True)
+    whole = np.broadcast_to(bits, (bits.shape[0], WARP, bits.shape[2])).reshape(-1, bits.shape[2])
+    return _narrow(whole, mask)
+
+
+def _named(members: Array, mask: Mask) -> Array:
+    """bool (T, ...): active lanes that the executing lane's member mask names. The mask is the same within a warp."""
+    lanes = np.tile(_LANES, mask.rows.size // WARP).astype(np.uint32)[:, None]
+    return _active(mask) & ((_spread(members, mask) >> lanes) & np.uint32(1)).astype(bool)
+
+
+def _shuffle(machine: Machine, item: Instruction) -> Step:
+    widths, line = machine.program.widths, item.line
+    target = item.operands[0]
+    kind = item.words[2]
+    put = writer(target.first if isinstance(target, Pair) else target, "b32", widths, line)
+    put_inside = writer(target.second, "pred", widths, line) if isinstance(target, Pair) else None
+    value, amount, clamp = (reader(operand, "u32", widths, line) for operand in item.operands[1:4])
+
+    def step(registers: Registers, mask: Mask) -> None:
+        source, inside = _sources(kind, amount(registers), clamp(registers), mask)
+        data = _spread(value(registers), mask)
+        if source.shape[1] == 1 and (mask.row_index is None or data.shape[1] == 1):
+            made = data[source[:, 0]]
+        else:
+            made = np.take_along_axis(np.broadcast_to(data, (data.shape[0], max(source.shape[1], data.shape[1]))),
+                                      np.broadcast_to(source, (source.shape[0], max(source.shape[1], data.shape[1]))),
+                                      axis=0)  # fmt: skip
+        put(registers, _narrow(made, mask))
+        if put_inside:
+            put_inside(registers, _narrow(inside, mask))
+
+    return step
+
+
+def _sources(kind: str, amount: Array, clamp: Array, mask: Mask) -> tuple[Array, Array]:
+    """(row that each row reads from, whether that lies inside the segment), as PTX defines shfl."""
+    rows = mask.rows.size
+    lane = np.tile(_LANES, rows // WARP)[:, None]
+    steps = _spread(amount, mask).astype(np.int64) & 31
+    control = _spread(clamp, mask).astype(np.int64)
+    segment, bound = (control >> 8) & 31, control & 31
+    last = (lane & segment) | (bound & ~segment & 31)
+    match kind:
+        case "up":
+            other = lane - steps
+            inside = other >= last
+        case "down":
+            other = lane + steps
+            inside = other <= last
+        case "bfly":
+            other = lane ^ steps
+            inside = other <= last
+        case "idx":
+            other = (lane & segment) | (steps & ~segment & 31)
+            inside = other <= last
+        case _:
+            raise AssertionError(kind)
+    base = (np.arange(rows) // WARP * WARP)[:, None]
+    return base + np.where(inside, other, lane), inside
+
+
+def _vote(machine: Machine, item: Instruction, members: Reader) -> Step:
+    widths, line, kind = machine.program.widths, item.line, item.words[2]
+    chosen = reader(item.operands[1], "pred", widths, line)
+    put = writer(item.operands[0], "b32" if kind == "ballot" else "pred", widths, line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        named = _named(members(registers), mask)
+        yes = _spread(chosen(registers), mask)
+        if kind == "ballot":
+            put(registers, _ballot(yes & named, mask))
+            return
+        every = _for_warp(_warps(yes | ~named).all(axis=1, keepdims=True), mask)
+        some = _for_warp(_warps(yes & named).any(axis=1, keepdims=True), mask)
+        put(registers, every if kind == "all" else some if kind == "any" else every | ~some)
+
+    return step
+
+
+def _for_warp(value: Array, mask: Mask) -> Array:
+    """(warps, 1, columns) -> one value for every lane, in the mask's rows."""
+    return _narrow(np.repeat(value[:, 0], WARP, axis=0), mask)
+
+
+def _match(machine: Machine, item: Instruction, members: Reader) -> Step:
+    words, widths, line = item.words, machine.program.widths, item.line
+    target = item.operands[0]
+    value = reader(item.operands[1], "u" + words[-1][1:], widths, line)
+    put = writer(target.first if isinstance(target, Pair) else target, "b32", widths, line)
+    put_all = writer(target.second, "pred", widths, line) if isinstance(target, Pair) else None
+
+    def step(registers: Registers, mask: Mask) -> None:
+        named = _named(members(registers), mask)
+        data = _spread(value(registers), mask)
+        columns = max(named.shape[1], data.shape[1])
+        data = _warps(np.broadcast_to(data, (data.shape[0], columns)))
+        named = _warps(np.broadcast_to(named, (named.shape[0], columns)))
+        made = np.zeros(data.shape, np.uint32)
+        for lane in range(WARP):
+            same = (data == data[:, lane : lane + 1]) & named[:, lane : lane + 1]
+            made |= same.astype(np.uint32) << np.uint32(lane)
+        if words[1] == "any":
+            put(registers, _narrow(made.reshape(-1, columns), mask))
+            return
+        everyone = np.bitwise_or.reduce(np.where(named, _BITS, np.uint32(0)), axis=1, keepdims=True)
+        agreed = made == everyone
+        put(registers, _narrow(np.where(agreed, everyone, np.uint32(0)).reshape(-1, columns), mask))
+        if put_all:
+            put_all(registers, _narrow(agreed.reshape(-1, columns), mask))
+
+    return step
+
+
+_REDUX = {"add": (np.add, 0), "min": (np.minimum, None), "max": (np.maximum, None), "and": (np.bitwise_and, -1),
+          "or": (np.bitwise_or, 0), "xor": (np.bitwise_xor, 0)}  # fmt: skip
+
+
+def _redux(machine: Machine, item: Instruction, members: Reader) -> Step:
+    words, widths, line = item.words, machine.program.widths, item.line
+    name, code = words[2], words[-1]
+    if name not in _REDUX or code not in ("u32", "s32", "b32"):
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", line)
+    combine, neutral = _REDUX[name]
+    value = reader(item.operands[1], code, widths, line)
+    put = writer(item.operands[0], code, widths, line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        named = _named(members(registers), mask)
+        data = _spread(value(registers), mask)
+        limits = np.iinfo(data.dtype)
+        idle = neutral if neutral is not None else (limits.max if name == "min" else limits.min)
+        filler = np.array(idle if idle is not None and idle >= limits.min else limits.max, data.dtype)
+        whole = np.where(named, data, filler)
+        put(registers, _for_warp(combine.reduce(_warps(whole), axis=1, keepdims=True, dtype=data.dtype), mask))
+
+    return step
+
+
+def _elect(machine: Machine, item: Instruction, members: Reader) -> Step:
+    widths, line, target = machine.program.widths, item.line, item.operands[0]
+    put = writer(target.first if isinstance(target, Pair) else target, "b32", widths, line)
+    put_chosen = writer(target.second, "pred", widths, line) if isinstance(target, Pair) else None
+
+    def step(registers: Registers, mask: Mask) -> None:
+        named = _warps(_named(members(registers), mask))
+        leader = named.argmax(axis=1, keepdims=True).astype(np.uint32)
+        put(registers, _for_warp(leader, mask))
+        if put_chosen:
+            lanes = np.arange(WARP, dtype=np.uint32)[None, :, None]
+            put_chosen(registers, _narrow((lanes == leader).reshape(-1, named.shape[2]), mask))
+
+    return step

@@ -1,0 +1,368 @@
+"""PTX text -> Module. Reads what NVRTC writes and what inline assembly adds: scopes, vectors, calls, tables, `.loc`.
+
+Every instruction carries the line of the .cu file that it came from. Code of a header that was inlined belongs to
+the .cu line that called it, because that is the line a student can see.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+
+from engine.ptx.syntax import (
+    WIDTHS,
+    Address,
+    Function,
+    Group,
+    Immediate,
+    Instruction,
+    Label,
+    Module,
+    Operand,
+    Pair,
+    PtxError,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Variable,
+    Vector,
+)  # fmt: skip
+
+_IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
+_LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+_DECLARED = re.compile(r"\.(b|u|s|f)(8|16|32|64|128)\b|\.(f16x2|bf16x2|bf16|f16|pred)\b")
+_SPECIALS = re.compile(
+    r"%(tid|ntid|ctaid|nctaid|cluster_\w+|clusterid|nclusterid)(\.[xyzw])?$|%(laneid|warpid|nwarpid|smid|nsmid|gridid"
+    r"|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|globaltimer(_lo|_hi)?|envreg\d+|total_smem_size|aggr_smem_size"
+    r"|dynamic_smem_size|is_explicit_cluster|current_graph_exec|reserved_smem_\w+|pm\d+)$"
+)
+_ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
+
+
+def parse(text: str, main_name: str = "") -> Module:
+    """The module of `text`. `main_name`: the .cu file's name as compiled, for `.loc`. PtxError on what it cannot read."""
+    return _Parser(text, main_name).module()
+
+
+class _Parser:
+    """State of one pass over the text: the open function, its scopes, the current .cu line."""
+
+    def __init__(self, text: str, main_name: str) -> None:
+        files = _FILE.findall(text)
+        self.main = next((number for number, path in files if main_name and path.endswith(main_name)), "1")
+        self.text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S) if "/*" in text else text
+        self.functions: dict[str, Function] = {}
+        self.variables: dict[str, Variable] = {}
+        self.declared: set[str] = set()
+        self.line = 0
+        self.origin: dict[tuple[str, str, str], int] = {}
+        self.scopes: list[dict[str, Operand]] = []
+
+    def module(self) -> Module:
+        """Read everything."""
+        for statement in self._statements():
+            if self.scopes:
+                self._in_function(statement)
+            else:
+                self._at_top(statement)
+        return Module(self.functions, self.variables, frozenset(self.declared))
+
+    def _statements(self) -> Iterator[str]:
+        """Statements without `;`, scope braces, labels with their `:` and function headers with their `{`."""
+        pending, skip = "", False
+        for raw in self.text.split("\n"):
+            line = raw.strip()
+            if skip:  # the body of a `.section`
+                skip = line != "}"
+                continue
+            if not line or line.startswith("//"):
+                continue
+            if not pending:
+                if line.startswith(".loc") and line[4:5].isspace():
+                    self._location(line)
+                    continue
+                if line.startswith(".section"):
+                    skip = True
+                    continue
+                if line.startswith(_IGNORED):
+                    continue
+            if "//" in line:
+                line = line[: line.index("//")].rstrip()
+            pending = f"{pending} {line}" if pending else line
+            while pending:
+                statement, pending = self._take(pending)
+                if statement is None:
+                    break
+                yield statement
+
+    def _take(self, pending: str) -> tuple[str | None, str]:
+        """The first whole statement of `pending` and the rest; (None, pending) while it is not whole."""
+        first = pending[0]
+        if first in "{}":
+            return first, pending[1:].lstrip()
+        if first == ";":
+            return "", pending[1:].lstrip()
+        label = _LABEL.match(pending)
+        if label:
+            return label[1] + ":", pending[label.end() :].lstrip()
+        if not self.scopes and first == ".":
+            found = re.search(r"[;{]", pending) if re.search(r"\.(entry|func)\b", pending) else re.search(";", pending)
+        else:
+            found = re.search(";", pending)
+        if not found:
+            return None, pending
+        keep = found.end() if found[0] == "{" else found.start()
+        return pending[:keep].strip(), pending[found.end() :].lstrip()
+
+    def _location(self, line: str) -> None:
+        found = _LOC.match(line)
+        if not found:
+            return
+        file, number, column, *outer = found.groups()
+        if file == self.main:
+            self.line = int(number) or self.line
+        elif outer[0] is not None:
+            at = (outer[0], outer[1], outer[2])
+            self.line = self.origin.get(at) or (int(outer[1]) if outer[0] == self.main else self.line)
+        self.origin[(file, number, column)] = self.line
+
+    # ---- outside functions
+
+    def _at_top(self, statement: str) -> None:
+        if re.search(r"\.(entry|func)\b", statement):
+            self._header(statement)
+        elif re.search(r"\.(global|const|shared)\b", statement):
+            variable = _variable(statement)
+            self.variables[variable.name] = variable
+
+    def _header(self, statement: str) -> None:
+        kind = re.search(r"\.(entry|func)\b", statement)
+        assert kind
+        rest = statement[kind.end() :].strip()
+        returns: tuple[Variable, ...] = ()
+        if rest.startswith("("):
+            inside, rest = _bracketed(rest)
+            returns = _parameters(inside)
+        name = re.match(r"[$%\w]+", rest)
+        assert name
+        rest = rest[name.end() :].strip()
+        params: tuple[Variable, ...] = ()
+        if rest.startswith("("):
+            inside, rest = _bracketed(rest)
+            params = _parameters(inside)
+        if not statement.endswith("{"):
+            self.declared.add(name[0])
+            return
+        self.name, self.entry, self.params, self.returns = name[0], kind[1] == "entry", params, returns
+        self.widths: list[int] = []
+        self.body: list[Instruction | Label] = []
+        self.locals: list[Variable] = []
+        self.tables: dict[str, tuple[str, ...]] = {}
+        self.renamed = 0
+        self.line = 0
+        self.scopes = [{}]
+        self.last_label = ""
+
+    # ---- inside functions
+
+    def _in_function(self, statement: str) -> None:
+        if not statement:
+            return
+        if statement == "{":
+            self.scopes.append({})
+        elif statement == "}":
+            self.scopes.pop()
+            if not self.scopes:
+                self._close()
+        elif statement.endswith(":"):
+            self.last_label = statement[:-1]
+            self.body.append(Label(self.last_label))
+        elif statement.startswith("."):
+            self._declaration(statement)
+        else:
+            self.body.append(self._instruction(statement))
+
+    def _close(self) -> None:
+        first = next((item.line for item in self.body if isinstance(item, Instruction) and item.line), 0)
+        self.functions[self.name] = Function(
+            self.name, self.entry, self.params, self.returns, tuple(self.body), tuple(self.widths),
+            tuple(self.locals), self.tables, first,
+        )  # fmt: skip
+
+    def _declaration(self, statement: str) -> None:
+        if statement.startswith(".reg"):
+            found = _DECLARED.search(statement)
+            if not found:
+                raise PtxError(f"this register type is not emulated: {statement}", self.line)
+            width = WIDTHS[found[3]] if found[3] else int(found[2])
+            for name in statement[found.end() :].split(","):
+                self._declare_registers(name.strip(), width)
+        elif statement.startswith((".shared", ".local", ".global", ".const", ".param")):
+            variable = _variable(statement)
+            self.renamed += 1  # call sequences reuse `param0`: every declaration is its own variable
+            unique = f"{variable.name}#{self.renamed}" if variable.space == "param" else variable.name
+            self.scopes[-1][variable.name] = Symbol(unique)
+            if variable.space in ("global", "const"):
+                self.variables[unique] = variable
+            elif variable.space != "param":
+                self.locals.append(variable)
+        elif statement.startswith(".branchtargets"):
+            self.tables[self.last_label] = tuple(name.strip() for name in statement[14:].split(","))
+
+    def _declare_registers(self, name: str, width: int) -> None:
+        many = re.match(r"(.+)<(\d+)>$", name)
+        names = [f"{many[1]}{number}" for number in range(int(many[2]))] if many else [name]
+        for each in names:
+            self.scopes[-1][each] = Register(len(self.widths))
+            self.widths.append(width)
+
+    def _instruction(self, statement: str) -> Instruction:
+        guard: Register | None = None
+        if statement[0] == "@":
+            name, statement = statement[1:].split(None, 1)
+            found = self._operand(name)
+            if not isinstance(found, Register):
+                raise PtxError(f"a guard must be a predicate register: @{name}", self.line)
+            guard = found
+        opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
+        operands = tuple(self._operand(part) for part in _split(rest)) if rest.strip() else ()
+        return Instruction(opcode, operands, guard, self.line)
+
+    def _operand(self, text: str) -> Operand:
+        text = text.strip()
+        first = text[:1]
+        if first == "[":
+            return self._address(text[1:-1].strip())
+        if first == "{":
+            return Vector(tuple(self._operand(part) for part in _split(text[1:-1])))
+        if first == "(":
+            return Group(tuple(self._operand(part) for part in _split(text[1:-1]) if part.strip()))
+        if "|" in text:
+            left, right = text.split("|")
+            return Pair(self._operand(left), self._operand(right))
+        if text == "_":
+            return Sink()
+        if first == "!":
+            inner = self._operand(text[1:])
+            if isinstance(inner, Register):
+                return Register(inner.index, not inner.negated)
+        if first.isdigit() or first == "-":
+            return _immediate(text, self.line)
+        return self._name(text)
+
+    def _name(self, text: str) -> Operand:
+        for scope in reversed(self.scopes):
+            if text in scope:
+                return scope[text]
+        if text[:1] == "%":
+            if _SPECIALS.match(text):
+                return Special(text)
+            raise PtxError(f"the register {text} is not emulated", self.line)
+        name, plus, offset = text.partition("+")
+        base = self._name(name.strip()) if plus else Symbol(text)
+        if plus and isinstance(base, Symbol):
+            return Symbol(base.name, int(offset, 0))
+        return base
+
+    def _address(self, text: str) -> Address:
+        found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
+        if not found:
+            raise PtxError(f"this address is not emulated: [{text}]", self.line)
+        offset = int(found[2], 0) if found[2] else 0
+        if found[1][0].isdigit():
+            return Address(None, int(found[1], 0) + offset)
+        base = self._name(found[1])
+        if not isinstance(base, Register | Symbol):
+            raise PtxError(f"this address is not emulated: [{text}]", self.line)
+        return Address(base, offset)
+
+
+def _split_opcode(statement: str) -> tuple[str, str, str]:
+    parts = statement.split(None, 1)
+    return parts[0], "", parts[1] if len(parts) > 1 else ""
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    if "{" not in text and "(" not in text and "[" not in text:
+        return text.split(",")
+    parts, depth, start = [], 0, 0
+    for position, letter in enumerate(text):
+        if letter in "{([":
+            depth += 1
+        elif letter in "})]":
+            depth -= 1
+        elif letter == "," and not depth:
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
+
+
+def _bracketed(text: str) -> tuple[str, str]:
+    """What stands in the first pair of round brackets, and what follows it."""
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return text[1:position], text[position + 1 :].strip()
+    raise PtxError("a function header does not end")
+
+
+def _immediate(text: str, line: int) -> Immediate:
+    try:
+        if text[:2] in ("0f", "0F"):
+            return Immediate(int(text[2:], 16), 32)
+        if text[:2] in ("0d", "0D"):
+            return Immediate(int(text[2:], 16), 64)
+        body = text.rstrip("U") if not text.lower().startswith(("0x", "-0x")) else text.rstrip("Uu")
+        if re.fullmatch(r"-?0[0-7]+", body):
+            return Immediate(int(body, 8))
+        if "." in body:
+            return Immediate(struct.unpack("<q", struct.pack("<d", float(body)))[0], 64)
+        return Immediate(int(body, 0))
+    except ValueError:
+        raise PtxError(f"this constant is not emulated: {text}", line) from None
+
+
+def _parameters(text: str) -> tuple[Variable, ...]:
+    return tuple(_variable(part.strip()) for part in _split(text) if part.strip())
+
+
+def _variable(statement: str) -> Variable:
+    """`.global .align 4 .b8 name[12] = {...}` and its kin."""
+    head, _, value = statement.partition("=")
+    space = re.search(r"\.(global|const|shared|local|param)\b", head)
+    align = re.search(r"\.align\s+(\d+)", head)
+    kinds = list(_DECLARED.finditer(head))
+    if not space or not kinds:
+        raise PtxError(f"this declaration is not emulated: {statement[:80]}")
+    kind = kinds[-1]
+    element = (WIDTHS[kind[3]] if kind[3] else int(kind[2])) // 8
+    named = _ARRAY.search(re.sub(r"\.ptr\b|\.align\s+\d+", " ", head[kind.end() :]).split()[-1])
+    assert named
+    count = 1 if named[2] is None else int(named[2] or 0)
+    data, references = _initial(value.strip(), element, kind[1] == "f") if value else (b"", ())
+    alignment = int(align[1]) if align else element
+    return Variable(named[1], space[1], count * element, alignment, ".extern" in head, data, references)
+
+
+def _initial(value: str, element: int, real: bool) -> tuple[bytes, tuple[tuple[int, str], ...]]:
+    """Initial bytes and the symbols whose addresses stand among them."""
+    parts = _split(value.strip("{} \n"))
+    data = bytearray()
+    references: list[tuple[int, str]] = []
+    for part in parts:
+        part = part.strip().strip("{} ")
+        if not part:
+            continue
+        found = re.match(r"(?:generic\()?([$A-Za-z_][\w$]*)", part)
+        if found:
+            references.append((len(data), found[1]))
+            data += bytes(element)
+        else:
+            data += (_immediate(part, 0).value % (1 << 8 * element)).to_bytes(element, "little")
+    return bytes(data), tuple(references)

@@ -1,0 +1,151 @@
+"""The words of a PTX module as frozen records. Nothing here runs; `parser` makes them, `program` links them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Bits of a register or memory element by type suffix; "pred" is a bool.
+WIDTHS: dict[str, int] = {
+    **{f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)},
+    "f16x2": 32, "bf16": 16, "bf16x2": 32, "tf32": 32, "b128": 128, "pred": 1,
+}  # fmt: skip
+
+
+class PtxError(Exception):
+    """The emulator cannot take this PTX. `line` is the .cu line, where it is known; `str(error)` one clause."""
+
+    def __init__(self, clause: str, line: int | None = None) -> None:
+        super().__init__(clause, line)
+        self.line = line
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A register by its number in the function; `negated` for `!%p1`."""
+
+    index: int
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A read-only register of the machine: "%tid.x", "%laneid"."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A literal. `bits` is set for `0f…` and `0d…`, which are bit patterns of that many bits; otherwise an integer."""
+
+    value: int
+    bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable, parameter, function or label by name, plus a byte offset."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[base+offset]`: base is a register, a symbol, or None for an absolute address."""
+
+    base: Register | Symbol | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`{%r1, %r2}`; a sink `_` is None."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`%r1|%p1`: two destinations."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`(retval0, …)` of a call."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """`_`: a destination that nobody reads."""
+
+
+Operand = Register | Special | Immediate | Symbol | Address | Vector | Pair | Group | Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One PTX statement. `guard` is the predicate of `@%p`; `line` the .cu line it came from, 0 if unknown."""
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    guard: Register | None
+    line: int
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The opcode's dotted parts."""
+        return tuple(self.opcode.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A branch target."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declared variable or parameter: `size` bytes in `space`; `data` its initial bytes, else zeros."""
+
+    name: str
+    space: str
+    size: int
+    alignment: int
+    external: bool = False
+    data: bytes = b""
+    references: tuple[tuple[int, str], ...] = ()  # (byte offset, symbol whose address stands there)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel or device function. `widths[i]` is the width in bits of register i (1 for a predicate)."""
+
+    name: str
+    entry: bool
+    params: tuple[Variable, ...]
+    returns: tuple[Variable, ...]
+    body: tuple[Instruction | Label, ...]
+    widths: tuple[int, ...]
+    variables: tuple[Variable, ...]
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # branch targets of `brx.idx`
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Module:
+    """One parsed PTX text. `main_file` is the number of the .cu file in `.file`."""
+
+    functions: Mapping[str, Function]
+    variables: Mapping[str, Variable]
+    declared: frozenset[str]

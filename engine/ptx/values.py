@@ -1,0 +1,142 @@
+"""What a register holds while a chunk of blocks runs.
+
+T threads (rows, a multiple of 32) by B blocks (columns) run together. A register is an array of shape {1, T} x {1, B}:
+as small as what it depends on. `threadIdx.x` is (T, 1), `blockIdx.x` is (1, B), a kernel argument (1, 1), and NumPy's
+broadcasting keeps the shapes small by itself. Two further forms save more:
+
+* `OuterSum`: rows[T, 1] + columns[1, B] + constant, kept apart. Almost every index is one, and whether it is below n,
+  inside a buffer or aligned is then decided from T + B numbers instead of T * B.
+* `Part`: a value that is known only for the lanes of one mask, in that mask's own rows and columns.
+
+Values are never changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.records import Array
+
+UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)} | {1: np.dtype("?")}
+SAFE = 1 << 61  # sums of two such bounds still fit int64
+
+
+class Axis:
+    """One side of an outer sum: int64 values along the rows or the columns, with their bounds and the bits they use."""
+
+    __slots__ = ("_scaled", "_shifted", "_taken", "bits", "high", "low", "values")
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+        self.low, self.high = int(values.min()), int(values.max())
+        self.bits = int(np.bitwise_or.reduce(values, axis=None))
+        self._shifted: dict[int, Array] = {}
+        self._scaled: dict[int, Axis] = {}
+        self._taken: dict[int, tuple[Any, Axis]] = {}
+
+    def shifted(self, bits: int) -> Array:
+        """values >> bits, remembered: an address becomes an index the same way in every turn of a loop."""
+        found = self._shifted.get(bits)
+        if found is None:
+            found = self._shifted[bits] = self.values >> bits
+        return found
+
+    def scaled(self, factor: int) -> Axis:
+        """values * factor, remembered."""
+        if factor == 1 or self.low == self.high == 0:
+            return self
+        found = self._scaled.get(factor)
+        if found is None:
+            found = self._scaled[factor] = Axis(self.values * factor)
+        return found
+
+    def take(self, index: Any, axis: int) -> Axis:
+        """The values at `index` (a slice or an index array), remembered by the index object."""
+        found = self._taken.get(id(index))
+        if found is None:
+            part = self.values[index] if axis == 0 else self.values[:, index]
+            found = self._taken[id(index)] = (index, Axis(part))
+        return found[1]
+
+
+ZERO = Axis(np.zeros((1, 1), np.int64))
+
+
+def axes_sum(a: Axis, b: Axis) -> Axis:
+    """a + b along one side."""
+    if a is ZERO:
+        return b
+    return a if b is ZERO else Axis(a.values + b.values)
+
+
+class OuterSum:
+    """An integer register as rows + columns + constant; the register holds the sum modulo 2**width.
+
+    `low`, `high` bound the exact sum over the lanes, which need not fit the register.
+    """
+
+    __slots__ = ("_array", "columns", "constant", "high", "low", "rows", "width")
+
+    def __init__(self, rows: Axis, columns: Axis, constant: int, width: int) -> None:
+        self.rows, self.columns, self.constant, self.width = rows, columns, constant, width
+        self.low = rows.low + columns.low + constant
+        self.high = rows.high + columns.high + constant
+        self._array: Array | None = None
+
+    def array(self) -> Array:
+        """The register's bits as one unsigned array."""
+        if self._array is None:
+            total = self.rows.values + (self.columns.values + self.constant)
+            if self.width == 64:
+                self._array = total.view(np.uint64)
+            else:
+                self._array = total.astype(UNSIGNED[self.width])
+        return self._array
+
+    def plus(self, constant: int) -> OuterSum:
+        """The sum moved by a constant."""
+        return OuterSum(self.rows, self.columns, self.constant + constant, self.width) if constant else self
+
+
+class Part:
+    """A value for the lanes of `mask` only, in the rows and columns of that mask."""
+
+    __slots__ = ("mask", "value")
+
+    def __init__(self, value: Array | OuterSum, mask: Any) -> None:
+        self.value, self.mask = value, mask
+
+
+Value = Any  # ndarray, OuterSum or Part: not a union, because every instruction would have to narrow it again
+
+
+def plain(value: Value) -> Array:
+    """The value as an array."""
+    return value if value.__class__ is np.ndarray else value.array()  # type: ignore[no-any-return]
+
+
+def restrict(value: Value, rows: Any, columns: Any) -> Value:
+    """A whole-chunk value at some rows and columns (slices, index arrays, or None for all)."""
+    if value.__class__ is OuterSum:
+        over_rows = value.rows if rows is None or value.rows is ZERO else value.rows.take(rows, 0)
+        over_columns = value.columns if columns is None or value.columns is ZERO else value.columns.take(columns, 1)
+        return OuterSum(over_rows, over_columns, value.constant, value.width)
+    if rows is not None and value.shape[0] > 1:
+        value = value[rows]
+    if columns is not None and value.shape[1] > 1:
+        value = value[:, columns]
+    return value
+
+
+def select(words: Array, new: Array, old: Array) -> Array:
+    """new where `words` is all ones, old where it is zero: bit by bit, much cheaper than np.where on data masks.
+
+    All three have one item size; `new` decides the type of the result.
+    """
+    if new.dtype == np.bool_:
+        return (words & new) | (~words & old)
+    kind = UNSIGNED[new.dtype.itemsize * 8]
+    a, b = new.view(kind), old.view(kind)
+    return (((a ^ b) & words) ^ b).view(new.dtype)
