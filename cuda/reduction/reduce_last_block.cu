@@ -6,7 +6,7 @@
 // Limit: reading memory. Each thread has one load in flight. At small n, the fence and the ticket.
 // Conditions: any n and any grid size; the block size is a multiple of 32. The ticket is zero before the first launch;
 //   atomicInc takes it back to zero by itself.
-// Lecture: NVIDIA's CUDA sample threadFenceReduction; the open question of Crovella 2020, "Problem: Global Synchronization".
+// Lecture: NVIDIA's CUDA sample threadFenceReduction; it answers Crovella 2020, "Problem: Global Synchronization".
 
 // the sum of a block's values, in thread 0
 __device__ T block_reduce(T sum)
