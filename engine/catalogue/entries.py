@@ -27,12 +27,24 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Tile:
+    """What a thread of a matrix kernel computes: `rows` x `columns` elements of P.
+
+    `shared`: the block reads an element of M or N once for all its threads, through shared memory.
+    """
+
+    rows: int = 1
+    columns: int = 1
+    shared: bool = True
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One `.cu` file and how it may be run. What it teaches stands in the file's header comment, not here.
 
     `block_sizes`: the allowed ones. `combines`: how its blocks can be combined, default first. `coverage`: elements
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
-    `parameter`: the kernel's own knob, where it has one.
+    `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck).
     `refuses`: element type, or block size as text -> why it cannot run with it.
     """
@@ -47,6 +59,7 @@ class Kernel:
     expect: str = "ok"
     cooperative: bool = False
     parameter: Parameter | None = None
+    tile: Tile | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
 
     @property

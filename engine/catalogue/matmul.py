@@ -1,7 +1,7 @@
 """The topic "matmul": P = M N for square float32 matrices, row by row. Its kernels, plans, inputs and check.
 
 Every kernel has the signature NAME(const float *M, const float *N, float *P, int width); the block is a square of
-TILE_WIDTH x TILE_WIDTH threads.
+TILE_WIDTH x TILE_WIDTH threads. What a thread of it computes, and so the grid, is the catalogue entry's `tile`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 
 from engine.catalogue import data
-from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.entries import Kernel, Tile, Topic
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Source
 
 SEEDS = {"M": 512, "N": 1024}
@@ -25,28 +25,40 @@ _ONLY_FLOAT = {
 }
 
 
-def _kernel(name: str, title: str) -> Kernel:
-    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=(8, 16, 32), refuses=_ONLY_FLOAT)
+def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32)) -> Kernel:
+    refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": _TOO_MANY_SUMS})
+    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, refuses=refuses)
 
+
+_TOO_MANY_SUMS = "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, which 8 x 8 sums alone fill; "
 
 KERNELS = (
-    _kernel("matmul_uncoalesced", "One thread per element, uncoalesced"),
-    _kernel("matmul_naive", "One thread per element, coalesced"),
-    _kernel("matmul_tiled", "Tiles in shared memory"),
+    _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
+    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False)),
+    _kernel("matmul_tiled", "Tiles in shared memory", Tile()),
+)
+
+BEYOND = (
+    _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1)),
+    _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16)),
+    _kernel("matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16)),
+    _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16)),
+    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16)),
 )
 
 
 def plan(kernel: Kernel, choice: Choice) -> Plan:
-    """One launch of ceil(n / tile)^2 blocks; the choice has passed engine.plan's checks."""
-    n, tile = choice.n, choice.block_size
-    side = ceil(n / tile)
+    """One launch of enough tiles to cover P; the choice has passed engine.plan's checks."""
+    n, width = choice.n, choice.block_size
+    rows, columns = block_shape(kernel, width)
+    grid = (ceil(n / columns), ceil(n / rows), 1)
     text = kernel.text if choice.source is None else choice.source
     name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
     launch = Launch(
         kernel=kernel.name,
-        source=Source(name, text, choice.dtype, (("TILE_WIDTH", tile),)),
-        grid=(side, side, 1),
-        block=(tile, tile, 1),
+        source=Source(name, text, choice.dtype, (("TILE_WIDTH", width),)),
+        grid=grid,
+        block=(width, width, 1),
         args=("M", "N", "P", Scalar("int32", n)),
     )
     return Plan(
@@ -59,16 +71,27 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         steps=(launch,),
         result="P",
         result_count=n * n,
-        bytes_moved=4 * reads(kernel.name, n, tile),
+        bytes_moved=4 * reads(kernel, n, width),
         flops=2 * n**3,
         additions=n,
-        grid_size=side * side,
+        grid_size=grid[0] * grid[1],
     )
 
 
-def reads(kernel: str, n: int, tile: int) -> int:
-    """The lecture's count of reads from global memory: 2n^3, or 2n^3/m with tiles of width m (ragged: rounded up)."""
-    return 2 * n * n * ceil(n / tile) if kernel == "matmul_tiled" else 2 * n**3
+def block_shape(kernel: Kernel, tile_width: int) -> tuple[int, int]:
+    """The rows and columns of P that one block of tile_width^2 threads computes."""
+    tile = kernel.tile or Tile()
+    return tile.rows * tile_width, tile.columns * tile_width
+
+
+def reads(kernel: Kernel, n: int, tile_width: int) -> int:
+    """The lecture's count of reads from global memory: 2n^3, or 2n^3/m with tiles of width m (ragged: rounded up).
+
+    A block that computes r x c elements reads an element of N once for its r rows and one of M once for its c columns.
+    """
+    tile = kernel.tile or Tile()
+    rows, columns = block_shape(kernel, tile_width) if tile.shared else (tile.rows, tile.columns)
+    return n * n * (ceil(n / rows) + ceil(n / columns))
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:

@@ -1,0 +1,76 @@
+// matmul_vectorized: 8 x 8 elements a thread, and every access takes four words.
+// Idea: one instruction can move 16 bytes. The tile of M is stored transposed, so that the elements of M which a thread
+//   needs at one k are neighbours too, and M, N, both tiles and P are all read and written as float4.
+// Fixes: 16 loads from shared memory for 64 products; now there are 4.
+// Limit: the shape of a warp. Its lanes span 2 x 16 threads, so that they need few different elements of M but 16 times
+//   8 of N, and shared memory passes 32 words at a time.
+// Conditions: any width (one that 4 does not divide has no 16-byte rows and is moved word by word); blocks of
+//   TILE_WIDTH x TILE_WIDTH threads.
+// Lecture: after CS121, whose lessons on coalescing and bank conflicts choose the layout.
+#define TILE (8 * TILE_WIDTH)  // rows and columns of P, for each block
+#define DEPTH 8                // of a phase
+#define THREADS (TILE_WIDTH * TILE_WIDTH)
+#define PAD 4  // shifts the rows, so that the transposed stores meet different banks
+
+// four neighbours in a row of a matrix, zeros beyond the border
+static __device__ float4 load4(const float *matrix, int row, int col, int width)
+{
+    const float *at = matrix + row * width + col;
+    if (width % 4 == 0 && row < width && col < width) return *reinterpret_cast<const float4 *>(at);
+    bool inside = row < width;
+    return make_float4(inside && col < width ? at[0] : 0, inside && col + 1 < width ? at[1] : 0,
+                       inside && col + 2 < width ? at[2] : 0, inside && col + 3 < width ? at[3] : 0);
+}
+
+static __device__ void store4(float *matrix, int row, int col, int width, const float *values)
+{
+    float *at = matrix + row * width + col;
+    if (width % 4 == 0 && row < width && col < width)
+        *reinterpret_cast<float4 *>(at) = make_float4(values[0], values[1], values[2], values[3]);
+    else
+        for (int i = 0; i < 4; ++i)
+            if (row < width && col + i < width) at[i] = values[i];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+matmul_vectorized(const float *M, const float *N, float *P, int width)
+{
+    __shared__ __align__(16) float tile_M[DEPTH][TILE + PAD];  // transposed
+    __shared__ __align__(16) float tile_N[DEPTH][TILE];
+    int tid = threadIdx.y * TILE_WIDTH + threadIdx.x;
+    int block_row = blockIdx.y * TILE, block_col = blockIdx.x * TILE;
+
+    // this thread computes 4 rows from my_row and 4 from half a tile below, and so for the columns
+    int my_row = 4 * threadIdx.y, my_col = 4 * threadIdx.x;
+    const int half_rows = TILE / 2, half_cols = TILE / 2;
+
+    float Pvalue[8][8] = {};
+    for (int phase = 0; phase < width; phase += DEPTH) {
+        // all threads load the tiles together
+        for (int i = tid; i < TILE * DEPTH / 4; i += THREADS) {
+            int row = i / (DEPTH / 4), k = i % (DEPTH / 4) * 4;
+            float4 m = load4(M, block_row + row, phase + k, width);
+            tile_M[k][row] = m.x, tile_M[k + 1][row] = m.y, tile_M[k + 2][row] = m.z, tile_M[k + 3][row] = m.w;
+            int depth = i / (TILE / 4), col = i % (TILE / 4) * 4;
+            *reinterpret_cast<float4 *>(&tile_N[depth][col]) = load4(N, phase + depth, block_col + col, width);
+        }
+        __syncthreads();  // the tiles are complete
+
+        for (int k = 0; k < DEPTH; ++k) {
+            float4 m[2], n[2];
+            for (int half = 0; half < 2; ++half) {
+                m[half] = *reinterpret_cast<const float4 *>(&tile_M[k][my_row + half * half_rows]);
+                n[half] = *reinterpret_cast<const float4 *>(&tile_N[k][my_col + half * half_cols]);
+            }
+            for (int r = 0; r < 8; ++r)
+                for (int c = 0; c < 8; ++c)
+                    Pvalue[r][c] += reinterpret_cast<float *>(m)[r] * reinterpret_cast<float *>(n)[c];
+        }
+        __syncthreads();  // the tiles are no longer needed
+    }
+
+    for (int r = 0; r < 8; ++r)
+        for (int half = 0; half < 2; ++half)
+            store4(P, block_row + my_row + r % 4 + r / 4 * half_rows, block_col + my_col + half * half_cols, width,
+                   &Pvalue[r][4 * half]);
+}
