@@ -181,8 +181,8 @@ def _one_launch() -> Ladder:
             Rung("reduce_last_block", "last block",
                  "All blocks waited for the slowest; now none waits, and the block that finishes last adds."),
             Rung("reduce_vectorized", "vectorized",
-                 "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 bytes "
-                 "keep the memory busy, and the sums travel with a flag of their own."),
+                 "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 "
+                 "bytes keep the memory busy, and the sums travel with a flag of their own."),
         ),
     )  # fmt: skip
 
