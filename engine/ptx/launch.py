@@ -71,8 +71,10 @@ def execute(
             host_sum = None
         elif isinstance(step, Zero):
             device.arrays[step.buffer].data[:] = 0
-        else:
+        elif isinstance(step, HostSum):
             host_sum = _host_sum(device, step)
+        else:
+            raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     if not observe:
         return Run(output)

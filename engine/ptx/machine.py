@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from engine.ptx.builtins import builtin_step
-from engine.ptx.chunk import Chunk, Code
+from engine.ptx.chunk import Chunk
+from engine.ptx.code import Code
 from engine.ptx.masks import WARP, Mask
 from engine.ptx.memory import AddressSpace, Words, lay_out
 from engine.ptx.observe import ChunkInfo, hooks
 from engine.ptx.program import Program
 from engine.ptx.schedule import LOCKSTEP, Schedule
-from engine.ptx.steps import Step
-from engine.ptx.syntax import WIDTHS, Instruction, PtxError, Symbol
+from engine.ptx.syntax import WIDTHS, PtxError, Symbol
 from engine.ptx.values import UNSIGNED
 from engine.records import Array, Progress, RunFailed, Status
 
@@ -159,10 +158,6 @@ class Machine:
     def argument(self, name: str) -> bytes:
         """The bytes of a kernel argument."""
         return self.arguments[name]
-
-    def builtin(self, item: Instruction) -> Step:
-        """A call of a function of the CUDA runtime."""
-        return builtin_step(self, item)
 
     def special(self, name: str) -> Array:
         """A built-in register over the whole chunk, as small as what it depends on."""

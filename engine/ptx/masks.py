@@ -57,11 +57,25 @@ class Mask:
 
     def full_dense(self) -> Array:
         """bool[T, B]."""
-        if self.dense is None:
-            return self.rows[:, None] & self.columns[None, :]
         full = np.zeros((self.rows.size, self.columns.size), bool)
-        full[np.ix_(self.rows, self.columns)] = self.dense
+        self.mark(full)
         return full
+
+    def mark(self, full: Array) -> None:
+        """Set the lanes in a bool[T, B]."""
+        if self.dense is None:
+            full[self._rectangle_index()] = True
+        elif self.row_index is None and self.column_index is None:
+            full |= self.dense
+        else:
+            full[self._rectangle_index()] |= self.dense
+
+    def _rectangle_index(self) -> Any:
+        rows = slice(None) if self.row_index is None else self.row_index
+        columns = slice(None) if self.column_index is None else self.column_index
+        if isinstance(rows, slice) or isinstance(columns, slice):
+            return rows, columns
+        return rows[:, None], columns[None, :]
 
     def row_lanes(self) -> Array:
         """bool[T, 1] when the mask is a rectangle, else bool[T, width]: the active lanes in the mask's own columns."""

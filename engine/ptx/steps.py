@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.ptx.atomics import atomic_step
+from engine.ptx.builtins import builtin_step
 from engine.ptx.collectives import collective_step
 from engine.ptx.masks import Mask
 from engine.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW
@@ -68,7 +69,9 @@ def _step(machine: Machine, block: Block, number: int, item: Instruction) -> Ste
         case "membar" | "fence":
             return _fence(machine, item)
         case "call":
-            return machine.builtin(item)
+            return builtin_step(machine, item)
+        case "bar_result":
+            return _barrier_result(machine, item)
     step = collective_step(machine, item)
     if step is not None or head in _NOTHING:
         return step
@@ -270,6 +273,22 @@ def _fence(machine: Machine, item: Instruction) -> Step | None:
             hook(item.line, mask)
 
     return step if machine.on_fence else None
+
+
+def _barrier_result(machine: Machine, item: Instruction) -> Step:
+    """The result of a `barrier.red`, one number per block."""
+    kind = item.opcode.split(".red.")[1].split(".")[0]
+    put = writer(item.operands[0], "u32" if kind == "popc" else "pred", machine.program.widths, item.line)
+    everyone, count = np.uint32(1 << 30), np.uint32((1 << 30) - 1)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        results = restrict(machine.chunk.barriers.results, None, mask.column_index)
+        if kind == "and":
+            put(registers, results >= everyone)
+        else:
+            put(registers, (results & count) > np.uint32(0) if kind == "or" else results & count)
+
+    return step
 
 
 # ---- memory
