@@ -34,6 +34,7 @@ COMBINES: dict[str, str] = {
     "host": "The block sums are copied to the host, which adds them.",
     "atomic": "Every block adds its sum to the result with one atomic.",
     "last-block": "The block that finishes last adds the block sums: one launch.",
+    "hand-over": "Every block hands its sum to the last block in one word that also says it is there: one launch.",
     "grid-sync": "All blocks wait for each other (grid sync), then one block adds the block sums: one launch.",
     "none": "Nothing to combine: every thread writes for itself.",
 }

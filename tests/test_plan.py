@@ -28,6 +28,7 @@ CHOICE = replace(default_choice("reduce_first_add"), source="")
         ({"combine": "atomic"}, "choose relaunch, relaunch-resized or host"),
         ({"grid_size": 4}, "cannot be chosen"),
         ({"kernel": "reduce_vectorized", "grid_size": 0}, "from 1 to"),
+        ({"kernel": "reduce_vectorized", "grid_size": 2**28}, "too large: the kernels count with 32 bits"),
         ({"kernel": "matmul_tiled", "n": 64, "block_size": 16}, "choose float32"),
         ({"kernel": "matmul_tiled", "n": 64, "dtype": "float32", "block_size": 12}, "tile width of 12"),
     ],

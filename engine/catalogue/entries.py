@@ -44,6 +44,7 @@ class Kernel:
 
     `block_sizes`: the allowed ones. `combines`: how its blocks can be combined, default first. `coverage`: elements
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
+    `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck).
     `refuses`: element type, or block size as text -> why it cannot run with it.
@@ -56,6 +57,7 @@ class Kernel:
     block_sizes: tuple[int, ...] = (32, 64, 128, 256, 512, 1024)
     combines: tuple[str, ...] = ("none",)
     coverage: int | None = 1
+    bytes_per_thread: int = 1
     expect: str = "ok"
     cooperative: bool = False
     parameter: Parameter | None = None

@@ -19,6 +19,7 @@ from engine.records import (
     Choice,
     HostSum,
     Launch,
+    NotRunnable,
     Plan,
     Scalar,
     Source,
@@ -29,6 +30,7 @@ from engine.records import (
 
 SEED = 4_194_304
 MAX_N = 2**30
+MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 32 bits
 
 # Threads that fill the GPU of the recorded runs once: 132 multiprocessors x 2048 threads. A grid-stride kernel gets
 # this many when no grid size is chosen; more blocks than fit only wait.
@@ -65,14 +67,19 @@ KERNELS = (
            coverage=None),
     Kernel("reduce_register_tree", "reduction", "Register accumulator, read and write apart", combines=("atomic",),
            coverage=None),
-    Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", combines=("last-block",),
-           coverage=None),
+    Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", combines=("hand-over",),
+           coverage=None, bytes_per_thread=64),
 )  # fmt: skip
 
 
 def plan(kernel: Kernel, choice: Choice) -> Plan:
     """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     combine = choice.combine or kernel.combines[0]
+    if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
+        raise NotRunnable(
+            f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count with "
+            f"32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
+        )
     blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype)
     buffers = [Buffer("in", choice.dtype, choice.n, "input")]
     steps: list[Step] = []
@@ -98,10 +105,10 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         steps += [_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks), HostSum("out", blocks)]
         additions = _additions(kernel, choice.n, choice.block_size, blocks) + blocks
-    elif combine in ("last-block", "grid-sync"):
+    elif combine in ("last-block", "hand-over", "grid-sync"):
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         extra: tuple[str | Scalar, ...] = ()
-        if kernel.name == "reduce_vectorized":
+        if combine == "hand-over":
             # Eight bytes per four bytes of a block's sum; the kernel itself makes them zero again.
             buffers.append(Buffer("slots", "uint32", blocks * dtype_of(choice.dtype).itemsize // 2, "zero"))
             extra = ("slots",)
@@ -114,8 +121,9 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     else:  # every block, or every thread, adds to one zeroed element
         buffers.append(Buffer("out", choice.dtype, 1, "zero"))
         steps += [Zero("out"), _launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks)]
-        per_element = kernel.name in ("reduce_racy", "reduce_atomic")
-        additions = choice.n if per_element else _additions(kernel, choice.n, choice.block_size, blocks) + blocks
+        additions = (
+            choice.n if kernel.coverage == 1 else _additions(kernel, choice.n, choice.block_size, blocks) + blocks
+        )
     return Plan(
         choice=choice,
         buffers=tuple(buffers),
@@ -132,17 +140,11 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
 def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
     if kernel.coverage is not None:
         return ceil(n / (block_size * kernel.coverage))
-    if kernel.name == "reduce_vectorized":
-        return _vectorized_blocks(n * dtype_of(dtype).itemsize, block_size)
     fill = FULL_GPU_THREADS // block_size
     if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
         fill //= 2
-    return max(1, min(ceil(n / block_size), fill))
-
-
-def _vectorized_blocks(size: int, block_size: int) -> int:
-    # Four loads of 16 bytes per thread, then more blocks, until the GPU is full; only then a second round.
-    return max(1, min(ceil(size / (block_size * 64)), FULL_GPU_THREADS // block_size))
+    per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)
+    return max(1, min(ceil(n / (block_size * per_thread)), fill))
 
 
 def _resized(kernel: Kernel, left: int) -> int:
