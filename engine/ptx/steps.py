@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.ptx.async_copy import copy_step
 from engine.ptx.atomics import atomic_step
 from engine.ptx.builtins import builtin_step
 from engine.ptx.collectives import collective_step
@@ -72,6 +73,8 @@ def _step(machine: Machine, block: Block, number: int, item: Instruction) -> Ste
             return builtin_step(machine, item)
         case "bar_result":
             return _barrier_result(machine, item)
+        case "cp":
+            return copy_step(machine, item)
     step = collective_step(machine, item)
     if step is not None or head in _NOTHING:
         return step
