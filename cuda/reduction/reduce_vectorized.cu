@@ -45,18 +45,16 @@ extern "C" __global__ void reduce_vectorized(const T *in, T *out, unsigned int n
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread adds four vectors at a time, up to three at the border, and one element of the ragged end
+    // each thread adds one element of the ragged end, then four vectors at a time, zeros beyond the border
     T sum = (i < n % PER_VECTOR) ? in[n - 1 - i] : T(0);
-    for (; i + 3 * BLOCK_SIZE < count; i += 4 * BLOCK_SIZE * gridDim.x) {
-        Vector a = vectors[i], b = vectors[i + BLOCK_SIZE];
-        Vector c = vectors[i + 2 * BLOCK_SIZE], d = vectors[i + 3 * BLOCK_SIZE];
+    for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
+        Vector a = vectors[i], b{}, c{}, d{};
+        if (i + BLOCK_SIZE < count) b = vectors[i + BLOCK_SIZE];
+        if (i + 2 * BLOCK_SIZE < count) c = vectors[i + 2 * BLOCK_SIZE];
+        if (i + 3 * BLOCK_SIZE < count) d = vectors[i + 3 * BLOCK_SIZE];
         sum += (add(a) + add(b)) + (add(c) + add(d));
     }
-    Vector a{}, b{}, c{};
-    if (i < count) a = vectors[i];
-    if (i + BLOCK_SIZE < count) b = vectors[i + BLOCK_SIZE];
-    if (i + 2 * BLOCK_SIZE < count) c = vectors[i + 2 * BLOCK_SIZE];
-    sum = block_reduce(sum + (add(a) + add(b)) + add(c));
+    sum = block_reduce(sum);
 
     // all blocks but the last: fill the slots of this block
     constexpr unsigned long long FLAG = 1ull << 32;

@@ -34,7 +34,8 @@ MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 
 
 # Threads that fill the GPU of the recorded runs once: 132 multiprocessors x 2048 threads. A grid-stride kernel gets
 # this many when no grid size is chosen; more blocks than fit only wait.
-FULL_GPU_THREADS = 132 * 2048
+MULTIPROCESSORS = 132
+FULL_GPU_THREADS = MULTIPROCESSORS * 2048
 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
@@ -144,7 +145,13 @@ def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
     if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
         fill //= 2
     per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)
-    return max(1, min(ceil(n / (block_size * per_thread)), fill))
+    wanted = ceil(n / (block_size * per_thread))
+    if per_thread > 1 and wanted > 1:
+        # Measured: half of the multiprocessors with one load per thread beat fewer with four; and until each thread
+        # has eight rounds of loads, more than four blocks per multiprocessor only mean more sums to hand over.
+        wanted = max(wanted, min(MULTIPROCESSORS // 2, ceil(4 * n / (block_size * per_thread))))
+        wanted = min(wanted, max(4 * MULTIPROCESSORS, ceil(wanted / 8)), max(8 * MULTIPROCESSORS, fill // 2))
+    return max(1, min(wanted, fill))
 
 
 def _resized(kernel: Kernel, left: int) -> int:
