@@ -120,7 +120,7 @@ def _commit() -> str | None:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return None
+        return os.environ.get("KERNEL_LADDER_COMMIT")  # where the program runs without its repository
     return asked.stdout.strip() or None
 
 

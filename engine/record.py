@@ -13,12 +13,21 @@ from engine.catalogue import TOPICS, Kernel, Topic
 from engine.environment import device, environment, has_gpu
 from engine.plan import plan as plan_of
 from engine.recorded import FOLDER, Row, Rows, kept, load, write
-from engine.records import CACHE_STATES, Choice, CompileError, NotRunnable, Plan, Progress, RunFailed
+from engine.records import (
+    C_TYPES,
+    CACHE_STATES,
+    Choice,
+    CompileError,
+    NotRunnable,
+    Plan,
+    Progress,
+    RunFailed,
+)
 
 __all__ = ["load", "record"]
 
 BUDGET_S = 500.0  # one recording must fit a short loan of a GPU
-SAMPLING_MS = 20.0  # a row; 15 samples at least
+SAMPLING_MS = 8.0  # a row; 15 samples at least
 SLOW_US = 200e3  # from here on the state of the cache does not matter: only the first state is recorded
 Speeds = dict[tuple[Any, ...], float]  # microseconds per operation, at the last size
 
@@ -84,20 +93,21 @@ def record(
 
 
 def _wanted(quick: bool) -> Iterator[tuple[Pass, Choice]]:
-    reduction, matmul = TOPICS["reduction"], TOPICS["matmul"]
+    reduction = TOPICS["reduction"]
     powers = tuple(2**power for power in range(10, 31))
-    passes: tuple[Pass, ...] = (
+    others = [topic for topic in TOPICS.values() if topic is not reduction]
+    passes = [
         Pass(reduction, ("int32",), powers),
-        Pass(matmul, ("float32",), matmul.sizes, limit_s=1.5),
+        *(Pass(topic, tuple(C_TYPES), topic.sizes, every_combine=True, limit_s=1.5) for topic in others),
         Pass(reduction, ("float32", "float64"), reduction.sizes),
         Pass(reduction, ("int32",), reduction.sizes, every_combine=True),
-    )
+    ]
     if quick:
-        passes = tuple(
+        passes = [
             Pass(topic, (topic.kernels[0].dtypes[0],), topic.sizes[1::3], caches=CACHE_STATES[:1],
                  block_sizes=(topic.default_block_size,))
             for topic in TOPICS.values()
-        )  # fmt: skip
+        ]  # fmt: skip
     for part in passes:
         for dtype in part.dtypes:
             for n in part.sizes:
@@ -143,7 +153,7 @@ def _row_set(part: Pass, choice: Choice, caches: tuple[str, ...], speeds: Speeds
         status = "refused" if isinstance(error, NotRunnable) else "compile-error"
         found = {cache: {"status": status, "reason": str(error)} for cache in caches}
     else:
-        times = [row["time_us"] for row in found.values() if row["status"] == "ok"]
+        times = [row["time_us"] for row in found.values() if row.get("time_us")]
         if times:
             speeds[_speed_key(choice)] = times[0] / max(1, plan.flops)
     return {_key_of(choice, cache): row for cache, row in found.items()}

@@ -123,6 +123,8 @@ def _rates(row: Row, metric: str, recorded_on: Mapping[str, Any]) -> dict[str, A
         "gflop_s": row["flops"] / row["time_us"] / 1e3,
     }
     peak = recorded_on["peak_bandwidth_gb_s" if metric == "bandwidth_gb_s" else "peak_gflop_s"]
+    if metric == "gflop_s" and row["dtype"] != "float32":
+        peak = None  # the peak is that of the FP32 units
     reached = rates[metric]
     rates["percent_of_peak"] = 100 * reached / peak if peak else None
     return rates

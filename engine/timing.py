@@ -80,7 +80,9 @@ def time_plan(
             _timing(times, on_host), ratio=ratio, ratio_low=low, ratio_high=high, notes={"samples": len(times)}
         )
     first = next(iter(timed_peers.values()), None)
-    notes |= {"path": prepared.path, "sm_clock_mhz": clock.megahertz(), "sm_clock_max_mhz": probes.max_megahertz()}
+    clock_mhz = clock.megahertz()
+    notes |= {"path": prepared.path, "sm_clock_mhz": None if clock_mhz is None else round(clock_mhz)}
+    notes["sm_clock_max_mhz"] = round(probes.max_megahertz())
     notes |= {"peers_missing": missing} if missing else {}
     return replace(
         own,
