@@ -1,0 +1,1 @@
+"""The meanings of the PTX instructions, by family."""

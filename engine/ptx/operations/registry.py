@@ -1,0 +1,113 @@
+"""The table of instructions: one decorator, one place per instruction.
+
+    @computes("mad.{half}.{t}", "t t t -> t", half=("lo", "hi"), t=INTEGERS)
+    def multiply_and_add(a, b, c, *, half): ...
+
+The pattern is the PTX opcode. `{name}` stands for each of the keyword's values, `{name?}` also for its absence (""), and
+`word?` for a modifier that may be there. A function receives those that it names as keyword-only parameters. The
+signature has PTX type codes, choices of the pattern, `wide:t` (twice the bits of t), `bits:t` (t as untyped bits) and
+`carry` (the condition code, always last).
+
+`compute` is a pure function of broadcasting arrays of the operands' dtypes. It may divide by zero, overflow and meet
+NaN: the caller wraps it once in `np.errstate(all="ignore")`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+Compute = Callable[..., Any]  # (Array, ...) -> Array, or a tuple of arrays where there are several results
+Function = TypeVar("Function", bound=Compute)
+
+# PTX type code -> how an array of it is stored. Untyped bits are unsigned; NumPy has no bfloat16 and no packed halves.
+DTYPES: dict[str, np.dtype[Any]] = {
+    **{f"{kind}{bits}": np.dtype(f"u{bits // 8}") for kind in "ub" for bits in (8, 16, 32, 64)},
+    **{f"s{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": np.dtype(f"f{bits // 8}") for bits in (16, 32, 64)},
+    "bf16": np.dtype("u2"),
+    **{code: np.dtype("u4") for code in ("f16x2", "bf16x2", "u16x2", "s16x2", "tf32")},
+    "pred": np.dtype("bool"),
+}
+UNSIGNED = ("u16", "u32", "u64")
+SIGNED = ("s16", "s32", "s64")
+INTEGERS = UNSIGNED + SIGNED
+BITS = ("b16", "b32", "b64")
+FLOATS = ("f32", "f64")
+ROUNDINGS = ("rn", "rz", "rm", "rp")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What one PTX instruction computes. `operands`, `results`: PTX type codes, keys of DTYPES.
+
+    An operand whose register is wider than its type comes narrowed to the low bits; a result that is narrower than its
+    register is widened by the caller, by sign where the result's type is signed. With `reads_carry` the condition code,
+    uint32 0 or 1, is one more, last operand of `compute`; with `writes_carry` it is one more, last result.
+    """
+
+    results: tuple[str, ...]
+    operands: tuple[str, ...]
+    compute: Compute
+    reads_carry: bool = False
+    writes_carry: bool = False
+
+
+OPERATIONS: dict[str, Operation] = {}
+
+
+def computes(pattern: str, signature: str, **choices: Iterable[str]) -> Callable[[Function], Function]:
+    """Register a function as the meaning of every opcode of `pattern`. Asserts that no opcode has two meanings."""
+    words = [_alternatives(word, choices) for word in pattern.split(".")]
+    operands, results = (part.split() for part in signature.split("->"))
+
+    def register(function: Function) -> Function:
+        wanted = {
+            name
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        for chosen in itertools.product(*words):
+            opcode = ".".join(text for text, _, _ in chosen if text)
+            values = {name: value for _, name, value in chosen if name}
+            assert opcode not in OPERATIONS, f"{opcode} has two meanings"
+            named = {name: values[name] for name in wanted}
+            OPERATIONS[opcode] = Operation(
+                results=tuple(_type(token, values) for token in results if token != "carry"),
+                operands=tuple(_type(token, values) for token in operands if token != "carry"),
+                compute=partial(function, **named) if named else function,
+                reads_carry="carry" in operands,
+                writes_carry="carry" in results,
+            )
+        return function
+
+    return register
+
+
+def _alternatives(word: str, choices: dict[str, Iterable[str]]) -> list[tuple[str, str, Any]]:
+    """[(text in the opcode, keyword, its value)] of one dotted word of a pattern."""
+    if word.startswith("{"):
+        name = word.strip("{}?")
+        optional = [("", name, "")] if word.endswith("?}") else []
+        return optional + [(value, name, value) for value in choices[name]]
+    if word.endswith("?"):
+        name = word[:-1]
+        return [("", name, False), (name, name, True)]
+    return [(word, "", None)]
+
+
+def _type(token: str, values: dict[str, Any]) -> str:
+    how, _, name = token.rpartition(":")
+    code = str(values.get(name, name))
+    if how == "wide":
+        code = f"{code[0]}{int(code[1:]) * 2}"
+    elif how == "bits":
+        code = f"b{DTYPES[code].itemsize * 8}"
+    assert code in DTYPES, code
+    return code

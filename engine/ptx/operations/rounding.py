@@ -1,0 +1,140 @@
+"""Rounding once: fused multiply-add, directed rounding, flushing, saturation.
+
+The tool is the error of an operation. `two_sum` gives what a float64 addition lost; a value that was rounded *to odd*
+(an inexact one gets an odd last bit) can be rounded a second time to a narrower type without a double rounding.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from engine.records import Array
+
+BLOCK = 8192  # elements per pass of fused(): the temporaries stay in the first two caches
+SPLITTER = 134217729.0  # 2^27 + 1: splits a float64 into two halves of 26 bits
+
+
+def fused(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, rounded once; float32 or float64 arrays of any broadcasting shapes.
+
+    NumPy has no fused multiply-add of its own. Its complex product does: the real part of (a + ic)(b - i) is computed
+    as fma(a, b, c), where the processor has that instruction. `_product_is_fused` makes sure; else error terms do it.
+    """
+    if not _product_is_fused():
+        return _fused_by_error_terms(a, b, c)
+    a, b, c = np.broadcast_arrays(a, b, c)
+    out = np.empty(a.shape, a.dtype)
+    flat = [np.ascontiguousarray(part).reshape(-1) for part in (a, b, c)]
+    result = out.reshape(-1)
+    size = min(BLOCK, result.size)
+    left, right = (np.zeros(size, np.result_type(a.dtype, np.complex64)) for _ in range(2))
+    right.imag = -1
+    for start in range(0, result.size, size or 1):
+        stop = min(start + size, result.size)
+        x, y = left[: stop - start], right[: stop - start]
+        x.real, y.real, x.imag = (part[start:stop] for part in flat)
+        np.multiply(x, y, out=x)
+        result[start:stop] = x.real
+    return out
+
+
+@lru_cache(maxsize=1)
+def _product_is_fused() -> bool:
+    """Does NumPy's complex product round the first product not at all? Asked for every length of a vector's tail."""
+    for kind, digits in ((np.float32, 24), (np.float64, 53)):
+        step = 2.0 ** -(digits - 1)
+        for size in (*range(1, 34), BLOCK):
+            left = np.full(size, complex(1 + step, -1 - 2 * step), np.result_type(kind, np.complex64))
+            right = np.full(size, complex(1 + step, -1), left.dtype)
+            if not ((left * right).real == step * step).all():
+                return False
+    return True
+
+
+def _fused_by_error_terms(a: Array, b: Array, c: Array) -> Array:
+    """The same with float64 additions and products only; exact but for results near the ends of float64's range."""
+    if a.dtype == np.float32:
+        product = a.astype(np.float64) * b  # 48 bits: exact
+        return to_odd(*two_sum(product, c.astype(np.float64))).astype(np.float32)
+    product, lost = _two_product(a, b)
+    total, lost_here = two_sum(c, lost)
+    high, low = two_sum(product, total)
+    result = high + to_odd(*two_sum(lost_here, low))
+    plain = a * b + c  # where an error term is infinite or NaN, so is the answer
+    return np.where(np.isfinite(result), result, plain)
+
+
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    product = a * b
+    a_high, b_high = _upper_half(a), _upper_half(b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _upper_half(a: Array) -> Array:
+    big = a * SPLITTER
+    result: Array = big - (big - a)
+    return result
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b rounded, and what the rounding lost (exactly)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def to_odd(value: Array, error: Array) -> Array:
+    """float64 `value` + `error` rounded to odd: where inexact and even, one step in the error's direction."""
+    bits = value.view(np.int64)
+    # One more in the bit pattern is away from zero; an error of the value's own sign points there.
+    towards = (bits ^ error.view(np.int64)) >> 63 | 1
+    inexact = (error != 0) & np.isfinite(error) & (bits & 1 == 0)
+    result: Array = (bits + towards * inexact).view(np.float64)
+    return result
+
+
+def stepped(nearest: Array, error: Array, rounding: str) -> Array:
+    """A nearest value moved to the directed one: `error` has the sign of (exact - nearest), 0 where exact."""
+    kind = nearest.dtype.type
+    if rounding == "rn":
+        return nearest
+    if rounding == "rz":
+        beyond = (error != 0) & (np.signbit(error) != np.signbit(nearest)) & (nearest != 0)
+        return np.where(beyond, np.nextafter(nearest, kind(0)), nearest)
+    if rounding == "rm":
+        return np.where(error < 0, np.nextafter(nearest, kind(-np.inf)), nearest)
+    return np.where(error > 0, np.nextafter(nearest, kind(np.inf)), nearest)
+
+
+def narrowed(value: Array, kind: str, rounding: str) -> Array:
+    """float64 -> "f16" or "f32", rounded as asked."""
+    nearest = value.astype(f"f{int(kind[1:]) // 8}")
+    if rounding == "rn":
+        return nearest
+    back = nearest.astype(np.float64)
+    # Two infinities of one sign have no difference: nothing was lost.
+    error = np.where(value == back, 0.0, value - back)
+    return stepped(nearest, error, rounding)
+
+
+def rounded_to_integer(a: Array, rounding: str) -> Array:
+    """The neighbouring whole number, still as a float: rni to nearest even, rzi, rmi, rpi."""
+    function = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}[rounding]
+    result: Array = function(a)
+    return result
+
+
+def flushed(a: Array) -> Array:
+    """.ftz: a denormal float32 becomes a zero of its sign."""
+    bits = a.view(np.uint32)
+    keep = -((bits & np.uint32(0x7F800000)) != 0).view(np.int8)
+    return (bits & (keep.astype(np.int32).view(np.uint32) | np.uint32(0x80000000))).view(np.float32)
+
+
+def saturated(a: Array) -> Array:
+    """.sat: into [0, 1]; NaN becomes +0. (Adding zero turns a -0 into +0.)"""
+    kind = a.dtype.type
+    return np.fmin(np.fmax(a, kind(0)), kind(1)) + kind(0)
