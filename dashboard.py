@@ -26,7 +26,6 @@ FOLDER = Path(__file__).parent
 def frame() -> None:
     """What every page has in common, then the page itself."""
     st.set_page_config(page_title="Kernel Ladder", page_icon=str(FOLDER / "views" / "icon.svg"), layout="wide")
-    state.restore()
     page = st.navigation(
         [
             st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True),
@@ -35,6 +34,8 @@ def frame() -> None:
         ],
         position="top",
     )
+    state.recall(page.url_path)
+    state.restore()
     st.html(FOLDER / "views" / "style.css")
     keyboard.listen()
     page.run()

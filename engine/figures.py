@@ -17,6 +17,7 @@ from engine.tables import COLUMNS, COUNTED, MEASURED, size_text, text_of
 Figure = dict[str, Any]
 
 BLUE, ORANGE, GREEN, PURPLE, AMBER, GREY = "#2f7fd1", "#d9622b", "#12a07a", "#a85fb0", "#c79200", "#8a93a3"
+RED = "#dc4c44"
 LINES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, "#c4457a", "#4aa5c9", "#7a6ff0", "#6b8f23", GREY)
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
@@ -96,36 +97,45 @@ def time_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE) -> Figure
 
 
 def speedup_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE) -> Figure:
-    """Cumulative speedup of each rung here, and the lecture's as diamonds."""
+    """Cumulative speedup of each rung here and, below it, as the lecture published it."""
     figure = _bars(frame, "cumulative", current, look)
-    paper = frame["lecture_cumulative"]
-    if any(v is not None for v in paper):
-        figure["data"].append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": _values(paper),
-                "y": list(range(len(frame))),
-                "marker": {"symbol": "diamond", "size": look.font, "color": ORANGE},
-                "hovertemplate": "%{x:.2f}× in the lecture<extra></extra>",
-                "cliponaxis": False,
-            }
-        )
-        figure["layout"]["annotations"] = [
-            {
-                "text": "◆ published by the lecture",
-                "x": 1,
-                "xref": "paper",
-                "y": 1,
-                "yref": "paper",
-                "yshift": 16,
-                "xanchor": "right",
-                "showarrow": False,
-                "font": {"size": look.font - 1, "color": ORANGE},
-            }
-        ]
-        figure["layout"]["margin"]["t"] = 30
-    return _with_room(figure, frame["cumulative"], [float(v) for v in paper if v is not None])
+    paper = _values(frame["lecture_cumulative"])
+    if not any(value is not None for value in paper):
+        return _with_room(figure, frame["cumulative"], [])
+    figure["data"].append(
+        {
+            "type": "bar",
+            "orientation": "h",
+            "x": paper,
+            "y": list(range(len(frame))),
+            "text": [text_of("lecture_cumulative", value) for value in paper],
+            "textposition": "outside",
+            "constraintext": "none",
+            "textfont": {"size": look.font - 1},
+            "cliponaxis": False,
+            "marker": {"color": ORANGE, "opacity": 0.85},
+            "hovertemplate": "%{text} in the lecture<extra></extra>",
+        }
+    )
+    layout = figure["layout"]
+    layout["height"] = look.height or max(260, round(len(frame) * look.font * 2.9) + 100)
+    layout["bargap"], layout["bargroupgap"] = 0.22, 0.08
+    layout["annotations"] = [
+        *layout.get("annotations", []),
+        {
+            "text": "■ published by the lecture",
+            "x": 1,
+            "xref": "paper",
+            "y": 1,
+            "yref": "paper",
+            "yshift": 16,
+            "xanchor": "right",
+            "showarrow": False,
+            "font": {"size": look.font - 1, "color": ORANGE},
+        },
+    ]
+    layout["margin"]["t"] = 16 + round(1.5 * look.font)
+    return _with_room(figure, pd.concat([frame["cumulative"], frame["lecture_cumulative"]]), [])
 
 
 def counter_bars(frame: pd.DataFrame, counter: str, current: int, look: Look = ON_PAGE) -> Figure:
@@ -226,7 +236,7 @@ def _bars(frame: pd.DataFrame, key: str, current: int, look: Look) -> Figure:
         "orientation": "h",
         "x": values,
         "y": list(range(len(frame))),
-        "text": [_bar_text(frame, key, i) for i in range(len(frame))],
+        "text": [text_of(key, value) for value in frame[key]],
         "textposition": "outside",
         "constraintext": "none",
         "textfont": {"size": size},
@@ -241,10 +251,28 @@ def _bars(frame: pd.DataFrame, key: str, current: int, look: Look) -> Figure:
         "hovertext": [f"{frame['rung'].iloc[i]} {frame['title'].iloc[i]}" for i in range(len(frame))],
         "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
     }
+    layout["annotations"] = _failures(frame, values, size)
     if not any(value is not None for value in values):
-        layout["annotations"] = [_nothing(key, size)]
+        layout["annotations"].append(_nothing(key, size))
         layout["xaxis"] |= {"showticklabels": False, "showgrid": False, "zeroline": False}
     return {"data": [bars], "layout": layout}
+
+
+def _failures(frame: pd.DataFrame, values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
+    """What stands where a failed rung would have a bar: its status."""
+    return [
+        {
+            "text": f"✗ {text_of('status', status)}",
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "y": i,
+            "showarrow": False,
+            "font": {"size": size, "color": RED},
+        }
+        for i, status in enumerate(frame["status"])
+        if status not in (None, "ok") and values[i] is None
+    ]
 
 
 def _hatched(frame: pd.DataFrame) -> dict[str, Any]:
@@ -260,13 +288,6 @@ def _nothing(key: str, size: int) -> dict[str, Any]:
         text = "Nothing counted yet.<br>Run the ladder on the emulator."
     return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
             "font": {"size": size + 1, "color": GREY}}  # fmt: skip
-
-
-def _bar_text(frame: pd.DataFrame, key: str, i: int) -> str:
-    status = frame["status"].iloc[i]
-    if status not in (None, "ok"):
-        return text_of("status", status)
-    return text_of(key, frame[key].iloc[i])
 
 
 def _tick(frame: pd.DataFrame, i: int, current: bool) -> str:

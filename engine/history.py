@@ -228,3 +228,10 @@ def _write(text: str, mode: str) -> None:
             file.write(text)
     except OSError:
         return
+
+
+def forget() -> None:
+    """Drop what this process remembers; the file stays. For tests, which have folders of their own."""
+    with _lock:
+        _live.clear()
+        _read.clear()

@@ -28,7 +28,7 @@ def select(label: str, name: str, options: list[str], default: str, words: dict[
         options = [*options, st.session_state[name]]
     words = words or {}
     value = st.selectbox(label, options, key=name, format_func=lambda text: words.get(text, text), help=help,
-                         accept_new_options=new, persist_state="session")  # fmt: skip
+                         accept_new_options=new)  # fmt: skip
     return str(value or default)
 
 

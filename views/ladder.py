@@ -40,6 +40,11 @@ class Page:
         return KERNELS[self.rung.kernel]
 
     @property
+    def counting(self) -> bool:
+        """Whether runs are counted by the emulator, and not timed."""
+        return choices.settled(self.choice).device == "emulator"
+
+    @property
     def choice(self) -> Choice:
         """What Run would run."""
         return self.choices[self.position]
@@ -61,10 +66,9 @@ def take_ladder() -> None:
                             dtype=ladder.dtype, combine=AUTO, grid=AUTO)  # fmt: skip
 
 
-def step(names: list[str], by: int) -> None:
-    """To the rung before or after; the ends of the ladder hold."""
-    at = names.index(st.session_state["rung"]) + by
-    st.session_state["rung"] = names[min(max(at, 0), len(names) - 1)]
+def step(names: list[str], position: int) -> None:
+    """To the rung at this position; the ends of the ladder hold."""
+    st.session_state["rung"] = names[min(max(position, 0), len(names) - 1)]
 
 
 def toggle_presenting(on: bool) -> None:
@@ -78,7 +82,9 @@ def chosen_ladder() -> Ladder:
     if name not in LADDERS:
         if name:
             st.error(f"There is no ladder {name!r} in this catalogue. Shown instead: the first one.")
-        st.session_state["ladder"] = next(iter(LADDERS))
+        rung = st.session_state.get("rung")
+        with_rung = (name for name, ladder in LADDERS.items() if rung in rung_names(ladder))
+        st.session_state["ladder"] = next(with_rung, next(iter(LADDERS)))
         first = LADDERS[st.session_state["ladder"]]
         st.session_state.setdefault("n", str(first.n))
         st.session_state.setdefault("block", str(first.block_size))
@@ -102,14 +108,14 @@ def pickers(ladder: Ladder, names: list[str]) -> int:
     titles = {name: entry.title for name, entry in LADDERS.items()}
     with left:
         st.selectbox("Ladder", list(LADDERS), key="ladder", format_func=titles.get, on_change=take_ladder,
-                     persist_state="session", help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
+                     help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
     with right, st.container(horizontal=True, vertical_alignment="bottom", key="stepper", gap="small"):
         position = names.index(st.session_state["rung"])
-        st.button("←", key="previous", on_click=step, args=(names, -1), disabled=position == 0,
+        st.button("←", key="previous", on_click=step, args=(names, position - 1), disabled=position == 0,
                   help="The rung before (arrow left)")  # fmt: skip
         labels = {name: rung.label for name, rung in zip(names, ladder.rungs, strict=True)}
-        st.pills("Rung", names, key="rung", format_func=labels.get, required=True, persist_state="session")
-        st.button("→", key="next", on_click=step, args=(names, 1), disabled=position == len(names) - 1,
+        st.pills("Rung", names, key="rung", format_func=labels.get, required=True)
+        st.button("→", key="next", on_click=step, args=(names, position + 1), disabled=position == len(names) - 1,
                   help="The next rung (arrow right)")  # fmt: skip
     return names.index(st.session_state["rung"])
 
@@ -190,8 +196,8 @@ def keys(page: Page, names: list[str]) -> None:
     """What the keyboard does here."""
     keyboard.on_key(
         {
-            "previous": lambda: step(names, -1),
-            "next": lambda: step(names, 1),
+            "previous": lambda: step(names, page.position - 1),
+            "next": lambda: step(names, page.position + 1),
             "run": lambda: run_rung(page),
             "ladder": lambda: run_ladder(page),
             "present": lambda: toggle_presenting(not page.presenting),
@@ -237,10 +243,10 @@ def show_page(page: Page) -> None:
             st.session_state["show"] = "rate"
         with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
             st.segmented_control("Plot", plots, key="show", format_func=words.get, required=True,
-                                 label_visibility="collapsed", persist_state="session")  # fmt: skip
+                                 label_visibility="collapsed")  # fmt: skip
             if st.session_state["show"] == "counters":
                 choices_of_counter()
-        plot = st.empty()
+        drawing = Drawing()
     table = st.empty()
     drawn = 0
 
@@ -250,8 +256,8 @@ def show_page(page: Page) -> None:
         with work.RENDER:
             facts, frame = facts_of(page)
             with numbers.container():
-                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic)
-            plot.plotly_chart(figure_of(page, frame, facts), key=f"plot {drawn}", config=figures.CONFIG)
+                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
+            drawing.show(figure_of(page, frame, facts))
             with table.container():
                 show_table(page, frame, facts, drawn)
 
@@ -259,13 +265,29 @@ def show_page(page: Page) -> None:
     draw()
 
 
+class Drawing:
+    """The place of a plot. A figure that has not changed is left alone, as each new one is built up from nothing."""
+
+    def __init__(self) -> None:
+        self._place = st.empty()
+        self._drawn = 0
+        self._figure: figures.Figure | None = None
+
+    def show(self, figure: figures.Figure) -> None:
+        """Draw `figure`, unless it stands there already."""
+        if figure == self._figure:
+            return
+        self._drawn, self._figure = self._drawn + 1, figure
+        self._place.plotly_chart(figure, key=f"plot {self._drawn}", config=figures.CONFIG)
+
+
 def choices_of_counter() -> None:
     """The menu for the counter that is plotted."""
     words = {key: tables.COLUMNS[key].title for key in tables.LADDER_COUNTERS}
     if st.session_state.get("counter") not in words:
         st.session_state["counter"] = "bank_conflicts"
-    st.selectbox("Counter", list(words), key="counter", format_func=words.get, label_visibility="collapsed",
-                 persist_state="session", width=240)  # fmt: skip
+    st.selectbox("Counter", list(words), key="counter", format_func=words.get,
+                 label_visibility="collapsed", width=240)  # fmt: skip
 
 
 def facts_of(page: Page) -> tuple[list[Known], pd.DataFrame]:
@@ -291,13 +313,12 @@ def figure_of(
 def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) -> None:
     """The lecture's table, the line that says where its numbers come from, and the file."""
     timed = [fact.timed for fact in facts if fact.timed]
-    counted = [fact.counted for fact in facts if fact.counted]
     origins = sorted({device_line(m) for m in timed})
     headings = {
         "times": f"Times: {', '.join(origins)}" if origins else "Times: none measured or recorded for these choices",
         "counters": "Counted by the emulator, live",
     }
-    with_counters = bool(counted) or choices.settled(page.choice).device == "emulator"
+    with_counters = page.counting or any(fact.counted for fact in facts)
     st.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
     lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
     with st.container(horizontal=True, vertical_alignment="top"):
@@ -320,23 +341,22 @@ def show_presenting(page: Page) -> None:
         show.presenting_title(page.ladder, page.position)
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
-            show.rung_source(page.ladder, page.position, most=32)
+            show.rung_source(page.ladder, page.position, fold=True)
             show.presenting_text(page.kernel)
     with right:
         numbers = st.empty()
-        plot = st.empty()
-    drawn, height = 0, keyboard.window_height()
+        drawing = Drawing()
+    height = keyboard.window_height()
     rows = len(page.ladder.rungs)
-    look = figures.Look(min(round(height * 0.026), round(height * 0.5 / rows / 1.25)), round(height * 0.56))
+    share = 0.46 if page.counting else 0.56  # of the window's height
+    look = figures.Look(min(round(height * 0.026), round(height * (share - 0.1) / rows / 1.25)), round(height * share))
 
     def draw() -> None:
-        nonlocal drawn
-        drawn += 1
         with work.RENDER:
             facts, frame = facts_of(page)
             with numbers.container():
-                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic)
-            plot.plotly_chart(figure_of(page, frame, facts, look), key=f"plot {drawn}", config=figures.CONFIG)
+                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
+            drawing.show(figure_of(page, frame, facts, look))
 
     work.follow(WORK, draw)
     draw()

@@ -51,33 +51,34 @@ def _sentence_case(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def rung_source(ladder: Ladder, position: int, found: tuple[int, ...] = (), most: int | None = None) -> None:
+def rung_source(ladder: Ladder, position: int, found: tuple[int, ...] = (), fold: bool = False) -> None:
     """The source with the changed lines marked."""
     kernel = KERNELS[ladder.rungs[position].kernel]
     before = KERNELS[ladder.rungs[position - 1].kernel] if position else None
     st.html(
         f'<div class="filename">{escape(kernel.file_name)}</div>'
         + source_html(
-            kernel.text, kernel.name, before.text if before else None, before.name if before else None, found, most
+            kernel.text, kernel.name, before.text if before else None, before.name if before else None, found, fold
         )
     )
 
 
-def numbers(row: Mapping[str, Any], fact: Known, topic: Topic) -> None:
-    """The big numbers of one rung, each with its unit, its origin, and the lecture's below."""
-    if fact.failed is not None:
-        failed = fact.failed
-        st.html(
-            f'<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> '
-            f"{escape(failed.reason or 'The run ended without an answer.')}</div>"
-        )
-        if failed.log:
-            with st.expander("The whole log", expanded=failed.status == "compile-error"):
-                st.code(failed.log, language=None)
-    else:
-        st.html(_tiles(row, topic) + _sentence(row, fact))
-    if fact.counted is not None:
-        st.html(_counters(row))
+def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -> None:
+    """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters."""
+    counted = _counters(row) if counters else ""
+    failed = fact.failed
+    if failed is None:
+        st.html(_tiles(row, topic) + _sentence(row, fact) + counted)
+        return
+    expected = KERNELS[row["kernel"]].expect
+    lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in ("wrong", "hazard") else ""
+    st.html(
+        f'<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> '
+        f"{escape(failed.reason or 'The run ended without an answer.')}{lesson}</div>{counted}"
+    )
+    if failed.log:
+        with st.expander("The whole log", expanded=failed.status == "compile-error"):
+            st.code(failed.log, language=None)
 
 
 def _tiles(row: Mapping[str, Any], topic: Topic) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from html import escape
+from math import ceil
 
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import CppLexer
 from pygments.token import Keyword, Name
 
-SLIDE_COLUMNS = 76
-CONTEXT = 2  # lines round a change that a folded source keeps
+# A slide, in percent of the window's height: the room of the source, and how small and large its type may get.
+SLIDE_WIDTH, SLIDE_HEIGHT, LINE_HEIGHT, GLYPH = 88.0, 60.0, 1.36, 0.602
+SMALLEST, SMALL, LARGEST = 1.6, 2.1, 3.0
+SHORTEST_FOLD = 3
 _CUDA_NAMES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
 _CUDA_KEYWORDS = {"__global__", "__shared__", "__device__", "__restrict__", "__launch_bounds__", "__forceinline__"}
 
@@ -36,23 +39,24 @@ class CudaLexer(CppLexer):
 
 @lru_cache(maxsize=256)
 def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
-                found: tuple[int, ...] = (), most: int | None = None) -> str:  # fmt: skip
+                found: tuple[int, ...] = (), fold: bool = False) -> str:  # fmt: skip
     """The kernel's lines below its header comment as one HTML block.
 
     `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
-    and how many were removed is said. `found`: lines (of the file) with a finding or an error. `most`: a source that
-    fills more lines than this is folded where nothing changed.
+    and how many were removed is said. `found`: lines (of the file) with a finding or an error. `fold`: a source
+    too long to be read from the back row is folded where nothing changed.
     """
     lines = text.splitlines()
     start = header_length(lines)
     changed, removed = (set(), 0) if before is None else changes(text, name, before, before_name or "")
     rows = []
-    shown = _unfolded(lines, start, changed | set(found), most)
+    shown = _unfolded(lines, start, changed | set(found), fold)
+    size = slide_size([lines[number - 1] for number in sorted(shown)])
     folded = 0
     for number, code in enumerate(_coloured(text)[start:], start + 1):
         if number not in shown:
             folded += 1
-            if number + 1 in shown:
+            if number + 1 in shown or number == len(lines):
                 rows.append(f'<div class="fold">⋯ {folded} lines as before</div>')
                 folded = 0
             continue
@@ -61,29 +65,49 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
             f'<div class="line {" ".join(marks)}"><span class="number">{number}</span>'
             f'<span class="code">{code or " "}</span></div>'
         )
-    count = _filled([lines[number - 1] for number in sorted(shown)])
     say = ""
     if before is not None:
         gone = f", {removed} removed" if removed else ""
         say = f'<div class="legend"><i></i>{len(changed)} lines new or changed{gone} since the rung before</div>'
-    return f'<div class="source" style="--lines:{count}"><div class="lines">{"".join(rows)}</div>{say}</div>'
+    return f'<div class="source" style="--slide:{size:.2f}vh"><div class="lines">{"".join(rows)}</div>{say}</div>'
 
 
-def _filled(lines: Collection[str]) -> int:
-    """How many lines of a slide the source takes, long ones wrapped."""
-    return sum(1 + len(line) // SLIDE_COLUMNS for line in lines)
+def slide_size(lines: Collection[str]) -> float:
+    """The largest type, in percent of the window's height, in which the lines fit a slide; long ones wrap."""
+    size = LARGEST
+    while size > SMALLEST:
+        columns = SLIDE_WIDTH / (GLYPH * size)
+        filled = sum(max(1, ceil(len(line) / columns)) for line in lines)
+        if filled * LINE_HEIGHT * size <= SLIDE_HEIGHT:
+            break
+        size -= 0.05
+    return size
 
 
-def _unfolded(lines: list[str], start: int, marked: set[int], most: int | None) -> set[int]:
+def _unfolded(lines: list[str], start: int, marked: set[int], fold: bool) -> set[int]:
     """The lines to show: all, or those near a marked one and the heads of functions."""
     every = set(range(start + 1, len(lines) + 1))
-    if most is None or not marked or _filled(lines[start:]) <= most:
+    if not fold or not marked or slide_size(lines[start:]) >= SMALL:
         return every
-    heads = {number for number in every if "__global__" in lines[number - 1] or number == len(lines)}
-    near = {number + by for number in marked for by in range(-CONTEXT, CONTEXT + 1)}
-    shown = every & (near | heads)
-    # A fold of one line takes as much room as the line.
-    return shown | {number for number in every if {number - 1, number + 1} <= shown}
+    heads = {number for number in every if "__global__" in lines[number - 1]}
+    for context in (3, 2, 1):
+        shown = every & (heads | {number + by for number in marked for by in range(-context, context + 1)})
+        for run in _runs(sorted(every - shown)):
+            shown |= set(run) if len(run) < SHORTEST_FOLD else set()
+        if slide_size([lines[number - 1] for number in sorted(shown)]) >= SMALL:
+            break
+    return shown
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Neighbouring numbers together."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
 
 
 def changes(text: str, name: str, before: str, before_name: str) -> tuple[set[int], int]:

@@ -13,10 +13,11 @@ import streamlit as st
 
 # What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
 NAMES = ("ladder", "rung", "n", "block", "grid", "dtype", "cache", "combine", "device", "show", "present",
-         "topic", "sweep", "kernels", "blocks", "sizes", "counter")  # fmt: skip
+         "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes")
 _OPTIONAL = ("present", "grid", "combine")  # left out of the address when they say nothing
 _SENT, _IN_FLIGHT_S = "addresses sent", 2.0
+_KEPT, _PAGE = "choices kept", "page shown"
 
 
 def restore() -> None:
@@ -30,9 +31,28 @@ def restore() -> None:
         return
     for name in NAMES:
         if asked and name in _OPTIONAL and name not in asked:
-            st.session_state.pop(name, None)
+            forget(name)
         if name in asked:
             st.session_state[name] = asked[name].split(",") if name in _LISTS else asked[name]
+
+
+def recall(page: str) -> None:
+    """Bring along what was chosen on another page: to Streamlit, a widget of this page is another one.
+
+    And what was chosen before presenting: while a widget is not shown, Streamlit forgets it.
+    """
+    another = st.session_state.get(_PAGE) != page
+    for name, value in st.session_state.get(_KEPT, {}).items():
+        if another or name not in st.session_state:
+            st.session_state[name] = value
+    st.session_state[_PAGE] = page
+
+
+def forget(*names: str) -> None:
+    """Let these choices go back to their defaults. For callbacks."""
+    for name in names:
+        st.session_state.pop(name, None)
+        st.session_state.get(_KEPT, {}).pop(name, None)
 
 
 def publish(values: Mapping[str, object]) -> None:
@@ -44,6 +64,8 @@ def publish(values: Mapping[str, object]) -> None:
     }
     if st.query_params.to_dict() != address:
         st.query_params.from_dict(address)
+    here = {name: st.session_state[name] for name in NAMES if name in st.session_state}
+    st.session_state[_KEPT] = {**st.session_state.get(_KEPT, {}), **here}
     now = time.monotonic()
     sent = {text: when for text, when in st.session_state[_SENT].items() if now - when < _IN_FLIGHT_S}
     st.session_state[_SENT] = {**sent, _text(address): now}

@@ -52,8 +52,8 @@ def several(label: str, name: str, options: list[str], default: list[str], words
     if unknown:
         st.error(f"{label}: {', '.join(map(repr, unknown))} is not on offer here, so it is left out.")
         st.session_state[name] = [value for value in asked if value in options] or default
-    return list(st.pills(label, options, key=name, selection_mode="multi", format_func=lambda text: words[text],
-                         persist_state="session") or [])  # fmt: skip
+    chosen = st.pills(label, options, key=name, selection_mode="multi", format_func=lambda text: words[text])
+    return list(chosen or [])
 
 
 def default_kernels(topic: Topic) -> list[str]:
@@ -67,21 +67,20 @@ def default_kernels(topic: Topic) -> list[str]:
 
 def take_topic() -> None:
     """Another topic: its own kernels, sizes and blocks."""
-    for name in ("kernels", "blocks", "sizes", "n", "block", "dtype"):
-        st.session_state.pop(name, None)
+    state.forget("kernels", "blocks", "sizes", "n", "block", "dtype", "value")
 
 
 def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     """The menus, and the place of the Run button. NotRunnable where a number is none."""
     if st.session_state.get("topic") not in TOPICS:
-        st.session_state["topic"] = next(iter(TOPICS))
+        named = (KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS)
+        st.session_state["topic"] = next(named, next(iter(TOPICS)))
     if st.session_state.get("sweep") not in OVER:
         st.session_state["sweep"] = "blocks"
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
         st.segmented_control("Topic", list(TOPICS), key="topic", format_func=lambda name: TOPICS[name].title,
-                             required=True, on_change=take_topic, persist_state="session")  # fmt: skip
-        st.segmented_control("Sweep over", list(OVER), key="sweep", format_func=OVER.get, required=True,
-                             persist_state="session")  # fmt: skip
+                             required=True, on_change=take_topic)  # fmt: skip
+        st.segmented_control("Sweep over", list(OVER), key="sweep", format_func=OVER.get, required=True)  # fmt: skip
         topic = TOPICS[st.session_state["topic"]]
         over = st.session_state["sweep"]
         with st.popover("Variants", icon=":material/checklist:", width="content"):
@@ -106,7 +105,7 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     keys = [topic.metric, "time_us", "percent_of_peak", *COUNTERS]
     words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
     with columns[4]:
-        key = choices.select("Shown", "counter", keys, topic.metric, words)
+        key = choices.select("Shown", "value", keys, topic.metric, words)
     place = columns[5].empty()
     base = Choice(
         kernel=topic.kernels[0].name,
@@ -138,7 +137,7 @@ def main() -> None:
     state.publish(
         {"topic": sweep.topic.name, "sweep": sweep.over, "kernels": sweep.kernels, sweep.over: sweep.values,
          "n" if sweep.over == "blocks" else "block": here["n" if sweep.over == "blocks" else "block"],
-         "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "counter": sweep.key}
+         "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "value": sweep.key}
     )  # fmt: skip
     if not sweep.cells:
         st.info("Choose at least one variant and one value to sweep over.")

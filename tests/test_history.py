@@ -1,0 +1,128 @@
+"""What was measured is found again: in the process, after a restart, and in a recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine import history
+from engine.catalogue import KERNELS
+from engine.history import Known
+from engine.records import Choice, Measurement
+
+CHOICE = Choice("reduce_sequential", 4096, 128, device="gpu")
+ENVIRONMENT = {"driver": "580.65", "cuda": "13.0", "utc": "2026-11-21T04:00:00+00:00", "commit": "0123456789ab"}
+
+
+def measured(choice: Choice = CHOICE, **changes: object) -> Measurement:
+    values = {
+        "kernel": choice.kernel, "n": choice.n, "block_size": choice.block_size, "grid_size": 32,
+        "dtype": choice.dtype, "cache": choice.cache, "combine": choice.combine,
+        "device": {"kind": "gpu", "name": "NVIDIA H200"}, "status": "ok",
+        "time_us": 5.0, "times_us": (4.9, 5.0, 5.1), "bandwidth_gb_s": 3.3, "environment": ENVIRONMENT,
+    }  # fmt: skip
+    return Measurement(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    history.forget()
+    yield tmp_path / "kernel-ladder"
+    history.forget()
+
+
+def test_the_latest_measurement_of_a_choice_is_found() -> None:
+    history.remember(CHOICE, measured(time_us=7.0))
+    history.remember(CHOICE, measured(time_us=5.0))
+    found = history.latest(CHOICE)
+    assert found is not None and found.time_us == 5.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n": 8192}, {"block_size": 256}, {"dtype": "float32"}, {"cache": "hot"}, {"combine": "host"}, {"grid_size": 7},
+     {"device": "emulator"}, {"kernel": "reduce_strided"}, {"source": "// another text"}],
+)  # fmt: skip
+def test_another_choice_has_its_own_measurements(change: dict[str, object]) -> None:
+    history.remember(CHOICE, measured())
+    assert history.latest(replace(CHOICE, **change)) is None  # type: ignore[arg-type]
+
+
+def test_the_default_way_of_combining_is_the_same_choice_said_or_unsaid() -> None:
+    history.remember(CHOICE, measured())
+    assert history.latest(replace(CHOICE, combine=KERNELS[CHOICE.kernel].combines[0])) is not None
+
+
+def test_the_cache_state_does_not_matter_to_the_emulator() -> None:
+    emulated = replace(CHOICE, device="emulator")
+    history.remember(emulated, measured(emulated, device={"kind": "emulator"}, time_us=None))
+    assert history.latest(replace(emulated, cache="hot")) is not None
+
+
+def test_a_restart_finds_what_was_measured(folder: Path) -> None:
+    history.remember(CHOICE, measured(lines=({"line": 3, "text": "x"},)))
+    history.forget()
+    found = history.latest(CHOICE)
+    assert found == measured()  # the counters of the lines are not kept
+
+
+def test_a_crash_is_remembered_but_not_over_a_restart() -> None:
+    history.remember(CHOICE, measured(status="crashed", reason="It crashed.", time_us=None))
+    assert history.latest(CHOICE) is not None
+    history.forget()
+    assert history.latest(CHOICE) is None
+
+
+def test_a_broken_line_is_left_out(folder: Path) -> None:
+    history.remember(CHOICE, measured())
+    with (folder / "history.jsonl").open("a") as file:
+        file.write('{"key": 3}\nnot json\n[]\n')
+    history.forget()
+    assert history.latest(CHOICE) is not None
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    history.remember(CHOICE, measured())
+    assert history.latest(CHOICE) is not None
+
+
+def test_a_measurement_survives_json() -> None:
+    record = measured(peers={"CUB": {"time_us": 4.0}}, badges=("latency-bound",), counters={"barriers": 3.0})
+    assert history.from_json(json.loads(json.dumps(history.to_json(record)))) == record
+
+
+def test_an_edited_source_has_no_recorded_run() -> None:
+    assert history.recorded_for(replace(CHOICE, source="// mine")) is None
+    assert history.recorded_for(replace(CHOICE, kernel="no_such_kernel")) is None
+
+
+def test_a_device_must_be_settled() -> None:
+    with pytest.raises(ValueError, match="settle"):
+        history.latest(replace(CHOICE, device="auto"))
+
+
+def test_a_live_time_stands_before_a_recorded_one_and_a_failure_before_both() -> None:
+    recorded = measured(origin="recorded", time_us=6.0)
+    emulated = measured(device={"kind": "emulator"}, time_us=None, counters={"barriers": 1.0})
+    live, wrong = measured(), measured(status="wrong", time_us=None)
+    assert Known(live, recorded).timed is live
+    assert Known(emulated, recorded).timed is recorded
+    assert Known(emulated, recorded).counted is emulated
+    assert Known(wrong, recorded).timed is None
+    assert Known(None, replace(recorded, status="wrong")).timed is None
+
+
+def test_the_environment_line_names_device_state_versions_and_date() -> None:
+    line = history.environment_line(measured(badges=("throttled",)))
+    assert line == (
+        "NVIDIA H200, live · L2 cache cold-clean · driver 580.65 · CUDA 13.0 · commit 0123456 · throttled · 2026-11-21"
+    )
+    assert history.device_line(measured(origin="recorded")) == "NVIDIA H200, recorded 2026-11-21"
+    assert history.device_line(measured(device={"kind": "emulator"})) == "emulator"

@@ -1,0 +1,156 @@
+"""Measurements become tables: units, speedups, the lecture's figures, and nothing where nothing was measured."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from engine import tables
+from engine.catalogue import LADDERS, TOPICS
+from engine.history import Known
+from engine.records import Choice, Measurement
+from engine.tables import COLUMNS, text_of
+
+HARRIS = LADDERS["harris"]
+
+
+def measured(kernel: str, time_us: float | None, **changes: object) -> Measurement:
+    values = {
+        "kernel": kernel, "n": 2**22, "block_size": 128, "grid_size": 32, "dtype": "int32", "cache": "cold-clean",
+        "combine": None, "device": {"kind": "gpu", "name": "NVIDIA H200", "peak_bandwidth_gb_s": 4800.0},
+        "status": "ok", "time_us": time_us,
+        "bandwidth_gb_s": None if time_us is None else 2**24 / time_us / 1e3,
+    }  # fmt: skip
+    return Measurement(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def choices(ladder: str = "harris", **changes: object) -> list[Choice]:
+    entry = LADDERS[ladder]
+    values = {"n": entry.n, "block_size": entry.block_size, "dtype": entry.dtype, "device": "gpu"}
+    return [Choice(rung.kernel, combine=rung.combine, **{**values, **changes}) for rung in entry.rungs]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", LADDERS)
+def test_every_ladder_makes_a_table_without_any_measurement(name: str) -> None:
+    frame = tables.ladder_table(LADDERS[name], choices(name), [Known()] * len(LADDERS[name].rungs))
+    assert list(frame["rung"]) == [rung.label for rung in LADDERS[name].rungs]
+    for key in ("time_us", "bandwidth_gb_s", "gflop_s", "step", "cumulative", "percent_of_peak", "bank_conflicts"):
+        assert all(value is None for value in frame[key]), key
+    assert set(map(str, frame.columns)) <= set(COLUMNS)
+
+
+def test_step_and_cumulative_speedup() -> None:
+    times = [80.0, 40.0, 20.0, None, 5.0] + [None] * (len(HARRIS.rungs) - 5)
+    facts = [Known(measured(r.kernel, t)) if t else Known() for r, t in zip(HARRIS.rungs, times, strict=True)]
+    frame = tables.ladder_table(HARRIS, choices(), facts)
+    assert list(frame["step"][:5]) == [None, 2.0, 2.0, None, None]
+    assert list(frame["cumulative"][:5]) == [1.0, 2.0, 4.0, None, 16.0]
+
+
+def test_no_speedup_between_two_devices() -> None:
+    other = {"kind": "gpu", "name": "another GPU"}
+    facts = [Known(measured("reduce_interleaved", 80.0)), Known(measured("reduce_strided", 8.0, device=other))]
+    facts += [Known()] * (len(HARRIS.rungs) - 2)
+    frame = tables.ladder_table(HARRIS, choices(), facts)
+    assert frame["step"][1] is None and frame["cumulative"][1] is None
+
+
+def test_a_failed_rung_has_a_sentence_and_no_number() -> None:
+    wrong = measured("reduce_interleaved", 80.0, status="wrong", reason="The answer is wrong: 1 instead of 2.")
+    recorded = measured("reduce_interleaved", 80.0, origin="recorded")
+    frame = tables.ladder_table(HARRIS, choices(), [Known(wrong, recorded)] + [Known()] * (len(HARRIS.rungs) - 1))
+    row = frame.to_dict("records")[0]
+    assert (row["status"], row["reason"]) == ("wrong", wrong.reason)
+    assert row["time_us"] is None and row["bandwidth_gb_s"] is None
+
+
+def test_speedups_of_a_ladder_that_begins_with_a_race_count_from_the_first_right_rung() -> None:
+    ladder = LADDERS["all-reduction"]
+    assert ladder.rungs[tables.baseline_of(ladder)].kernel == "reduce_atomic"
+    assert tables.baseline_of(HARRIS) == 0
+
+
+def test_the_lectures_figures_stand_beside_ours() -> None:
+    frame = tables.ladder_table(HARRIS, choices(), [Known()] * len(HARRIS.rungs))
+    first, second = frame.to_dict("records")[:2]
+    assert first["lecture_time_us"] == pytest.approx(8054)
+    assert second["lecture_step"] == pytest.approx(2.33)
+    assert first["lecture_origin"] == "G80, N = 2^22, 128 threads, int32"
+
+
+def test_the_lectures_figure_is_the_one_for_the_chosen_block_size() -> None:
+    rung = LADDERS["heidelberg"].rungs[0]
+    for block_size, bandwidth in ((32, 7.39), (1024, 9.05)):
+        figure = tables.published_for(rung, choices("heidelberg", block_size=block_size)[0])
+        assert figure is not None and figure.bandwidth_gb_s == bandwidth
+
+
+def test_counters_are_derived_and_missing_ones_stay_missing() -> None:
+    raw = {
+        "shared_load_requests": 10.0, "shared_store_requests": 5.0, "shared_load_wavefronts": 40.0,
+        "shared_store_wavefronts": 5.0, "global_load_requests": 4.0, "global_load_sectors": 16.0,
+        "global_store_requests": 0.0, "global_store_sectors": 0.0,
+    }  # fmt: skip
+    values = tables.counter_values(measured("reduce_strided", None, counters=raw))
+    assert values["bank_conflicts"] == 30
+    assert values["sectors_per_request"] == 4
+    assert values["barriers"] is None
+    double = tables.counter_values(measured("reduce_strided", None, counters=raw, dtype="float64"))
+    assert double["bank_conflicts"] is None
+    assert set(tables.counter_values(None).values()) == {None}
+
+
+def test_marks_are_the_peak_and_the_median_peer_of_one_gpu() -> None:
+    def known(time_us: float, cub: float, name: str = "NVIDIA H200") -> Known:
+        device = {"kind": "gpu", "name": name, "peak_bandwidth_gb_s": 4800.0}
+        return Known(measured("reduce_strided", time_us, device=device, peers={"CUB": {"time_us": cub}}))
+
+    topic = TOPICS["reduction"]
+    marks = tables.marks(topic, [known(20, 10), known(10, 10), Known()])
+    assert marks == {"Peak": 4800.0, "CUB": pytest.approx(2**24 / 10 / 1e3)}
+    assert tables.marks(topic, [known(20, 10), known(10, 10, "another")]) == {}
+    assert tables.marks(topic, [Known()]) == {}
+
+
+def test_csv_has_units_in_its_headings_and_nothing_for_what_was_not_measured() -> None:
+    text = tables.csv_of(
+        [measured("reduce_strided", 12.5), measured("reduce_racy", None, status="wrong", reason="No.")]
+    )
+    good, wrong = csv.DictReader(io.StringIO(text))
+    assert good["Time (µs)"] == "12.5" and good["Origin"] == "NVIDIA H200, live"
+    assert wrong["Time (µs)"] == "" and wrong["Correct?"] == "wrong" and wrong["Why"] == "No."
+
+
+def test_the_csv_of_a_ladder_tells_our_time_from_the_lectures() -> None:
+    frame = tables.ladder_table(HARRIS, choices(), [Known()] * len(HARRIS.rungs))
+    heads = tables.frame_csv(frame).splitlines()[0].split(",")
+    assert "Time (µs)" in heads and "Lecture: Time (µs)" in heads and len(heads) == len(set(heads))
+
+
+def test_heidelbergs_last_columns() -> None:
+    cells = {("a", 32): 1.0, ("a", 64): 3.0, ("b", 32): None, ("b", 64): None}
+    most = tables.heat_table(["a", "b"], [32, 64], cells, smallest=False).to_dict("records")
+    assert (most[0]["best_block_size"], most[0]["best_value"]) == (64, 3.0)
+    assert (most[1]["best_block_size"], most[1]["best_value"]) == (None, None)
+    least = tables.heat_table(["a"], [32, 64], cells, smallest=True).to_dict("records")
+    assert least[0]["best_block_size"] == 32
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("time_us", 12.34, "12.3 µs"), ("time_us", 8054.0, "8.05 ms"), ("time_us", 2.5e6, "2.50 s"),
+        ("step", 2.333, "2.33×"), ("cumulative", 30.04, "30.0×"), ("percent_of_peak", 96.4, "96.4%"),
+        ("bandwidth_gb_s", 1234.5, "1,234"), ("bank_conflicts", 1490000, "1.49 M"), ("barriers", 131592, "131,592"),
+        ("time_us", None, ""), ("status", "compile-error", "does not compile"), ("sectors_per_request", 4.0, "4"),
+    ],
+)  # fmt: skip
+def test_numbers_as_a_reader_wants_them(key: str, value: object, text: str) -> None:
+    assert text_of(key, value) == text
+
+
+@pytest.mark.parametrize(("n", "text"), [(2**22, "2^22"), (1000, "1,000"), (512, "512"), (10_000_000, "10,000,000")])
+def test_sizes_as_the_lectures_write_them(n: int, text: str) -> None:
+    assert tables.size_text(n) == text

@@ -1,0 +1,183 @@
+"""The ladder page: every rung shows, steps, runs, refuses and comes back from its address."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine import history
+from engine.catalogue import KERNELS, LADDERS, default_choice
+from tests.test_history import measured
+from tests.views.pages import asked, figures_of, html_of, opened
+from views.source import changes, header_length, source_html
+
+
+@pytest.mark.parametrize("name", LADDERS)
+def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
+    ladder = LADDERS[name]
+    app = opened(ladder=name, device="emulator", n=str(ladder.n), block=str(ladder.block_size), dtype=ladder.dtype)
+    html = html_of(app)
+    first = KERNELS[ladder.rungs[0].kernel]
+    assert first.title in html and first.file_name in html
+    assert html.count('<td class="rung">') == len(ladder.rungs)
+    assert len(figures_of(app)) == 1
+    assert not app.error
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_shows_its_text_and_its_source(name: str) -> None:
+    app = opened(ladder=f"all-{KERNELS[name].topic}", rung=name, n="1000")
+    text = re.sub(r"<[^>]+>", "", html_of(app)).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    assert KERNELS[name].header["Idea"][1:40].replace("'", "&#x27;") in text.replace("&quot;", '"')
+    assert f"{name}(" in text
+
+
+def test_the_arrows_step_and_the_ends_hold() -> None:
+    app = opened(ladder="harris")
+    assert app.button(key="previous").disabled
+    app.button(key="next").click().run()
+    assert app.session_state["rung"] == LADDERS["harris"].rungs[1].kernel
+    assert asked(app)["rung"] == LADDERS["harris"].rungs[1].kernel
+
+
+def test_a_run_shows_its_answer_and_its_counters() -> None:
+    app = opened(rung="reduce_strided", n="4096")
+    assert "Not run yet" in html_of(app)
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert "✓ Correct" in html and "emulated" in html
+    assert not app.exception
+
+
+def test_run_the_ladder_fills_every_row() -> None:
+    app = opened(ladder="harris", n="1000")
+    app.button(key="run_ladder").click().run()
+    table = html_of(app).partition('<table class="ladder">')[2]
+    assert "not run" not in table
+    assert table.count('class="rung"') == len(LADDERS["harris"].rungs)
+
+
+def test_a_reload_shows_the_last_results() -> None:
+    app = opened(rung="reduce_sequential", n="2000")
+    app.button(key="run").click().run()
+    again = opened(rung="reduce_sequential", n="2000")
+    assert "✓ Correct" in html_of(again)
+
+
+def test_a_wrong_answer_is_a_sentence_and_no_number() -> None:
+    choice = replace(default_choice("reduce_racy"), device="emulator", n=4096)
+    history.remember(
+        choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2.", time_us=9.0)
+    )
+    app = opened(ladder="crovella", rung="reduce_racy", n="4096", block=str(choice.block_size))
+    html = html_of(app)
+    assert "The answer is wrong: 1 instead of 2." in html and "lesson" in html
+    assert "9.00 µs" not in html
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ({"n": "0"}, "N must be at least 1"),
+        ({"n": "-5"}, "N must be at least 1"),
+        ({"n": "2^40"}, "too large"),
+        ({"n": "2^30", "device": "emulator"}, "too large for the emulator"),
+        ({"n": "many"}, "must be a whole number"),
+        ({"n": "2^x"}, "must be a whole number"),
+        ({"block": "100"}, "does not run with a block size of 100"),
+        ({"block": "-1"}, "does not run with a block size of -1"),
+        ({"dtype": "int8"}, "no element type"),
+        ({"cache": "warm"}, "no cache state"),
+        ({"device": "abacus"}, "no device"),
+        ({"grid": "12"}, "cannot be chosen"),
+        ({"grid": "x"}, "must be a whole number"),
+        ({"combine": "magic"}, "cannot be combined"),
+        ({"ladder": "jacob"}, "no ladder"),
+        ({"rung": "reduce_magic"}, "no rung"),
+        ({"show": "weather"}, ""),
+    ],
+)
+def test_bad_input_is_one_sentence(address: dict[str, str], sentence: str) -> None:
+    app = opened(**{"ladder": "harris", **address})
+    said = html_of(app) + "".join(entry.value for entry in app.error)
+    assert sentence in said
+    app.session_state["n"] = "1024"
+    app.run()
+    assert not app.exception
+
+
+def test_running_what_cannot_run_says_why_and_the_page_lives() -> None:
+    app = opened(ladder="harris", n="0")
+    app.button(key="run").click().run()
+    assert "N must be at least 1" in html_of(app)
+    assert not app.exception
+
+
+def test_another_ladder_takes_its_own_choices() -> None:
+    app = opened(ladder="harris")
+    app.selectbox(key="ladder").select("cs121-tiling").run()
+    ladder = LADDERS["cs121-tiling"]
+    assert not app.exception
+    assert asked(app)["n"] == str(ladder.n) and asked(app)["dtype"] == "float32"
+    assert "Tile width" in "".join(box.label for box in app.selectbox)
+
+
+def test_presenting_shows_the_rung_and_nothing_else() -> None:
+    app = opened(present="1", rung="reduce_strided")
+    html = html_of(app)
+    assert 'class="presenting"' in html and KERNELS["reduce_strided"].title in html
+    assert not app.selectbox and not app.button
+    assert len(figures_of(app)) == 1
+
+
+def test_the_chosen_plot_is_shown() -> None:
+    for show in ("rate", "time", "speedup", "counters"):
+        assert len(figures_of(opened(show=show))) == 1
+
+
+NEIGHBOURS = [
+    (ladder.rungs[i - 1].kernel, ladder.rungs[i].kernel)
+    for ladder in LADDERS.values()
+    for i in range(1, len(ladder.rungs))
+]
+
+
+@pytest.mark.parametrize(("before", "now"), sorted(set(NEIGHBOURS)))
+def test_every_step_marks_changed_lines_below_the_header(before: str, now: str) -> None:
+    old, new = KERNELS[before], KERNELS[now]
+    changed, _ = changes(new.text, now, old.text, before)
+    assert changed, "two neighbours without a difference"
+    assert min(changed) > header_length(new.text.splitlines())
+    html = source_html(new.text, now, old.text, before)
+    assert html.count('class="line changed"') == len(changed)
+    folded = source_html(new.text, now, old.text, before, fold=True)
+    assert folded.count('class="line changed"') == len(changed)
+
+
+def test_a_name_alone_is_no_change() -> None:
+    text = 'extern "C" __global__ void one(int *x)\n{\n    *x = 1;\n}\n'
+    assert changes(text.replace("one", "two"), "two", text, "one") == (set(), 0)
+
+
+def test_lines_keep_their_numbers_and_their_text() -> None:
+    text = "// header\nint a = 1; /* two\nlines */ int b = a < 2;\n"
+    html = source_html(text, "none")
+    numbers = re.findall(r'class="number">(\d+)<', html)
+    assert numbers == ["2", "3"]
+    plain = re.sub(r"<[^>]+>", "", html)
+    assert "lines */ int b = a &lt; 2;" in plain
+
+
+def test_finding_lines_are_marked() -> None:
+    text = "int a;\nint b;\n"
+    assert 'class="line found"' in source_html(text, "none", found=(2,))
+
+
+def test_settings_of_one_rung_do_not_reach_the_others() -> None:
+    app = opened(ladder="harris", rung="reduce_multiple_adds", grid="64", n="1000")
+    app.button(key="run_ladder").click().run()
+    html: Any = html_of(app)
+    assert "cannot be chosen" not in html

@@ -1,0 +1,92 @@
+"""The sweep page: the table over block sizes, the lines over N, and why a cell is empty."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from engine import history
+from engine.catalogue import KERNELS, TOPICS
+from engine.records import Choice
+from tests.test_history import measured
+from tests.views.pages import figures_of, html_of, opened
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("over", ["blocks", "sizes"])
+def test_every_topic_can_be_swept(topic: str, over: str) -> None:
+    app = opened("sweep", topic=topic, sweep=over)
+    assert not app.error and not app.exception
+    html = html_of(app)
+    assert "maxThr" in html if over == "blocks" else "best N" in html
+
+
+def test_the_heat_table_holds_what_was_run() -> None:
+    app = opened("sweep", kernels="reduce_sequential,reduce_strided", blocks="32,64", n="1000", value="barriers")
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert html.count('class="heat') == 4 and "Barriers" in html and "emulator" in html
+    assert "minThr" in html
+
+
+def test_lines_over_n() -> None:
+    app = opened("sweep", sweep="sizes", kernels="reduce_sequential", sizes="1024,4096", value="warp_instructions")
+    app.button(key="run").click().run()
+    assert len(figures_of(app)) == 1 and html_of(app).count('class="heat') == 2
+
+
+def test_times_of_a_gpu_fill_the_table_with_the_best_block_size() -> None:
+    for block_size, bandwidth in ((32, 100.0), (64, 300.0), (128, 200.0)):
+        choice = Choice("reduce_sequential", 4096, block_size, device="emulator")
+        history.remember(choice, measured(choice, bandwidth_gb_s=bandwidth))
+    html = html_of(opened("sweep", kernels="reduce_sequential", blocks="32,64,128", n="4096", device="emulator"))
+    assert "maxThr" in html and '<td class="total">64</td><td class="total">300</td>' in html
+    assert "NVIDIA H200, live" in html
+
+
+def test_a_cell_that_cannot_run_says_why() -> None:
+    html = html_of(opened("sweep", topic="matmul", dtype="int32", kernels="matmul_naive", blocks="8,16"))
+    assert html.count('class="bad"') == 2 and "choose float32" in html
+
+
+def test_a_wrong_cell_is_a_word_and_a_sentence() -> None:
+    choice = Choice("reduce_racy", 4096, 64, device="emulator")
+    history.remember(choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2."))
+    html = html_of(opened("sweep", kernels="reduce_racy", blocks="64", n="4096", device="emulator"))
+    assert 'class="bad"' in html and "The answer is wrong: 1 instead of 2." in html
+
+
+def test_the_lectures_table_stands_below() -> None:
+    html = html_of(opened("sweep", topic="reduction"))
+    assert "As the lecture published it" in html and "68.4" in html
+
+
+def test_unknown_names_in_the_address_are_said() -> None:
+    app = opened("sweep", kernels="reduce_magic,reduce_strided", blocks="100,64")
+    said = " ".join(entry.value for entry in app.error)
+    assert "'reduce_magic'" in said and "'100'" in said
+
+
+def test_bad_n_is_one_sentence() -> None:
+    app = opened("sweep", topic="reduction", n="lots")
+    assert "must be a whole number" in " ".join(entry.value for entry in app.error)
+    assert "N must be at least 1" in html_of(opened("sweep", topic="reduction", n="0"))
+
+
+def test_the_file_holds_every_cell() -> None:
+    from engine.tables import csv_of
+
+    choice = Choice("reduce_sequential", 4096, 64, device="emulator")
+    rows = list(csv.DictReader(io.StringIO(csv_of([measured(choice), measured(replace(choice, block_size=128))]))))
+    assert [row["Block size"] for row in rows] == ["64", "128"]
+
+
+def test_another_topic_takes_its_own_variants() -> None:
+    app = opened("sweep", kernels="reduce_strided")
+    app.segmented_control(key="topic").select("matmul").run()
+    assert not app.exception and not app.error
+    assert set(app.session_state["kernels"]) <= {kernel.name for kernel in TOPICS["matmul"].kernels}
+    assert all(name in KERNELS for name in app.session_state["kernels"])
