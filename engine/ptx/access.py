@@ -196,7 +196,8 @@ def _narrow(sector: Array) -> Array:
     """The same order and the same -1 in 32 bits where the range allows it: the sort is twice as fast."""
     lowest = int(sector.view(np.uint64).min())  # as unsigned, -1 is the largest
     if int(sector.max()) - lowest < 2**31:
-        return np.maximum(sector - min(lowest, 2**62), -1).astype("i4")
+        result: Array = np.maximum(sector - min(lowest, 2**62), -1).astype("i4")
+        return result
     return sector
 
 

@@ -42,7 +42,8 @@ def invert(a: Array) -> Array:
 @computes("cnot.{t}", "t -> t", t=BITS)
 def logical_not(a: Array) -> Array:
     """1 where a is 0, else 0."""
-    return (a == 0).astype(a.dtype)
+    result: Array = (a == 0).astype(a.dtype)
+    return result
 
 
 @computes("lop3.b32", "b32 b32 b32 u32 -> b32")
@@ -145,7 +146,8 @@ def count_leading_zeros(a: Array) -> Array:
     """Zeros above the top bit; the width for 0."""
     exponent = (a & ~(a >> a.dtype.type(1))).astype(np.float64).view(np.uint64) >> np.uint64(52)
     width = a.dtype.itemsize * 8
-    return np.minimum(np.uint32(1022 + width) - exponent.astype(np.uint32), np.uint32(width))
+    result: Array = np.minimum(np.uint32(1022 + width) - exponent.astype(np.uint32), np.uint32(width))
+    return result
 
 
 @computes("bfind.shiftamt?.{t}", "t -> u32", t=FIELDS)

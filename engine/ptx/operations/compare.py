@@ -111,7 +111,8 @@ def set_value_flushed(a: Array, b: Array, *, test: str, d: str) -> Array:
 def truth(condition: Array, code: str) -> Array:
     """A condition as a value of a PTX type."""
     kind = DTYPES[code]
-    return condition.astype(kind) if kind.kind == "f" else bit_mask(condition, kind).view(kind)
+    result: Array = condition.astype(kind) if kind.kind == "f" else bit_mask(condition, kind).view(kind)
+    return result
 
 
 def select(a: Array, b: Array, condition: Array) -> Array:
@@ -146,16 +147,12 @@ def select_by_flushed_sign(a: Array, b: Array, sign: Array) -> Array:
 def test_property(a: Array, *, what: str) -> Array:
     """What kind of number a is."""
     tiny = np.finfo(a.dtype).tiny
-    match what:
-        case "finite":
-            return np.isfinite(a)
-        case "infinite":
-            return np.isinf(a)
-        case "number":
-            return ~np.isnan(a)
-        case "notanumber":
-            return np.isnan(a)
-        case "normal":
-            return np.isfinite(a) & (np.abs(a) >= tiny)
-        case _:
-            return (a != 0) & (np.abs(a) < tiny)
+    tests: dict[str, Callable[[], Array]] = {
+        "finite": lambda: np.isfinite(a),
+        "infinite": lambda: np.isinf(a),
+        "number": lambda: ~np.isnan(a),
+        "notanumber": lambda: np.isnan(a),
+        "normal": lambda: np.isfinite(a) & (np.abs(a) >= tiny),
+        "subnormal": lambda: (a != 0) & (np.abs(a) < tiny),
+    }
+    return tests[what]()

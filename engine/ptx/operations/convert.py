@@ -21,7 +21,8 @@ def convert_integer(a: Array, *, d: str, sat: bool) -> Array:
         return a.astype(DTYPES[d])
     own, target = np.iinfo(a.dtype), np.iinfo(DTYPES[d])
     low, high = max(own.min, target.min), min(own.max, target.max)
-    return np.minimum(np.maximum(a, a.dtype.type(low)), a.dtype.type(high)).astype(DTYPES[d])
+    result: Array = np.minimum(np.maximum(a, a.dtype.type(low)), a.dtype.type(high)).astype(DTYPES[d])
+    return result
 
 
 @computes("cvt.{rounding}.{d}.{t}", "t -> d", rounding=TO_INTEGER, d=WHOLE, t=("f16", "f32", "f64"))
@@ -156,7 +157,8 @@ def narrow_to_bfloat_pair(a: Array, b: Array, *, rounding: str, relu: bool) -> A
 
 def positive(a: Array) -> Array:
     """.relu: negative values become +0; NaN stays."""
-    return np.maximum(a, a.dtype.type(0)) + a.dtype.type(0)
+    result: Array = np.maximum(a, a.dtype.type(0)) + a.dtype.type(0)
+    return result
 
 
 @computes("cvt.rn.{d}.{t}", "t -> bf16", d=("bf16",), t=("f16", "f64", *WHOLE))

@@ -280,19 +280,21 @@ def copy_sign(a: Array, b: Array) -> Array:
 
 def least(a: Array, b: Array) -> Array:
     """As fmin, which skips NaN; but -0 is below +0, which NumPy leaves open."""
-    result = np.fmin(a, b)
+    smaller = np.fmin(a, b)
     bits = f"u{a.dtype.itemsize}"
     # Equal values of different bits are the two zeros: their difference is the sign bit.
     signs = (a.view(bits) ^ b.view(bits)) * (a == b)
-    return (result.view(bits) | signs).view(a.dtype)
+    result: Array = (smaller.view(bits) | signs).view(a.dtype)
+    return result
 
 
 def greatest(a: Array, b: Array) -> Array:
     """As fmax, with +0 above -0."""
-    result = np.fmax(a, b)
+    larger = np.fmax(a, b)
     bits = f"u{a.dtype.itemsize}"
     signs = (a.view(bits) ^ b.view(bits)) * (a == b)
-    return (result.view(bits) & ~signs).view(a.dtype)
+    result: Array = (larger.view(bits) & ~signs).view(a.dtype)
+    return result
 
 
 EXTREMES = {"min": least, "max": greatest}

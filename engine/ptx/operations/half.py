@@ -68,7 +68,8 @@ def flushed(part: Array) -> Array:
 
 def rectified(part: Array) -> Array:
     """.relu: negative becomes +0, NaN stays."""
-    return np.maximum(part, part.dtype.type(0)) + part.dtype.type(0)
+    result: Array = np.maximum(part, part.dtype.type(0)) + part.dtype.type(0)
+    return result
 
 
 def _each(

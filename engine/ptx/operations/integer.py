@@ -173,7 +173,8 @@ def remainder(a: Array, b: Array) -> Array:
     if a.dtype.kind == "i":
         sign = unsigned(a >> a.dtype.type(a.dtype.itemsize * 8 - 1))
         rest = (rest ^ sign) - sign
-    return (rest | bit_mask(b == 0, a.dtype)).view(a.dtype)
+    result: Array = (rest | bit_mask(b == 0, a.dtype)).view(a.dtype)
+    return result
 
 
 @computes("abs.{t}", "t -> t", t=SIGNED)
@@ -201,6 +202,7 @@ def maximum(a: Array, b: Array) -> Array:
 
 
 @computes("{name}.relu.{t}", "t t -> t", name=("min", "max"), t=("s32", "s16x2"))
+@computes("{name}.{t}.relu", "t t -> t", name=("min", "max"), t=("s32", "s16x2"))  # as CUDA's headers write it
 def clip_below(a: Array, b: Array, *, name: str, t: str) -> Array:
     """As min and max, with negative results set to zero."""
     function = np.minimum if name == "min" else np.maximum
@@ -224,7 +226,8 @@ def add_carrying(a: Array, b: Array) -> tuple[Array, Array]:
 @computes("addc.{t}", "t t carry -> t", t=CARRYING)
 def add_carried(a: Array, b: Array, carry: Array) -> Array:
     """a + b + carry."""
-    return a + b + carry.astype(a.dtype)
+    result: Array = a + b + carry.astype(a.dtype)
+    return result
 
 
 @computes("addc.cc.{t}", "t t carry -> t carry", t=CARRYING)
@@ -244,7 +247,8 @@ def subtract_borrowing(a: Array, b: Array) -> tuple[Array, Array]:
 @computes("subc.{t}", "t t carry -> t", t=CARRYING)
 def subtract_borrowed(a: Array, b: Array, borrow: Array) -> Array:
     """a - b - borrow."""
-    return a - b - borrow.astype(a.dtype)
+    result: Array = a - b - borrow.astype(a.dtype)
+    return result
 
 
 @computes("subc.cc.{t}", "t t carry -> t carry", t=CARRYING)
@@ -276,7 +280,8 @@ def multiply_add_carried_carrying(a: Array, b: Array, c: Array, carry: Array, *,
 def _lane(a: Array, bits: int, index: int) -> Array:
     """The index-th group of `bits` bits, extended by the array's own signedness."""
     kind = a.dtype.type
-    return a << kind(32 - bits * (index + 1)) >> kind(32 - bits)
+    result: Array = a << kind(32 - bits * (index + 1)) >> kind(32 - bits)
+    return result
 
 
 def _dot(a: Array, b: Array, c: Array, bits: tuple[int, int], first_b: int) -> Array:

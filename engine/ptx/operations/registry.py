@@ -3,7 +3,7 @@
     @computes("mad.{half}.{t}", "t t t -> t", half=("lo", "hi"), t=INTEGERS)
     def multiply_and_add(a, b, c, *, half): ...
 
-The pattern is the PTX opcode. `{name}` stands for each of the keyword's values, `{name?}` also for its absence (""), and
+The pattern is the PTX opcode. `{name}` stands for each value of the keyword, `{name?}` also for its absence (""), and
 `word?` for a modifier that may be there. A function receives those that it names as keyword-only parameters. The
 signature has PTX type codes, choices of the pattern, `wide:t` (twice the bits of t), `bits:t` (t as untyped bits) and
 `carry` (the condition code, always last).

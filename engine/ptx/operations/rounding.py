@@ -131,10 +131,12 @@ def flushed(a: Array) -> Array:
     """.ftz: a denormal float32 becomes a zero of its sign."""
     bits = a.view(np.uint32)
     keep = -((bits & np.uint32(0x7F800000)) != 0).view(np.int8)
-    return (bits & (keep.astype(np.int32).view(np.uint32) | np.uint32(0x80000000))).view(np.float32)
+    result: Array = (bits & (keep.astype(np.int32).view(np.uint32) | np.uint32(0x80000000))).view(np.float32)
+    return result
 
 
 def saturated(a: Array) -> Array:
     """.sat: into [0, 1]; NaN becomes +0. (Adding zero turns a -0 into +0.)"""
     kind = a.dtype.type
-    return np.fmin(np.fmax(a, kind(0)), kind(1)) + kind(0)
+    result: Array = np.fmin(np.fmax(a, kind(0)), kind(1)) + kind(0)
+    return result
