@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from engine.catalogue import KERNELS, Kernel, default_choice
+from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.measure import failed, measure
 from engine.records import COUNTERS, Choice, CompileError, Measurement, NotRunnable, RunFailed
 
-SIZES = {"reduction": (1, 31, 32, 33, 1000, 4096 + 1, 2**18), "matmul": (1, 31, 32, 33, 100)}
+SIZES = (1, 31, 32, 33, 1000, 4096 + 1, 2**18)
+SIZES_OF_WIDTHS = (1, 31, 32, 33, 100)  # where n is the width of a matrix
 
 CASES = [
     pytest.param(kernel, n, block_size, id=f"{kernel.name}-{n}-{block_size}")
     for kernel in KERNELS.values()
-    for n in SIZES[kernel.topic]
+    for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
     for block_size in sorted({kernel.block_sizes[0], kernel.block_sizes[len(kernel.block_sizes) // 2],
                               kernel.block_sizes[-1]})
 ]  # fmt: skip
@@ -30,6 +31,9 @@ def measured(choice: Choice) -> Measurement:
 def test_a_kernel_gives_the_right_answer_and_only_the_hazards_it_teaches(kernel: Kernel, n: int, block_size: int):
     dtype = kernel.dtypes[(n + block_size) % len(kernel.dtypes)]  # every type meets every kernel, not every size
     found = measured(Choice(kernel.name, n, block_size, dtype=dtype))
+    if found.status == "refused":
+        assert n < topic_of(kernel).sizes[0] and str(n) in found.reason
+        return
     assert (
         found.status in {"ok": ("ok",), "hazard": ("ok", "hazard"), "wrong": ("ok", "hazard", "wrong")}[kernel.expect]
     ), found.reason
@@ -50,7 +54,7 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
 def test_every_way_to_combine_and_every_type_agree(kernel: Kernel):
     for combine in kernel.combines:
         for dtype in kernel.dtypes:
-            found = measured(replace(default_choice(kernel.name), n=777, dtype=dtype, combine=combine))
+            found = measured(replace(default_choice(kernel.name), n=77, dtype=dtype, combine=combine))
             assert kernel.expect == "wrong" or found.status in ("ok", kernel.expect), (combine, dtype, found.reason)
 
 

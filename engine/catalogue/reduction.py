@@ -32,10 +32,9 @@ SEED = 4_194_304
 MAX_N = 2**30
 MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 32 bits
 
-# Threads that fill the GPU of the recorded runs once: 132 multiprocessors x 2048 threads. A grid-stride kernel gets
-# this many when no grid size is chosen; more blocks than fit only wait.
-MULTIPROCESSORS = 132
-FULL_GPU_THREADS = MULTIPROCESSORS * 2048
+# What fills the GPU of the recorded runs once: 132 multiprocessors, on each at most 32 blocks and 2048 threads. A
+# grid-stride kernel gets this many blocks when no grid size is chosen; more than fit only wait.
+MULTIPROCESSORS, BLOCKS_RESIDENT, THREADS_RESIDENT = 132, 32, 2048
 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
@@ -141,7 +140,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
 def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
     if kernel.coverage is not None:
         return ceil(n / (block_size * kernel.coverage))
-    fill = FULL_GPU_THREADS // block_size
+    fill = MULTIPROCESSORS * min(BLOCKS_RESIDENT, THREADS_RESIDENT // block_size)
     if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
         fill //= 2
     per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)
