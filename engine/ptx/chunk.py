@@ -190,10 +190,18 @@ class Chunk:
         if self.barriers:
             self._go_on(self.barriers.release_any(self.alive))
 
+    def _end_leavers(self) -> None:
+        """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""
+        for key in list(self.groups):
+            code = self.machine.code[key[0]] or compile_block(self.machine, key[0])
+            if code.kind == "exit" and not code.steps:
+                self._execute(code, key, self.groups.pop(key))
+
     # ---- barriers
 
     def _arrive(self, code: Code, mask: Mask, vote: Array | None) -> None:
         item = code.block.terminator
+        self._end_leavers()
         assert item is not None and self.alive is not None
         for hook in self.on_barrier:
             hook(item.line, mask, self.alive)

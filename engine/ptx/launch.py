@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from engine.compile import EMULATED_ARCHITECTURE, compile_source
 from engine.ptx.counters import Counters
+from engine.ptx.hazards import Hazards
 from engine.ptx.machine import Machine, Options
 from engine.ptx.memory import AddressSpace, DeviceArray
 from engine.ptx.parser import parse
@@ -62,7 +62,8 @@ def execute(
     device = Device()
     for buffer in plan.buffers:
         device.place(buffer, inputs)
-    observers: list[Any] = [Counters()] if observe else []
+    counters, hazards = Counters(), Hazards()
+    observers: list[Any] = [counters, hazards] if observe else []
     host_sum: Array | None = None
     for number, step in enumerate(plan.steps):
         if isinstance(step, Launch):
@@ -78,15 +79,7 @@ def execute(
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     if not observe:
         return Run(output)
-    counters = observers[0]
-    return Run(output, counters.totals(), _lines(plan, counters), ())
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """The module-level variables of a launch's source, placed."""
-
-    symbols: Mapping[str, int]
+    return Run(output, counters.totals(), _lines(plan, counters), hazards.findings())
 
 
 class Device:
@@ -222,4 +215,4 @@ def _lines(plan: Plan, counters: Counters) -> tuple[LineCounters, ...]:
     return tuple(made)
 
 
-__all__ = ["Device", "execute", "launch", "load", "replace", "run"]
+__all__ = ["Device", "execute", "launch", "load", "run"]

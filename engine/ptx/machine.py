@@ -238,7 +238,12 @@ class Machine:
 
     def lane_name(self, row: int, column: int) -> str:
         """ "thread 31 of block 0", or with coordinates where the launch has them."""
-        return f"thread {_place(row, self.block)} of block {_place(self.first + column, self.grid)}"
+        return self.grid_lane_name(row + (self.first + column) * self.rows)
+
+    def grid_lane_name(self, lane: int) -> str:
+        """The same for a lane counted through the whole grid, with blocks padded to warps."""
+        row, block = lane % self.rows, lane // self.rows
+        return f"thread {_place(row, self.block)} of block {_place(block, self.grid)}"
 
 
 def _one(value: int) -> Array:

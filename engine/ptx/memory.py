@@ -55,6 +55,10 @@ class AddressSpace:
         made = self._arrays[number] = DeviceArray(name, kept, raw.size, element, number, constant)
         return made
 
+    def arrays(self) -> list[DeviceArray]:
+        """All arrays, in the order of their addresses."""
+        return list(self._arrays.values())
+
     def at(self, address: int) -> DeviceArray | None:
         """The array in whose range the address lies (not necessarily inside the array)."""
         return self._arrays.get(address >> RANGE_BITS)

@@ -1,0 +1,362 @@
+"""Looks for hazards while a kernel runs: races in shared and global memory, divergent barriers, uninitialised reads.
+
+An observer; the machine does not know it. Shared memory is watched in one block for all as long as all blocks of a
+chunk do the same, in a sample of blocks after that. Of global memory the arrays that the kernel writes are watched,
+in all blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.ptx.masks import WARP, Mask
+from engine.ptx.memory import DeviceArray, readable
+from engine.ptx.observe import Access, ChunkInfo
+from engine.ptx.ordering import Clocks, Stamp
+from engine.ptx.shadow import Shadow
+from engine.ptx.values import plain
+from engine.ptx.written import smallest_shared_part, written_arrays
+from engine.records import Array, Finding
+
+if TYPE_CHECKING:
+    from engine.ptx.machine import Machine
+
+_SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
+_MOST_FINDINGS = 50
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
+    use each. `block`: the position of the lane's block in the shadow. `pick` takes lane values into the same order."""
+
+    address: Array
+    low: Array
+    high: Array
+    block: Array
+    rows: Array
+    columns: Array
+
+
+class Hazards:
+    """Findings over all launches of a run."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, int], Finding] = {}
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One finding per kind and pair of lines, in the order of lines."""
+        return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0])))
+
+    # ---- hooks
+
+    def on_launch(self, machine: Machine) -> None:
+        """A launch starts: everything before it is done."""
+        self._machine = machine
+        self._clocks = Clocks(machine.rows, machine.blocks)
+        self._watched = written_arrays(machine)
+        self._global: dict[int, Shadow] = {}
+        self._unit = smallest_shared_part(machine.program)
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """New blocks with new shared memory."""
+        self._info = info
+        self._clocks.start_chunk(info.first, info.blocks)
+        self._sample = np.zeros(1, np.int64)
+        self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
+
+    def on_release(self, mask: Mask) -> None:
+        """Lanes pass a barrier."""
+        self._clocks.release(mask)
+
+    def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """Lanes meet in their warps."""
+        self._clocks.collect(mask)
+
+    def on_fence(self, line: int, mask: Mask) -> None:
+        """Lanes make their writes visible."""
+        self._clocks.fence(mask)
+
+    def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
+        """A warp-synchronous instruction names lanes that never come."""
+        lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
+        what = opcode.split(".")[0]
+        self._report("divergent-barrier", line, None, f"line {line}: {lane} executes a warp-wide operation ({what}) whose "
+                     "mask names lanes that never come there; on a GPU the result is undefined.")  # fmt: skip
+
+    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+        """Lanes come to a barrier: all living lanes of their warps should come with them."""
+        if mask is alive or self._machine.schedule.kind == "independent":
+            return
+        here, living = mask.full_dense(), alive.full_dense()
+        warps = (here.shape[0] // WARP, WARP, here.shape[1])
+        some = here.reshape(warps).any(axis=1)
+        lacking = (living & ~here).reshape(warps).any(axis=1) & some
+        if not lacking.any():
+            return
+        warp, column = (int(i[0]) for i in np.nonzero(lacking))
+        absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
+        block = self._machine.lane_name(0, column).split(" of ")[1]
+        self._report("divergent-barrier", line, None, f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() "
+                     f"while {_lanes(absent)} of the same warp are somewhere else; all threads of a block must reach "
+                     "the same __syncthreads().")  # fmt: skip
+
+    def on_access(self, access: Access) -> None:
+        """Every load, store and atomic, before it takes effect."""
+        if access.space == "shared":
+            self._on_shared(access)
+        elif access.space == "global":
+            self._on_global(access)
+
+    # ---- shared memory
+
+    def _on_shared(self, access: Access) -> None:
+        site, shadow = access.site, self._shared
+        if shadow is None or site.part < self._unit:
+            return
+        alike = access.mask.dense is None and access.mask.column_index is None and access.address.shape[1] == 1
+        if self._sample.size == 1 and self._info.blocks > 1 and not alike:
+            self._sample = np.unique(np.linspace(0, self._info.blocks - 1, _SAMPLE).astype(np.int64))
+            shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
+        lanes = self._sampled(access)
+        if lanes is None:
+            return
+        if site.op in ("atom", "red"):
+            self._clocks.publish(access.mask, False)
+        first = lanes.address // self._unit * self._sample.size + lanes.block
+        for extra in range(site.size // self._unit):
+            self._check(access, shadow, first + extra * self._sample.size, lanes, extra)
+        if site.op in ("atom", "red"):
+            self._clocks.acquire(access.mask)
+
+    def _sampled(self, access: Access) -> Lanes | None:
+        """The lanes of the access in the sample of blocks."""
+        mask, address = access.mask, plain(access.address)
+        position = np.searchsorted(mask.columns_at(), self._sample)
+        inside = position < mask.width
+        inside[inside] = mask.columns_at()[position[inside]] == self._sample[inside]
+        if not inside.any():
+            return None
+        taken, block = position[inside], np.flatnonzero(inside)
+        shape = (mask.height, taken.size)
+        picked = address[:, taken] if address.shape[1] > 1 else address
+        places = np.broadcast_to(picked.astype(np.int64), shape)
+        row = np.broadcast_to(mask.rows_at()[:, None], shape)
+        column = np.broadcast_to(self._sample[inside][None, :], shape)
+        lane = row + (column + self._info.first) * self._info.rows
+        at_row = np.broadcast_to(np.arange(mask.height)[:, None], shape)
+        at_column = np.broadcast_to(taken[None, :], shape)
+        fields = [places, lane, np.broadcast_to(block[None, :], shape), at_row, at_column]
+        if mask.dense is not None:
+            chosen = mask.dense[:, taken]
+            fields = [field[chosen] for field in fields]
+        flat = [field.ravel() for field in fields]
+        return Lanes(flat[0], flat[1], flat[1], flat[2], flat[3], flat[4]) if flat[0].size else None
+
+    # ---- global memory
+
+    def _on_global(self, access: Access) -> None:
+        site, mask, words = access.site, access.mask, set(access.site.opcode.split("."))
+        flag = not site.weak or site.op in ("atom", "red")
+        if flag and site.op != "ld":
+            self._clocks.publish(mask, bool({"release", "acq_rel"} & words))
+        for array, lanes in self._by_array(access):
+            if site.part >= self._unit_of(array):
+                shadow = self._global.get(array.base)
+                if shadow is None:
+                    shadow = self._global[array.base] = Shadow(-(-array.size // self._unit_of(array)))
+                first = (lanes.address - array.base) // self._unit_of(array)
+                for extra in range(site.size // self._unit_of(array)):
+                    self._check(access, shadow, first + extra, lanes, extra, array)
+        if flag and site.op != "st":
+            self._clocks.acquire(mask)
+
+    def _unit_of(self, array: DeviceArray) -> int:
+        return array.element if array.element in (4, 8) else 1
+
+    def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, Lanes]]:
+        """The lanes that meet each watched array."""
+        if access.array is not None:
+            if access.array.base in self._watched:
+                yield access.array, self._all_lanes(access)
+            return
+        lanes = self._all_lanes(access)
+        numbers = lanes.address >> 36
+        for number in np.unique(numbers):
+            array = self._machine.space.at(int(number) << 36)
+            if array is not None and array.base in self._watched:
+                here = numbers == number
+                fields = (lanes.address, lanes.low, lanes.high, lanes.block, lanes.rows, lanes.columns)
+                yield array, Lanes(*(field[here] for field in fields))
+
+    def _all_lanes(self, access: Access) -> Lanes:
+        """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
+        mask, address = access.mask, plain(access.address).astype(np.int64)
+        rows, columns = mask.rows_at(), mask.columns_at()
+        if mask.dense is not None:
+            address = np.broadcast_to(address, (mask.height, mask.width))
+        shape = address.shape
+        low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
+        low_column, high_column = columns[None, :], columns[None, :]
+        if shape[1] == 1:
+            low_column, high_column = columns[None, :1], columns[None, -1:]
+        size = self._info.rows
+        low = np.broadcast_to(low_row + (low_column + self._info.first) * size, shape)
+        high = np.broadcast_to(high_row + (high_column + self._info.first) * size, shape)
+        at_row = np.broadcast_to(np.arange(shape[0])[:, None], shape)
+        at_column = np.broadcast_to(np.arange(shape[1])[None, :], shape)
+        fields = [address, low, high, low * 0, at_row, at_column]
+        if mask.dense is not None:
+            fields = [field[mask.dense] for field in fields]
+        return Lanes(*(field.ravel() for field in fields))
+
+    # ---- the rules
+
+    def _check(
+        self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, extra: int, array: DeviceArray | None = None
+    ) -> None:
+        site, clocks = access.site, self._clocks
+        time = clocks.tick()
+        low = clocks.stamp(lanes.low, time)
+        high = low if lanes.high is lanes.low else clocks.stamp(lanes.high, time)
+        strength = 2 if site.op in ("atom", "red") else 0 if site.weak or array is None else 1
+        writer, kinds = shadow.last_write(at), shadow.write_kind[at]
+        if site.op == "ld" and array is None and (writer.lane < 0).any():
+            self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
+        quiet = (kinds > 0) if strength else np.zeros(at.shape, bool)
+        for now in (low, high) if high is not low else (low,):
+            bad = clocks.unordered(writer, now, kinds == 2) & ~quiet
+            if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, extra, array)):
+                entry = int(np.flatnonzero(bad)[0])
+                verb = "wrote" if kinds[entry] < 2 else "updated"
+                self._race(access, lanes, entry, now, writer, verb, int(shadow.write_line[at[entry]]), extra, array)
+        if site.op == "ld":
+            shadow.read(at, low, high, site.line, strength, clocks)
+            return
+        if shadow.read_at_all:
+            first, last, lines, reader_kinds = shadow.readers(at)
+            mild = (reader_kinds > 0) if strength else np.zeros(at.shape, bool)
+            for before in (first, last):
+                for now in (low, high) if high is not low else (low,):
+                    bad = clocks.unordered(before, now, np.zeros(at.shape, bool)) & ~mild
+                    if bad.any():
+                        entry = int(np.flatnonzero(bad)[0])
+                        self._race(access, lanes, entry, now, before, "read", int(lines[entry]), extra, array)
+        shadow.write(at, high, site.line, strength)
+        if site.op == "st" and strength < 2:
+            self._within_one_store(access, shadow, at, lanes, extra, array)
+
+    def _within_one_store(
+        self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, extra: int, array: DeviceArray | None
+    ) -> None:
+        """Two lanes of one store write different values to one place: one of them is lost."""
+        value = self._value(access, extra)
+        lost = shadow.writer[at] != lanes.high
+        if lost.any():
+            entry = int(np.flatnonzero(lost)[0])
+            same = np.flatnonzero(at == at[entry])
+            values = value[lanes.rows[same], lanes.columns[same]]
+            if (values != values[0]).any():
+                other = int(same[np.flatnonzero(values != values[0])[0]])
+                self._clash(access, lanes, int(same[0]), int(lanes.low[same[0]]), int(lanes.high[other]), extra, array)
+                return
+        several = lanes.low != lanes.high
+        if several.any():
+            entry = int(np.flatnonzero(several)[0])
+            column = slice(None) if access.address.shape[1] == 1 else slice(lanes.columns[entry], lanes.columns[entry] + 1)
+            row = slice(None) if access.address.shape[0] == 1 else slice(lanes.rows[entry], lanes.rows[entry] + 1)
+            values = value[row, column]
+            if (values != values.flat[0]).any():
+                self._clash(access, lanes, entry, int(lanes.low[entry]), int(lanes.high[entry]), extra, array)
+
+    def _value(self, access: Access, extra: int) -> Array:
+        """The stored part that the unit belongs to, for every lane."""
+        unit = self._unit if access.space == "shared" else 4
+        part = min(extra * unit // access.site.part, len(access.values) - 1)
+        return np.broadcast_to(access.values[part], (access.mask.height, access.mask.width))
+
+    def _same_value(self, access: Access, lanes: Lanes, bad: Array, extra: int, array: DeviceArray | None) -> bool:
+        """True when the store changes nothing: that a flag is set twice harms nobody."""
+        site = access.site
+        entries = np.flatnonzero(bad)
+        new = self._value(access, extra)[lanes.rows[entries], lanes.columns[entries]]
+        address = lanes.address[entries] + extra * 0
+        if array is not None:
+            view = array.view(site.part)
+            old = view[(address - array.base) // site.part]
+        else:
+            words = self._machine.words("shared")
+            columns = self._sample[lanes.block[entries]]
+            old = words.load(address, site.part, (columns,))
+        return bool((old == new).all())
+
+    # ---- words
+
+    def _uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
+        line, lane = access.site.line, self._name(int(lanes.low[entry]))
+        place = self._place(access, int(lanes.address[entry]), None)
+        self._report("uninitialised-shared", line, None,
+                     f"line {line}: {lane} reads {place}, which no thread of the block has written.")  # fmt: skip
+
+    def _race(
+        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int, extra: int,
+        array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
+        does = {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")
+        place = self._place(access, int(lanes.address[entry]), array)
+        head = f"line {line}: {self._name(mine)} {does} {place}, which {self._name(theirs)} {verb} at line {other}"
+        kind, advice = self._verdict(mine, theirs, array)
+        self._report(kind, line, other, f"{head}; {advice}")
+
+    def _clash(
+        self, access: Access, lanes: Lanes, entry: int, one: int, two: int, extra: int, array: DeviceArray | None
+    ) -> None:
+        line = access.site.line
+        place = self._place(access, int(lanes.address[entry]), array)
+        kind = "shared-race" if array is None else "global-race"
+        self._report(kind, line, line, f"line {line}: {self._name(one)} and {self._name(two)} write different values to "
+                     f"{place} at the same time; only one of them stays.")  # fmt: skip
+
+    def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
+        rows = self._info.rows
+        if mine // rows != theirs // rows:
+            return "global-race", "blocks run in any order, and no atomic or grid-wide wait puts these two in order."
+        if array is not None:
+            where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
+            return "global-race", f"nothing puts these two in order: use an atomic, or {where} between them."
+        if mine // WARP == theirs // WARP:
+            return "warp-race", "the lanes of a warp need __syncwarp() between these two accesses."
+        return "shared-race", "there is no __syncthreads() between them."
+
+    def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
+        if array is not None:
+            return f"`{array.name}[{(address - array.base) // array.element}]`"
+        places = self._machine.shared_places
+        below = [(start, name) for name, start in places.items() if start <= address]
+        if not below:
+            return f"byte {address} of shared memory"
+        start, name = max(below)
+        return f"`{readable(name)}[{(address - start) // access.site.part}]`"
+
+    def _name(self, lane: int) -> str:
+        return self._machine.grid_lane_name(lane)
+
+    def _report(self, kind: str, line: int, other: int | None, message: str) -> None:
+        key: tuple[str, int, Any] = (kind, line, other or 0)
+        if key not in self._found and len(self._found) < _MOST_FINDINGS:
+            message = f"{message[0].upper()}{message[1:]}"
+            self._found[key] = Finding(kind, line or None, other, message)
+
+
+def _lanes(members: Array) -> str:
+    if members.size == 1:
+        return f"lane {members[0]}"
+    if members[-1] - members[0] + 1 == members.size:
+        return f"lanes {members[0]} to {members[-1]}"
+    shown = ", ".join(str(member) for member in members[:4])
+    return f"lanes {shown}{' …' if members.size > 4 else ''}"

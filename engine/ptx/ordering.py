@@ -1,0 +1,155 @@
+"""Which accesses of different threads are in order, and which happen at any time relative to each other.
+
+Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions. Threads of
+different blocks, and threads that pass a lock, are put in order by a fence and an atomic: what a thread did before
+its fence is published by its next atomic or volatile store, and a thread that then reads such a flag has acquired it.
+The last rule is a little generous (it does not ask which flag), so that correct programs are never accused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.ptx.masks import WARP, Mask
+from engine.ptx.values import restrict
+from engine.records import Array
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When earlier accesses happened: one entry per access. `lane`: thread number in the grid, -1 for none."""
+
+    lane: Array
+    epoch: Array
+    clock: Array
+    time: Array
+
+
+class Clocks:
+    """The progress of every lane of a chunk: barriers passed by its block, collectives passed by the lane.
+
+    Both are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same.
+    """
+
+    def __init__(self, rows: int, grid_blocks: int) -> None:
+        self.rows = rows
+        self.now = 1
+        self._published = np.zeros(grid_blocks, np.int64)
+        self._acquired = np.zeros(grid_blocks, np.int64)
+        self.start_chunk(0, 1)
+
+    def start_chunk(self, first: int, blocks: int) -> None:
+        """New blocks; what earlier ones published stays."""
+        self.first, self.blocks = first, blocks
+        self.epoch = np.zeros((1, 1), np.int64)
+        self.clock = np.zeros((self.rows, 1), np.int64)
+        self._fenced: Array | None = None
+        self._lane_published: Array | None = None
+        self._lane_acquired: Array | None = None
+
+    def tick(self) -> int:
+        """The time of the next event."""
+        self.now += 1
+        return self.now
+
+    # ---- events
+
+    def release(self, mask: Mask) -> None:
+        """A barrier lets the lanes of `mask` go."""
+        if mask.column_index is None:
+            self.epoch = self.epoch + 1
+            return
+        epoch = np.broadcast_to(self.epoch, (1, self.blocks)).copy()
+        epoch[:, mask.columns] += 1
+        self.epoch = epoch
+
+    def collect(self, mask: Mask) -> None:
+        """The lanes of `mask` meet in their warps."""
+        if mask.dense is None and mask.column_index is None and self.clock.shape[1] == 1:
+            active = mask.rows[:, None]
+        else:
+            active = mask.full_dense()
+            self.clock = np.broadcast_to(self.clock, active.shape)
+        clock = self.clock.reshape(-1, WARP, self.clock.shape[1])
+        met = active.reshape(clock.shape)
+        latest = np.where(met, clock, -1).max(axis=1, keepdims=True) + 1
+        self.clock = np.where(met, latest, clock).reshape(self.clock.shape)
+
+    def fence(self, mask: Mask) -> None:
+        """The lanes of `mask` make what they did visible."""
+        if self._fenced is None:
+            self._fenced = np.zeros((self.rows, self.blocks), np.int64)
+        self._fenced[mask.full_dense()] = self.tick()
+
+    def publish(self, mask: Mask, at_once: bool) -> None:
+        """The lanes write a flag. `at_once`: the write itself releases; else only what was fenced is published."""
+        time = self.tick()
+        lanes = mask.full_dense()
+        if self._lane_published is None:
+            self._lane_published = np.zeros((self.rows, self.blocks), np.int64)
+        if at_once:
+            self._lane_published[lanes] = time
+        elif self._fenced is not None:
+            self._lane_published[lanes] = np.maximum(self._lane_published[lanes], self._fenced[lanes])
+        else:
+            return
+        blocks = self._published[self.first : self.first + self.blocks]
+        np.maximum(blocks, self._lane_published.max(axis=0), out=blocks)
+
+    def acquire(self, mask: Mask) -> None:
+        """The lanes read a flag."""
+        time = self.tick()
+        if self._lane_acquired is None:
+            self._lane_acquired = np.zeros((self.rows, self.blocks), np.int64)
+        self._lane_acquired[mask.full_dense()] = time
+        self._acquired[self.first : self.first + self.blocks][mask.columns] = time
+
+    # ---- questions
+
+    def stamp(self, lane: Array, time: int) -> Stamp:
+        """The present of some lanes (of this chunk)."""
+        row, column = lane % self.rows, lane // self.rows - self.first
+        return Stamp(lane, _at(self.epoch, row * 0, column), _at(self.clock, row, column), np.full(lane.shape, time))
+
+    def unordered(self, before: Stamp, after: Stamp, atomic: Array) -> Array:
+        """bool: nothing puts `before` in front of `after`. `atomic`: the earlier access was one, and its word itself
+        orders whoever then used an atomic or flag."""
+        loose = (before.lane != after.lane) & (before.lane >= 0)
+        if not loose.any():
+            return loose
+        at = np.flatnonzero(loose)
+        lane, other = before.lane[at], after.lane[at]
+        same_block = lane // self.rows == other // self.rows
+        ordered = same_block & (before.epoch[at] < after.epoch[at])
+        ordered |= same_block & (lane // WARP == other // WARP) & (before.clock[at] < after.clock[at])
+        loose[at[ordered]] = False
+        if ordered.all():
+            return loose
+        at = at[~ordered]
+        lane, other, time = before.lane[at], after.lane[at], before.time[at]
+        published, acquired = self._published[lane // self.rows], self._acquired[other // self.rows]
+        inside = lane // self.rows == other // self.rows
+        if inside.any():
+            published = np.where(inside, self._of_lane(self._lane_published, lane, inside), published)
+            acquired = np.where(inside, self._of_lane(self._lane_acquired, other, inside), acquired)
+        loose[at[((published > time) | atomic[at]) & (acquired > time)]] = False
+        return loose
+
+    def _of_lane(self, times: Array | None, lane: Array, inside: Array) -> Array:
+        made = np.zeros(lane.shape, np.int64)
+        if times is not None:
+            lanes = lane[inside]
+            made[inside] = times[lanes % self.rows, lanes // self.rows - self.first]
+        return made
+
+
+def _at(values: Array, row: Array, column: Array) -> Array:
+    """Values of lanes from an array that may be (1, 1), (T, 1), (1, B) or (T, B)."""
+    if values.size == 1:
+        return np.full(row.shape, values.item())
+    return values[row if values.shape[0] > 1 else row * 0, column if values.shape[1] > 1 else column * 0]  # type: ignore[no-any-return]
+
+
+__all__ = ["Clocks", "Stamp", "restrict"]
