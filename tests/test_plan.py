@@ -40,7 +40,7 @@ def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, words
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("n", [1, 33, 1000, 4097])
+@pytest.mark.parametrize("n", [2, 33, 1000, 4097])
 def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):
     entry = KERNELS[kernel]
     for block_size in entry.block_sizes:
@@ -58,7 +58,7 @@ def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: 
 def test_relaunching_ends_with_one_block_and_levels_that_shrink():
     for kernel in (k for k in KERNELS.values() if "relaunch" in k.combines):
         for combine in set(kernel.combines) & {"relaunch", "relaunch-resized"}:
-            made = plan(Choice(kernel.name, 1_000_003, 64, combine=combine, source=""))
+            made = plan(replace(default_choice(kernel.name), n=1_000_003, combine=combine, source=""))
             grids = [step.grid[0] for step in made.steps if isinstance(step, Launch)]
             assert grids[-1] == 1 and grids == sorted(grids, reverse=True)
 
