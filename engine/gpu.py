@@ -23,6 +23,7 @@ from engine.gpu_memory import Arrays, Recipe, arrays_of, check_guards, fill, for
 from engine.records import (
     Array,
     CompileError,
+    HostRun,
     HostSum,
     Launch,
     NotRunnable,
@@ -93,6 +94,8 @@ def prepare(plan: Plan, recipe: Recipe) -> Prepared:
             elif isinstance(step, Zero):
                 zeroed = arrays[step.buffer]
                 steps.append(partial(runtime.memsetAsync, zeroed.data.ptr, 0, zeroed.nbytes, stream().ptr))
+            elif isinstance(step, HostRun):
+                raise NotRunnable(f"{plan.choice.kernel} runs on the CPU, not on a GPU.")
         enqueue, path = _as_one(steps, keep)
         return Prepared(plan, arrays, enqueue, _fetcher(plan, arrays), path, tuple(keep))
 

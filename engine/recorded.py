@@ -60,13 +60,14 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def kept(path: Path, commit: str | None) -> Rows:
-    """The rows of a recording that was broken off at the same commit."""
+    """The rows of a recording that was broken off at the same commit; not those of kernels that were edited since."""
     if not path.exists() or commit is None:
         return {}
     content = _read(path)
     if content["environment"].get("commit") != commit:
         return {}
-    return {tuple(row[name] for name in KEY): row for row in _rows(content)}
+    changed = _changed(content)
+    return {tuple(row[name] for name in KEY): row for row in _rows(content) if row["kernel"] not in changed}
 
 
 def _rows(content: Mapping[str, Any]) -> Iterator[Row]:
@@ -95,7 +96,7 @@ def _load(folder: Path) -> tuple[Measurement, ...]:
 
 def _measurements(content: Mapping[str, Any]) -> Iterator[Measurement]:
     recorded_on, around = content["device"], content["environment"]
-    changed = {name for name, kernel in KERNELS.items() if content["kernels"].get(name) != _code_digest(kernel)}
+    changed = _changed(content)
     for row in _rows(content):
         time_us = row["time_us"]
         kernel = KERNELS.get(row["kernel"])
@@ -115,6 +116,11 @@ def _measurements(content: Mapping[str, Any]) -> Iterator[Measurement]:
             environment={**around, "samples": row["samples"]},
             origin="recorded",
         )
+
+
+def _changed(content: Mapping[str, Any]) -> set[str]:
+    """The kernels whose code is not what was recorded."""
+    return {name for name, kernel in KERNELS.items() if content["kernels"].get(name) != _code_digest(kernel)}
 
 
 def _rates(row: Row, metric: str, recorded_on: Mapping[str, Any]) -> dict[str, Any]:

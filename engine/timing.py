@@ -31,6 +31,7 @@ PRECISION = 0.01  # stop when half of the median's 95% interval is below this fr
 BUDGET_MS = 120.0
 MAX_SAMPLES = 300
 MIN_SAMPLES = 15
+LEAST_BUDGETS = 10  # fewer than 15 samples, down to 3, where 15 would take longer than so many budgets
 BATCH_US = 8_000.0  # of GPU time between two looks at the stop rule
 LATENCY_BOUND_US = 10.0
 NOISY = 0.05
@@ -58,7 +59,7 @@ def time_plan(
     """Median, 95% interval and all samples of a plan in microseconds, beside the peers of those names, in turn.
 
     `cache`: "cold-clean", "cold-dirty" or "hot". Stops at 1%, at `budget_ms` or at `max_samples`, but not before 15
-    samples (5 or 3 where one sample takes longer than 20 or 200 ms). Raises NotRunnable and RunFailed.
+    samples; fewer, down to 3, where 15 would take ten times the budget. Raises NotRunnable and RunFailed.
     """
     if cache not in CACHE_STATES:
         raise NotRunnable(f"There is no cache state {cache!r}; choose {', '.join(CACHE_STATES)}.")
@@ -130,7 +131,7 @@ def _sampled(
         # A hot sample queues the work twice: once to warm the cache.
         delays = [_delay_ns(own if flush else 2 * own, flush_us) for own in host_us]
     longest = max(times[0] for times in estimates)
-    least = MIN_SAMPLES if longest < 20e3 else 5 if longest < 200e3 else 3
+    least = int(min(max(LEAST_BUDGETS * budget_ms * 1e3 / longest, 3), MIN_SAMPLES))
     round_us = sum(times[0] for times in estimates) * (2 if flush is None else 1)
     round_us += len(works) * flush_us + sum(delays) / 1e3
     samples: list[list[float]] = [[] for _ in works]

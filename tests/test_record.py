@@ -6,9 +6,10 @@ import pytest
 from engine import record as recording
 from engine import recorded
 from engine.catalogue import KERNELS, TOPICS
+from engine.plan import plan
 from engine.record import _wanted, load, record
 from engine.recorded import kept, write
-from engine.records import CACHE_STATES, NotRunnable
+from engine.records import CACHE_STATES, Choice, NotRunnable
 
 DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}
 AROUND = {"driver": "580.1", "commit": "abc", "utc": "2026-11-21T00:00:00+00:00"}
@@ -76,8 +77,26 @@ def test_every_kernel_block_size_and_size_is_wanted():
         assert {choice.n for choice in own} >= set(TOPICS[kernel.topic].sizes)
         assert {choice.dtype for choice in own} == set(kernel.dtypes)
         assert {choice.combine for choice in own} == set(kernel.combines)
-    assert all(part.caches == CACHE_STATES for part, _ in _wanted(quick=False))
+    assert all(part.caches == CACHE_STATES for part, choice in _wanted(quick=False) if choice.dtype == "int32")
     assert len(list(_wanted(quick=True))) < 120
+
+
+def test_a_rung_on_the_cpu_is_recorded_with_the_name_of_the_cpu():
+    topic = TOPICS["trapezoid"]
+    choice = Choice("trapezoid_scalar", 4096, KERNELS["trapezoid_scalar"].block_sizes[0], dtype="float64", device="gpu")
+    rows = recording._measured(topic, plan(choice), CACHE_STATES)
+    assert set(rows) == set(CACHE_STATES)
+    assert rows["hot"]["status"] == "ok" and rows["hot"]["badges"].startswith("on the CPU: ")
+    assert rows["hot"].get("time_us") is None or rows["hot"]["clock"] == "host"
+
+
+def test_rows_of_an_edited_kernel_are_measured_again(tmp_path):
+    path = tmp_path / "a.json.gz"
+    write(path, DEVICE, AROUND, {KEY: OK}, {})
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["kernels"][KEY[0]] = "older"
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    assert kept(path, "abc") == {}
 
 
 def test_nothing_was_recorded(tmp_path):
