@@ -35,12 +35,18 @@ _OTHERS = ("exch", "inc", "dec", "cas")
 class _Lanes:
     """The active lanes of one atomic that meet one array, in the order of blocks and threads.
 
-    `words` is the flat array of words, `index` the word of each lane, `select` puts lane values into (width, height).
+    `words` is the flat array of words, `index` the word of each lane, `select` the lanes in (width, height), None for
+    all.
     """
 
     words: Array
     index: Array
-    select: Array
+    select: Array | None
+
+    def pick(self, value: Array, shape: tuple[int, int]) -> Array:
+        """A value per lane, in the order of the lanes; `shape` is (height, width)."""
+        turned = np.broadcast_to(value, shape).T
+        return turned.reshape(-1) if self.select is None else turned[self.select]
 
 
 def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Registers, Mask], None]:
@@ -68,16 +74,18 @@ def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Re
         values = [read(registers) for read in sources]
         raw = get(registers)
         parts = _lanes(port, raw, mask, values)
-        shape = (mask.width, mask.height)
-        old = np.zeros(shape, kind) if put else None
+        shape = (mask.height, mask.width)
+        old = np.zeros(shape[::-1], kind) if put else None
         for part in parts:
-            operands = [np.broadcast_to(value, (mask.height, mask.width)).T[part.select] for value in values]
+            operands = [part.pick(value, shape) for value in values]
             memory = part.words.view(kind)
             if put is None and name in _UFUNCS:
                 _combine(name, memory, part.index, operands[0])
             else:
                 before = _in_turn(name, memory, part.index, operands)
-                if old is not None:
+                if old is not None and part.select is None:
+                    old = before.reshape(shape[::-1])
+                elif old is not None:
                     old[part.select] = before
         if put is not None and old is not None:
             put(registers, np.ascontiguousarray(old.T))
@@ -90,13 +98,17 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     machine, site = port.machine, port.site
     key = raw
     space, raw = port.space_of(signed(raw), mask)
-    active = np.ones((mask.width, mask.height), bool) if mask.dense is None else mask.dense.T
+    shape = (mask.height, mask.width)
     if space == "global":
+        found = port.locate(raw, mask) if mask.dense is None else None
+        if found is not None:
+            port.note(space, raw, mask, found[0], values)
+            return [_Lanes(found[0].view(site.part), np.broadcast_to(found[1], shape).T.reshape(-1), None)]
         pieces = port.pieces(raw, mask)
         port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
         made = []
         for piece in pieces:
-            index = np.zeros((mask.height, mask.width), np.int64)
+            index = np.zeros(shape, np.int64)
             index[piece.lanes] = piece.index
             select = piece.lanes.T
             made.append(_Lanes(piece.array.view(site.part), index.T[select], select))
@@ -113,7 +125,9 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     # Words lie as [word][block]; a part of a word lies inside it.
     index = ((at >> words.shift) * blocks + mask.columns_at()[None, :]) * ratio + (at & (words.unit - 1)) // site.part
     flat = words.flat.view(UNSIGNED[8 * site.part])
-    return [_Lanes(flat, np.broadcast_to(index, (mask.height, mask.width)).T[active], active)]
+    lanes = None if mask.dense is None else mask.dense.T
+    turned = np.broadcast_to(index, shape).T
+    return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
 
 
 def _combine(name: str, memory: Array, index: Array, values: Array) -> None:

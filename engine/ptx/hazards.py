@@ -32,7 +32,8 @@ _MOST_FINDINGS = 50
 @dataclass(frozen=True)
 class Lanes:
     """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
-    use each. `block`: the position of the lane's block in the shadow. `pick` takes lane values into the same order."""
+    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands.
+    `unique`: no address of a block appears twice."""
 
     address: Array
     low: Array
@@ -40,6 +41,7 @@ class Lanes:
     block: Array
     rows: Array
     columns: Array
+    unique: bool = False
 
 
 class Hazards:
@@ -67,6 +69,8 @@ class Hazards:
         self._info = info
         self._clocks.start_chunk(info.first, info.blocks)
         self._sample = np.zeros(1, np.int64)
+        self._lanes: dict[tuple[bytes, int, int], tuple[Lanes | None, Mask]] = {}
+        self._stamps: dict[int, tuple[Stamp, Array, Array, Array]] = {}
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
 
     def on_release(self, mask: Mask) -> None:
@@ -122,7 +126,7 @@ class Hazards:
         if self._sample.size == 1 and self._info.blocks > 1 and not alike:
             self._sample = np.unique(np.linspace(0, self._info.blocks - 1, _SAMPLE).astype(np.int64))
             shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
-        lanes = self._sampled(access)
+        lanes = self._known_lanes(access) if alike else self._sampled(access)
         if lanes is None:
             return
         if site.op in ("atom", "red"):
@@ -132,6 +136,27 @@ class Hazards:
             self._check(access, shadow, first + extra * self._sample.size, lanes, extra)
         if site.op in ("atom", "red"):
             self._clocks.acquire(access.mask)
+
+    def _known_lanes(self, access: Access) -> Lanes | None:
+        """`_sampled`, remembered: loops come back with the same addresses."""
+        key = (access.address.tobytes(), id(access.mask), self._sample.size)
+        found = self._lanes.get(key)
+        if found is None:
+            found = self._lanes[key] = (self._sampled(access), access.mask)
+        return found[0]
+
+    def _stamp(self, lane: Array, time: int) -> Stamp:
+        """The present of some lanes; their clocks stand still between two meetings."""
+        clocks = self._clocks
+        key = id(lane)
+        found = self._stamps.get(key)
+        if found is None or found[1] is not lane or found[2] is not clocks.epoch or found[3] is not clocks.clock:
+            if len(self._stamps) > 1000:
+                self._stamps.clear()
+            made = clocks.stamp(lane, time)
+            self._stamps[key] = (made, lane, clocks.epoch, clocks.clock)
+            return made
+        return Stamp(lane, found[0].epoch, found[0].clock, time)
 
     def _sampled(self, access: Access) -> Lanes | None:
         """The lanes of the access in the sample of blocks."""
@@ -154,8 +179,7 @@ class Hazards:
         if mask.dense is not None:
             chosen = mask.dense[:, taken]
             fields = [field[chosen] for field in fields]
-        flat = [field.ravel() for field in fields]
-        return Lanes(flat[0], flat[1], flat[1], flat[2], flat[3], flat[4]) if flat[0].size else None
+        return _merged([field.ravel() for field in fields]) if fields[0].size else None
 
     # ---- global memory
 
@@ -221,8 +245,8 @@ class Hazards:
     ) -> None:
         site, clocks = access.site, self._clocks
         time = clocks.tick()
-        low = clocks.stamp(lanes.low, time)
-        high = low if lanes.high is lanes.low else clocks.stamp(lanes.high, time)
+        low = self._stamp(lanes.low, time)
+        high = low if lanes.high is lanes.low else self._stamp(lanes.high, time)
         strength = 2 if site.op in ("atom", "red") else 0 if site.weak or array is None else 1
         writer, kinds = shadow.last_write(at), shadow.write_kind[at]
         if site.op == "ld" and array is None and (writer.lane < 0).any():
@@ -235,7 +259,7 @@ class Hazards:
                 verb = "wrote" if kinds[entry] < 2 else "updated"
                 self._race(access, lanes, entry, now, writer, verb, int(shadow.write_line[at[entry]]), extra, array)
         if site.op == "ld":
-            shadow.read(at, low, high, site.line, strength, clocks)
+            shadow.read(at, low, high, site.line, strength, clocks, lanes.unique)
             return
         if shadow.read_at_all:
             first, last, lines, reader_kinds = shadow.readers(at)
@@ -255,23 +279,22 @@ class Hazards:
     ) -> None:
         """Two lanes of one store write different values to one place: one of them is lost."""
         value = self._value(access, extra)
-        lost = shadow.writer[at] != lanes.high
-        if lost.any():
-            entry = int(np.flatnonzero(lost)[0])
-            same = np.flatnonzero(at == at[entry])
-            values = value[lanes.rows[same], lanes.columns[same]]
-            if (values != values[0]).any():
-                other = int(same[np.flatnonzero(values != values[0])[0]])
-                self._clash(access, lanes, int(same[0]), int(lanes.low[same[0]]), int(lanes.high[other]), extra, array)
+        lost = (shadow.writer[at] != lanes.high) | (lanes.low != lanes.high)
+        if not lost.any():
+            return
+        address = np.broadcast_to(plain(access.address), value.shape)
+        active = np.ones(value.shape, bool) if access.mask.dense is None else access.mask.dense
+        for entry in np.flatnonzero(lost)[:1].tolist() if value.size > 4096 else np.flatnonzero(lost).tolist():
+            alike = active & (address == lanes.address[entry])
+            if array is None:  # the same offset in another block is another place
+                alike[:, np.arange(value.shape[1]) != lanes.columns[entry]] = False
+            rows, columns = np.nonzero(alike)
+            values = value[rows, columns]
+            other = np.flatnonzero(values != values[0])
+            if other.size:
+                places = access.mask.rows_at()[rows] + (access.mask.columns_at()[columns] + self._info.first) * self._info.rows
+                self._clash(access, lanes, entry, int(places[0]), int(places[other[0]]), extra, array)
                 return
-        several = lanes.low != lanes.high
-        if several.any():
-            entry = int(np.flatnonzero(several)[0])
-            column = slice(None) if access.address.shape[1] == 1 else slice(lanes.columns[entry], lanes.columns[entry] + 1)
-            row = slice(None) if access.address.shape[0] == 1 else slice(lanes.rows[entry], lanes.rows[entry] + 1)
-            values = value[row, column]
-            if (values != values.flat[0]).any():
-                self._clash(access, lanes, entry, int(lanes.low[entry]), int(lanes.high[entry]), extra, array)
 
     def _value(self, access: Access, extra: int) -> Array:
         """The stored part that the unit belongs to, for every lane."""
@@ -360,3 +383,13 @@ def _lanes(members: Array) -> str:
         return f"lanes {members[0]} to {members[-1]}"
     shown = ", ".join(str(member) for member in members[:4])
     return f"lanes {shown}{' …' if members.size > 4 else ''}"
+
+
+def _merged(fields: list[Array]) -> Lanes:
+    """One entry per address and block: lanes that share one are represented by the first and the last of them."""
+    address, lane, block, rows, columns = fields
+    order = np.lexsort((lane, block, address))
+    address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
+    starts = np.flatnonzero(np.r_[True, (address[1:] != address[:-1]) | (block[1:] != block[:-1])])
+    ends = np.r_[starts[1:], address.size] - 1
+    return Lanes(address[starts], lane[starts], lane[ends], block[starts], rows[ends], columns[ends], True)

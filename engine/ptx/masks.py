@@ -64,13 +64,14 @@ class Mask:
     def mark(self, full: Array) -> None:
         """Set the lanes in a bool[T, B]."""
         if self.dense is None:
-            full[self._rectangle_index()] = True
+            full[self.place()] = True
         elif self.row_index is None and self.column_index is None:
             full |= self.dense
         else:
-            full[self._rectangle_index()] |= self.dense
+            full[self.place()] |= self.dense
 
-    def _rectangle_index(self) -> Any:
+    def place(self) -> Any:
+        """The index of the mask's rectangle in an array of (T, B)."""
         rows = slice(None) if self.row_index is None else self.row_index
         columns = slice(None) if self.column_index is None else self.column_index
         if isinstance(rows, slice) or isinstance(columns, slice):

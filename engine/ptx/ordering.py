@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.ptx.masks import WARP, Mask
-from engine.ptx.values import restrict
 from engine.records import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Stamp:
-    """When earlier accesses happened: one entry per access. `lane`: thread number in the grid, -1 for none."""
+    """When accesses happened: one entry per access (one number where they share it). `lane`: thread number in the grid,
+    -1 for none."""
 
     lane: Array
-    epoch: Array
+    epoch: Array | int
     clock: Array
-    time: Array
+    time: Array | int
 
 
 class Clocks:
@@ -81,29 +81,30 @@ class Clocks:
         """The lanes of `mask` make what they did visible."""
         if self._fenced is None:
             self._fenced = np.zeros((self.rows, self.blocks), np.int64)
-        self._fenced[mask.full_dense()] = self.tick()
+        _mark(self._fenced, mask, self.tick())
 
     def publish(self, mask: Mask, at_once: bool) -> None:
         """The lanes write a flag. `at_once`: the write itself releases; else only what was fenced is published."""
         time = self.tick()
-        lanes = mask.full_dense()
+        if not at_once and self._fenced is None:
+            return
         if self._lane_published is None:
             self._lane_published = np.zeros((self.rows, self.blocks), np.int64)
-        if at_once:
-            self._lane_published[lanes] = time
-        elif self._fenced is not None:
-            self._lane_published[lanes] = np.maximum(self._lane_published[lanes], self._fenced[lanes])
-        else:
-            return
+        place = mask.place()
+        lanes = self._lane_published[place]
+        made = np.full(lanes.shape, time) if at_once or self._fenced is None else np.maximum(lanes, self._fenced[place])
+        if mask.dense is not None:
+            made = np.where(mask.dense, made, lanes)
+        self._lane_published[place] = made
         blocks = self._published[self.first : self.first + self.blocks]
-        np.maximum(blocks, self._lane_published.max(axis=0), out=blocks)
+        blocks[mask.columns] = np.maximum(blocks[mask.columns], made.max(axis=0))
 
     def acquire(self, mask: Mask) -> None:
         """The lanes read a flag."""
         time = self.tick()
         if self._lane_acquired is None:
             self._lane_acquired = np.zeros((self.rows, self.blocks), np.int64)
-        self._lane_acquired[mask.full_dense()] = time
+        _mark(self._lane_acquired, mask, time)
         self._acquired[self.first : self.first + self.blocks][mask.columns] = time
 
     # ---- questions
@@ -111,7 +112,8 @@ class Clocks:
     def stamp(self, lane: Array, time: int) -> Stamp:
         """The present of some lanes (of this chunk)."""
         row, column = lane % self.rows, lane // self.rows - self.first
-        return Stamp(lane, _at(self.epoch, row * 0, column), _at(self.clock, row, column), np.full(lane.shape, time))
+        epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
+        return Stamp(lane, epoch, self.clock[row, column if self.clock.shape[1] > 1 else 0], time)
 
     def unordered(self, before: Stamp, after: Stamp, atomic: Array) -> Array:
         """bool: nothing puts `before` in front of `after`. `atomic`: the earlier access was one, and its word itself
@@ -122,13 +124,13 @@ class Clocks:
         at = np.flatnonzero(loose)
         lane, other = before.lane[at], after.lane[at]
         same_block = lane // self.rows == other // self.rows
-        ordered = same_block & (before.epoch[at] < after.epoch[at])
+        ordered = same_block & (_of(before.epoch, at) < _of(after.epoch, at))
         ordered |= same_block & (lane // WARP == other // WARP) & (before.clock[at] < after.clock[at])
         loose[at[ordered]] = False
         if ordered.all():
             return loose
         at = at[~ordered]
-        lane, other, time = before.lane[at], after.lane[at], before.time[at]
+        lane, other, time = before.lane[at], after.lane[at], _of(before.time, at)
         published, acquired = self._published[lane // self.rows], self._acquired[other // self.rows]
         inside = lane // self.rows == other // self.rows
         if inside.any():
@@ -145,11 +147,10 @@ class Clocks:
         return made
 
 
-def _at(values: Array, row: Array, column: Array) -> Array:
-    """Values of lanes from an array that may be (1, 1), (T, 1), (1, B) or (T, B)."""
-    if values.size == 1:
-        return np.full(row.shape, values.item())
-    return values[row if values.shape[0] > 1 else row * 0, column if values.shape[1] > 1 else column * 0]  # type: ignore[no-any-return]
+def _of(field: Array | int, at: Array) -> Array | int:
+    return field if isinstance(field, int) else field[at]
 
 
-__all__ = ["Clocks", "Stamp", "restrict"]
+def _mark(times: Array, mask: Mask, time: int) -> None:
+    place = mask.place()
+    times[place] = time if mask.dense is None else np.where(mask.dense, time, times[place])

@@ -66,22 +66,28 @@ class Shadow:
         low, high, epoch, clock, time, line, kind = (field[at] for field in self._fields())
         return Stamp(low, epoch, clock, time), Stamp(high, epoch, clock, time), line, kind
 
-    def read(self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks) -> None:
-        """Lanes `low` to `high` read the units; where several entries name one unit they are all remembered."""
+    def read(self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool) -> None:
+        """Lanes `low` to `high` read the units; `unique`: no unit is named twice."""
         fields = self._fields()
         was_low, was_high, _, _ = self.readers(at)
         none = np.zeros(at.shape, bool)
         kept = clocks.unordered(was_low, low, none) | clocks.unordered(was_high, low, none)
-        fresh = at[~kept]
-        fields[0][fresh], fields[1][fresh] = np.iinfo(np.int64).max, -1
-        np.minimum.at(fields[0], at, low.lane)
-        np.maximum.at(fields[1], at, high.lane)
+        if unique and not kept.any():
+            fields[0][at], fields[1][at] = low.lane, high.lane
+        elif unique:
+            fields[0][at] = np.where(kept, np.minimum(was_low.lane, low.lane), low.lane)
+            fields[1][at] = np.where(kept, np.maximum(was_high.lane, high.lane), high.lane)
+        else:
+            fresh = at[~kept]
+            fields[0][fresh], fields[1][fresh] = np.iinfo(np.int64).max, -1
+            np.minimum.at(fields[0], at, low.lane)
+            np.maximum.at(fields[1], at, high.lane)
         fields[2][at], fields[3][at], fields[4][at] = high.epoch, high.clock, high.time
         fields[5][at] = line
         if kind == 0 or not kept.any():
             fields[6][at] = kind
         else:
-            fields[6][fresh] = kind
+            fields[6][at[~kept]] = kind
 
 
 def _moved(lanes: Array, steps: Array) -> Array:
