@@ -17,7 +17,7 @@ from engine.ptx.observe import Site
 from engine.ptx.operands import Registers, reader, writer
 from engine.ptx.ops import DTYPES
 from engine.ptx.syntax import Address, Instruction, PtxError, Sink, Vector
-from engine.ptx.transfers import Port, plain_address, signed
+from engine.ptx.transfers import Port, signed
 from engine.ptx.values import UNSIGNED, Value
 from engine.records import Array
 

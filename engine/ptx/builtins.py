@@ -93,7 +93,7 @@ def _formatted(machine: Machine, form: str, raw: bytes) -> str:
             precision = "." + str(int.from_bytes(take(4), "little", signed=True))
         head = f"%{flags}{width}{precision or ''}"
         if kind in "eEfFgGaA":
-            value = struct.unpack("<d", take(8))[0]
+            value: float = struct.unpack("<d", take(8))[0]
             return value.hex() if kind in "aA" else (head + kind) % value
         if kind == "s":
             return (head + "s") % _text_at(machine, int.from_bytes(take(8), "little"))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.ptx.collectives import SYNCHRONOUS, members_reader
+from engine.ptx.collectives import members_reader
 from engine.ptx.masks import Mask
 from engine.ptx.operands import Reader, Registers, reader
-from engine.ptx.program import Block, is_barrier
+from engine.ptx.program import SYNCHRONOUS, Block, is_barrier
 from engine.ptx.steps import steps_of
 from engine.ptx.syntax import Register
 

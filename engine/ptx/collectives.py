@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.ptx.masks import WARP, Mask
 from engine.ptx.operands import Reader, Registers, reader, writer
+from engine.ptx.program import SYNCHRONOUS
 from engine.ptx.syntax import Instruction, Pair, PtxError
 from engine.records import Array
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Step = Callable[[Registers, Mask], None]
 _BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
 _LANES = np.arange(WARP)
-SYNCHRONOUS = ("shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync")
 
 
 def collective_step(machine: Machine, item: Instruction) -> Step | None:
@@ -101,7 +101,8 @@ def _ballot(chosen: Array, mask: Mask) -> Array:
 def _named(members: Array, mask: Mask) -> Array:
     """bool (T, ...): active lanes that the executing lane's member mask names. The mask is the same within a warp."""
     lanes = np.tile(_LANES, mask.rows.size // WARP).astype(np.uint32)[:, None]
-    return _active(mask) & ((_spread(members, mask) >> lanes) & np.uint32(1)).astype(bool)
+    named: Array = _active(mask) & ((_spread(members, mask) >> lanes) & np.uint32(1)).astype(bool)
+    return named
 
 
 def _shuffle(machine: Machine, item: Instruction) -> Step:
@@ -152,7 +153,8 @@ def _sources(kind: str, amount: Array, clamp: Array, mask: Mask) -> tuple[Array,
         case _:
             raise AssertionError(kind)
     base = (np.arange(rows) // WARP * WARP)[:, None]
-    return base + np.where(inside, other, lane), inside
+    rows_read: Array = base + np.where(inside, other, lane)
+    return rows_read, inside
 
 
 def _vote(machine: Machine, item: Instruction, members: Reader) -> Step:
@@ -166,8 +168,8 @@ def _vote(machine: Machine, item: Instruction, members: Reader) -> Step:
         if kind == "ballot":
             put(registers, _ballot(yes & named, mask))
             return
-        every = _for_warp(_warps(yes | ~named).all(axis=1, keepdims=True), mask)
-        some = _for_warp(_warps(yes & named).any(axis=1, keepdims=True), mask)
+        every = _for_warp(np.logical_and.reduce(_warps(yes | ~named), axis=1, keepdims=True), mask)
+        some = _for_warp(np.logical_or.reduce(_warps(yes & named), axis=1, keepdims=True), mask)
         put(registers, every if kind == "all" else some if kind == "any" else every | ~some)
 
     return step

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.ptx.access import global_sectors_batch, shared_wavefronts_batch
-from engine.ptx.masks import WARP, Mask
+from engine.ptx.masks import WARP, Mask, any_per_warp
 from engine.ptx.observe import Access, ChunkInfo
 from engine.ptx.program import Block, Program
 from engine.ptx.values import OuterSum, plain
@@ -244,8 +244,7 @@ def _most_alike(address: Array, active: Array) -> int:
 
 
 def _warps_of(mask: Mask) -> Array:
-    full = mask.full_dense()
-    return full.reshape(-1, WARP, full.shape[1]).any(axis=1)  # type: ignore[no-any-return]
+    return any_per_warp(mask.full_dense())
 
 
 def _sum(rows: Any) -> list[int]:

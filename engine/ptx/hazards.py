@@ -8,11 +8,11 @@ in all blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.ptx.footprint import Lanes, in_all_blocks, in_sample
 from engine.ptx.masks import WARP, Mask
 from engine.ptx.memory import DeviceArray, readable
 from engine.ptx.observe import Access, ChunkInfo
@@ -27,21 +27,6 @@ if TYPE_CHECKING:
 
 _SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
 _MOST_FINDINGS = 50
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
-    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands.
-    `unique`: no address of a block appears twice."""
-
-    address: Array
-    low: Array
-    high: Array
-    block: Array
-    rows: Array
-    columns: Array
-    unique: bool = False
 
 
 class Hazards:
@@ -89,8 +74,8 @@ class Hazards:
         """A warp-synchronous instruction names lanes that never come."""
         lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
         what = opcode.split(".")[0]
-        self._report("divergent-barrier", line, None, f"line {line}: {lane} executes a warp-wide operation ({what}) whose "
-                     "mask names lanes that never come there; on a GPU the result is undefined.")  # fmt: skip
+        message = f"{lane} executes a warp-wide operation ({what}) whose mask names lanes that never come there"
+        self._report("divergent-barrier", line, None, f"line {line}: {message}; on a GPU the result is undefined.")
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
         """Lanes come to a barrier: all living lanes of their warps should come with them."""
@@ -105,9 +90,11 @@ class Hazards:
         warp, column = (int(i[0]) for i in np.nonzero(lacking))
         absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
         block = self._machine.lane_name(0, column).split(" of ")[1]
-        self._report("divergent-barrier", line, None, f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() "
-                     f"while {_lanes(absent)} of the same warp are somewhere else; all threads of a block must reach "
-                     "the same __syncthreads().")  # fmt: skip
+        message = (
+            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {_lanes(absent)} of the "
+            "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
+        )
+        self._report("divergent-barrier", line, None, message)
 
     def on_access(self, access: Access) -> None:
         """Every load, store and atomic, before it takes effect."""
@@ -126,7 +113,7 @@ class Hazards:
         if self._sample.size == 1 and self._info.blocks > 1 and not alike:
             self._sample = np.unique(np.linspace(0, self._info.blocks - 1, _SAMPLE).astype(np.int64))
             shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
-        lanes = self._known_lanes(access) if alike else self._sampled(access)
+        lanes = self._known_lanes(access) if alike else in_sample(access, self._sample, self._info)
         if lanes is None:
             return
         if site.op in ("atom", "red"):
@@ -138,11 +125,11 @@ class Hazards:
             self._clocks.acquire(access.mask)
 
     def _known_lanes(self, access: Access) -> Lanes | None:
-        """`_sampled`, remembered: loops come back with the same addresses."""
+        """`in_sample`, remembered: loops come back with the same addresses."""
         key = (access.address.tobytes(), id(access.mask), self._sample.size)
         found = self._lanes.get(key)
         if found is None:
-            found = self._lanes[key] = (self._sampled(access), access.mask)
+            found = self._lanes[key] = (in_sample(access, self._sample, self._info), access.mask)
         return found[0]
 
     def _stamp(self, lane: Array, time: int) -> Stamp:
@@ -157,29 +144,6 @@ class Hazards:
             self._stamps[key] = (made, lane, clocks.epoch, clocks.clock)
             return made
         return Stamp(lane, found[0].epoch, found[0].clock, time)
-
-    def _sampled(self, access: Access) -> Lanes | None:
-        """The lanes of the access in the sample of blocks."""
-        mask, address = access.mask, plain(access.address)
-        position = np.searchsorted(mask.columns_at(), self._sample)
-        inside = position < mask.width
-        inside[inside] = mask.columns_at()[position[inside]] == self._sample[inside]
-        if not inside.any():
-            return None
-        taken, block = position[inside], np.flatnonzero(inside)
-        shape = (mask.height, taken.size)
-        picked = address[:, taken] if address.shape[1] > 1 else address
-        places = np.broadcast_to(picked.astype(np.int64), shape)
-        row = np.broadcast_to(mask.rows_at()[:, None], shape)
-        column = np.broadcast_to(self._sample[inside][None, :], shape)
-        lane = row + (column + self._info.first) * self._info.rows
-        at_row = np.broadcast_to(np.arange(mask.height)[:, None], shape)
-        at_column = np.broadcast_to(taken[None, :], shape)
-        fields = [places, lane, np.broadcast_to(block[None, :], shape), at_row, at_column]
-        if mask.dense is not None:
-            chosen = mask.dense[:, taken]
-            fields = [field[chosen] for field in fields]
-        return _merged([field.ravel() for field in fields]) if fields[0].size else None
 
     # ---- global memory
 
@@ -206,37 +170,15 @@ class Hazards:
         """The lanes that meet each watched array."""
         if access.array is not None:
             if access.array.base in self._watched:
-                yield access.array, self._all_lanes(access)
+                yield access.array, in_all_blocks(access, self._info)
             return
-        lanes = self._all_lanes(access)
+        lanes = in_all_blocks(access, self._info)
         numbers = lanes.address >> 36
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << 36)
             if array is not None and array.base in self._watched:
                 here = numbers == number
-                fields = (lanes.address, lanes.low, lanes.high, lanes.block, lanes.rows, lanes.columns)
-                yield array, Lanes(*(field[here] for field in fields))
-
-    def _all_lanes(self, access: Access) -> Lanes:
-        """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
-        mask, address = access.mask, plain(access.address).astype(np.int64)
-        rows, columns = mask.rows_at(), mask.columns_at()
-        if mask.dense is not None:
-            address = np.broadcast_to(address, (mask.height, mask.width))
-        shape = address.shape
-        low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
-        low_column, high_column = columns[None, :], columns[None, :]
-        if shape[1] == 1:
-            low_column, high_column = columns[None, :1], columns[None, -1:]
-        size = self._info.rows
-        low = np.broadcast_to(low_row + (low_column + self._info.first) * size, shape)
-        high = np.broadcast_to(high_row + (high_column + self._info.first) * size, shape)
-        at_row = np.broadcast_to(np.arange(shape[0])[:, None], shape)
-        at_column = np.broadcast_to(np.arange(shape[1])[None, :], shape)
-        fields = [address, low, high, low * 0, at_row, at_column]
-        if mask.dense is not None:
-            fields = [field[mask.dense] for field in fields]
-        return Lanes(*(field.ravel() for field in fields))
+                yield array, lanes.where(here)
 
     # ---- the rules
 
@@ -292,7 +234,10 @@ class Hazards:
             values = value[rows, columns]
             other = np.flatnonzero(values != values[0])
             if other.size:
-                places = access.mask.rows_at()[rows] + (access.mask.columns_at()[columns] + self._info.first) * self._info.rows
+                places = (
+                    access.mask.rows_at()[rows]
+                    + (access.mask.columns_at()[columns] + self._info.first) * self._info.rows
+                )
                 self._clash(access, lanes, entry, int(places[0]), int(places[other[0]]), extra, array)
                 return
 
@@ -342,8 +287,9 @@ class Hazards:
         line = access.site.line
         place = self._place(access, int(lanes.address[entry]), array)
         kind = "shared-race" if array is None else "global-race"
-        self._report(kind, line, line, f"line {line}: {self._name(one)} and {self._name(two)} write different values to "
-                     f"{place} at the same time; only one of them stays.")  # fmt: skip
+        both = f"{self._name(one)} and {self._name(two)}"
+        message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
+        self._report(kind, line, line, message)
 
     def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
         rows = self._info.rows
@@ -383,13 +329,3 @@ def _lanes(members: Array) -> str:
         return f"lanes {members[0]} to {members[-1]}"
     shown = ", ".join(str(member) for member in members[:4])
     return f"lanes {shown}{' …' if members.size > 4 else ''}"
-
-
-def _merged(fields: list[Array]) -> Lanes:
-    """One entry per address and block: lanes that share one are represented by the first and the last of them."""
-    address, lane, block, rows, columns = fields
-    order = np.lexsort((lane, block, address))
-    address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
-    starts = np.flatnonzero(np.r_[True, (address[1:] != address[:-1]) | (block[1:] != block[:-1])])
-    ends = np.r_[starts[1:], address.size] - 1
-    return Lanes(address[starts], lane[starts], lane[ends], block[starts], rows[ends], columns[ends], True)

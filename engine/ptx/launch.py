@@ -19,7 +19,19 @@ from engine.ptx.program import Program, link
 from engine.ptx.schedule import LOCKSTEP, Schedule
 from engine.ptx.syntax import Module, PtxError, Variable
 from engine.records import (
-    Array, Buffer, HostSum, Launch, LineCounters, Plan, Progress, Run, RunFailed, Scalar, Source, Zero, dtype_of,
+    Array,
+    Buffer,
+    HostSum,
+    Launch,
+    LineCounters,
+    Plan,
+    Progress,
+    Run,
+    RunFailed,
+    Scalar,
+    Source,
+    Zero,
+    dtype_of,
 )  # fmt: skip
 
 _POISON = 0xA5
@@ -38,9 +50,9 @@ def run(
     """Execute `plan` on the emulator.
 
     `inputs`: buffer name -> array of at least the buffer's count and of its dtype; never changed. `observe`: count and
-    look for hazards. `seconds`: the longest that it may take. Returns the output, the first `plan.result_count` elements
-    of `plan.result` or, where the last step is a HostSum, that one number. RunFailed says in one sentence why there is
-    no answer; CompileError why there is no kernel.
+    look for hazards. `seconds`: the longest that it may take. Returns the output, the first `plan.result_count`
+    elements of `plan.result` or, where the last step is a HostSum, that one number. RunFailed says in one sentence why
+    there is no answer; CompileError why there is no kernel.
     """
     return execute(plan, inputs, progress, observe, schedule, Options(deadline=_deadline(seconds)))
 
@@ -195,7 +207,7 @@ def _arguments(device: Device, program: Program, step: Launch) -> dict[str, byte
 
 def _host_sum(device: Device, step: HostSum) -> Array:
     values = device.read(step.buffer, step.count)
-    return np.add.reduce(values, dtype=values.dtype, keepdims=True)  # type: ignore[no-any-return]
+    return np.add.reduce(values, dtype=values.dtype, keepdims=True)
 
 
 def _part_of(progress: Progress | None, number: int, count: int) -> Progress | None:

@@ -47,7 +47,8 @@ class Options:
 
 @dataclass
 class Machine:
-    """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: of grid.sync."""
+    """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: where
+    grid.sync() counts."""
 
     program: Program
     space: AddressSpace
@@ -92,7 +93,8 @@ class Machine:
             for first, count in self._chunks():
                 self._chunk(first, count)
                 if progress is not None:
-                    progress((first + count) / self.blocks, f"{self.program.name}: {first + count} of {self.blocks} blocks")
+                    done = first + count
+                    progress(done / self.blocks, f"{self.program.name}: {done} of {self.blocks} blocks")
 
     def _chunks(self) -> list[tuple[int, int]]:
         """(first block, number of blocks). The last block, which may be ragged, is a chunk of its own."""

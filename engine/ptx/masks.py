@@ -44,10 +44,8 @@ class Mask:
     @cached_property
     def warp_bits(self) -> Array:
         """bool[T / 32, 1 or B]: the warps with an active lane; one column stands for `width` equal blocks."""
-        if self.dense is None:
-            return self.rows.reshape(-1, WARP).any(axis=1)[:, None]
-        full = self.full_dense()
-        return full.reshape(-1, WARP, full.shape[1]).any(axis=1)  # type: ignore[no-any-return]
+        lanes = self.rows[:, None] if self.dense is None else self.full_dense()
+        return any_per_warp(lanes)
 
     @cached_property
     def warps(self) -> int:
@@ -117,6 +115,12 @@ def _index_of(members: Array) -> tuple[Any, int]:
     return at, at.size
 
 
+def any_per_warp(lanes: Array) -> Array:
+    """bool[T, B] -> bool[T / 32, B]: the warps with a set lane."""
+    made: Array = np.logical_or.reduce(lanes.reshape(-1, WARP, lanes.shape[1]), axis=1)
+    return made
+
+
 class Masks:
     """The masks of one chunk of T threads by B blocks; rectangles are interned, so equal ones are the same object."""
 
@@ -144,7 +148,7 @@ class Masks:
 
     def from_dense(self, rows: Array, columns: Array, dense: Array) -> Mask | None:
         """The mask of the lanes set in `dense`, an array over the given rows and columns; None when there are none."""
-        in_rows, in_columns = dense.any(axis=1), dense.any(axis=0)
+        in_rows, in_columns = np.logical_or.reduce(dense, axis=1), np.logical_or.reduce(dense, axis=0)
         height, width = int(np.count_nonzero(in_rows)), int(np.count_nonzero(in_columns))
         if not height:
             return None

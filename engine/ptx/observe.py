@@ -82,7 +82,7 @@ HOOKS: dict[str, str] = {
     "on_branch": "(Block, Mask taken | None, Mask not taken | None): a conditional branch was decided",
     "on_barrier": "(line, Mask arriving, Mask alive): lanes arrive at a block barrier",
     "on_release": "(Mask): the lanes that a barrier lets go",
-    "on_warp_sync": "(line, opcode, Mask, Array members): a warp-synchronous instruction; members uint32, broadcastable",
+    "on_warp_sync": "(line, opcode, Mask, Array members): a warp-synchronous instruction; members are uint32 bits",
     "on_incomplete": "(line, opcode, Mask): a warp-synchronous instruction runs though lanes that it names never came",
     "on_fence": "(line, Mask): a memory fence",
     "on_exit": "(Mask): lanes end",

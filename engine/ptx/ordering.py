@@ -118,7 +118,7 @@ class Clocks:
     def unordered(self, before: Stamp, after: Stamp, atomic: Array) -> Array:
         """bool: nothing puts `before` in front of `after`. `atomic`: the earlier access was one, and its word itself
         orders whoever then used an atomic or flag."""
-        loose = (before.lane != after.lane) & (before.lane >= 0)
+        loose: Array = (before.lane != after.lane) & (before.lane >= 0)
         if not loose.any():
             return loose
         at = np.flatnonzero(loose)

@@ -44,7 +44,7 @@ _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
 
 def parse(text: str, main_name: str = "") -> Module:
-    """The module of `text`. `main_name`: the .cu file's name as compiled, for `.loc`. PtxError on what it cannot read."""
+    """The module of `text`. `main_name`: what the .cu file was called. PtxError where it cannot be read."""
     return _Parser(text, main_name).module()
 
 

@@ -27,10 +27,12 @@ from engine.ptx.syntax import (
     Vector,
 )  # fmt: skip
 
-_NO_DESTINATION = frozenset(
-    ["st", "red", "bra", "skip", "brx", "bar", "barrier", "bar_arrive", "ret", "exit", "trap", "brkpt", "prefetch", "prefetchu", "membar", "fence", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "cp", "setmaxnreg"]
-)
-_WARP_SYNCHRONOUS = (
+_NO_DESTINATION = frozenset((
+    "st", "red", "bra", "skip", "brx", "bar", "barrier", "ret", "exit", "trap", "brkpt", "prefetch", "prefetchu",
+    "membar", "fence", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "cp", "setmaxnreg",
+))  # fmt: skip
+# Instructions at which lanes of a warp may have to wait for each other.
+SYNCHRONOUS = (
     "shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync",
 )  # fmt: skip
 CARRY = "the carry flag"
@@ -273,7 +275,7 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
                     blocks.append(current)
                 places[item.name] = len(blocks) - 1
             continue
-        if current.terminator or (item.opcode.startswith(_WARP_SYNCHRONOUS) and fresh):
+        if current.terminator or (item.opcode.startswith(SYNCHRONOUS) and fresh):
             current = _Open()
             blocks.append(current)
         if _ends_block(item):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.ptx.groups import Key
-from engine.ptx.masks import WARP, Mask
+from engine.ptx.masks import WARP, Mask, any_per_warp
 from engine.ptx.program import Block
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Spinning:
         if self._chunk.crews is not None or self._mask is None:
             return True
         lanes, spinning = self._chunk.groups.mask(key).full_dense(), self._mask.full_dense()
-        busy = np.repeat(spinning.reshape(-1, WARP, spinning.shape[1]).any(axis=1), WARP, axis=0)
+        busy = np.repeat(any_per_warp(spinning), WARP, axis=0)
         return not (lanes & busy).any()
 
     def _clause(self, mask: Mask) -> str:

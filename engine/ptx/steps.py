@@ -24,7 +24,17 @@ from engine.ptx.ops import UnknownInstruction, operation
 from engine.ptx.program import Block, registers_of
 from engine.ptx.symbolic import rule
 from engine.ptx.syntax import (
-    WIDTHS, Address, Instruction, Operand, Pair, PtxError, Register, Sink, Special, Symbol, Vector,
+    WIDTHS,
+    Address,
+    Instruction,
+    Operand,
+    Pair,
+    PtxError,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
 )  # fmt: skip
 from engine.ptx.transfers import Port
 from engine.ptx.values import restrict
@@ -179,7 +189,11 @@ def _move(machine: Machine, item: Instruction) -> Step:
     code = item.words[-1]
     if isinstance(source, Special):
         name, put = source.name, writer(target, _special_code(source.name, code), widths, line)
-        return lambda registers, mask: put(registers, restrict(machine.special(name), mask.row_index, mask.column_index))
+
+        def special(registers: Registers, mask: Mask) -> None:
+            put(registers, restrict(machine.special(name), mask.row_index, mask.column_index))
+
+        return special
     if isinstance(source, Symbol):
         fixed = constant(machine.address_of(source, line), "u64" if WIDTHS[code] == 64 else "u32")
         put = writer(target, code, widths, line)
@@ -245,14 +259,8 @@ def _change_space(machine: Machine, item: Instruction) -> Step:
         return _move(machine, Instruction(f"mov.{words[-1]}", item.operands, None, item.line))
     widths, line, code = machine.program.widths, item.line, words[-1]
     source = item.operands[1]
-    if isinstance(source, Symbol):
-        fixed = constant(machine.address_of(source, line), code)
-
-        def get(registers: Registers) -> Array:
-            return fixed
-
-    else:
-        get = reader(source, code, widths, line)
+    fixed = constant(machine.address_of(source, line), code) if isinstance(source, Symbol) else None
+    get: Reader = reader(source, code, widths, line) if fixed is None else lambda registers: fixed
     put, shift = writer(item.operands[0], code, widths, line), constant(window, code)
     if to:
         return lambda registers, mask: put(registers, get(registers) - shift)
@@ -355,8 +363,8 @@ def _store(machine: Machine, item: Instruction) -> Step:
     get, offset = address_reader(machine, address, item.line)
     port = Port(machine, site, offset)
     sources = source.items if isinstance(source, Vector) else (source,)
-    kind = f"u{8 * site.part}"
-    gets = [reader(part, _literal_code(part, item.words[-1], kind), machine.program.widths, item.line) for part in sources]
+    kind, code, widths = f"u{8 * site.part}", item.words[-1], machine.program.widths
+    gets = [reader(part, kind if isinstance(part, Register) else code, widths, item.line) for part in sources]
     unsigned = DT[8 * site.part]
 
     def step(registers: Registers, mask: Mask) -> None:
@@ -364,7 +372,3 @@ def _store(machine: Machine, item: Instruction) -> Step:
         port.store(get(registers), mask, [v if v.dtype is unsigned else v.view(unsigned) for v in values])
 
     return step
-
-
-def _literal_code(operand: Operand, code: str, kind: str) -> str:
-    return kind if isinstance(operand, Register) else code

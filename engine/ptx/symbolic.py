@@ -57,13 +57,13 @@ def _meets(a: Value, b: Value) -> bool:
     if a.__class__ is not _ndarray or b.__class__ is not _ndarray:
         return True
     (p, q), (r, s) = a.shape, b.shape
-    return (p > 1 and q == 1 and r == 1 and s > 1) or (p == 1 and q > 1 and r > 1 and s == 1)
+    return bool((p > 1 and q == 1 and r == 1 and s > 1) or (p == 1 and q > 1 and r > 1 and s == 1))
 
 
 def _terms(value: Value) -> OuterSum | None:
     """The value as an outer sum of signed numbers; None for an array over rows and columns."""
     if value.__class__ is OuterSum:
-        return value  # type: ignore[no-any-return]
+        return value
     bits = value.dtype.itemsize * 8
     number = value.view(np.int64) if bits == 64 else value.view(np.int32)
     if value.size == 1:
@@ -203,6 +203,12 @@ _ORDERINGS: dict[str, tuple[str, bool]] = {
 }  # fmt: skip
 
 
+_UFUNCS: dict[str, np.ufunc] = {
+    "lt": np.less, "lo": np.less, "ge": np.greater_equal, "hs": np.greater_equal, "gt": np.greater, "hi": np.greater,
+    "le": np.less_equal, "ls": np.less_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+
+
 def compare(name: str, a: Value, b: Value, width: int, is_signed: bool) -> Array | None:
     """a < b and its kin: from the bounds of a - b where they decide, else from rows against columns."""
     if a.__class__ is _ndarray and b.__class__ is _ndarray:
@@ -225,19 +231,8 @@ def compare(name: str, a: Value, b: Value, width: int, is_signed: bool) -> Array
         return _truth((gap.low > 0) != inverted)
     if test == "equal" and (gap.low > 0 or gap.high < 0 or gap.low == gap.high):
         return _truth((gap.low <= 0 <= gap.high) != inverted)
-    left, right = gap.rows.values, -(gap.columns.values + gap.constant)
-    match test, inverted:
-        case "less", False:
-            return left < right
-        case "less", True:
-            return left >= right
-        case "greater", False:
-            return left > right
-        case "greater", True:
-            return left <= right
-        case "equal", False:
-            return left == right
-    return left != right
+    compared: Array = _UFUNCS[name](gap.rows.values, -(gap.columns.values + gap.constant))
+    return compared
 
 
 def _truth(value: bool) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Port:
     # ---- global memory
 
     def locate(self, raw: Value, mask: Mask) -> tuple[DeviceArray, Array] | None:
-        """(array, index of the first part per lane) where all lanes, idle ones included, lie in one array; else None."""
+        """(array, index of the first part) where all lanes, idle ones included, lie in one array; else None."""
         size, offset = self.site.size, self.offset
         if raw.__class__ is OuterSum:
             constant = raw.constant + offset
@@ -115,7 +115,7 @@ class Port:
             pieces.append(Piece(array, lanes, relative >> self.shift))
         return pieces
 
-    def fault(self, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None) -> Any:
+    def fault(self, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None) -> NoReturn:
         """End the run: the first of `lanes` misses its array."""
         row, column = first_lane(lanes)
         at, verb = int(address[row, column]), _VERBS[self.site.op]

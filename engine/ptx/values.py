@@ -114,7 +114,8 @@ Value = Any  # ndarray, OuterSum or Part: not a union, because every instruction
 
 def plain(value: Value) -> Array:
     """The value as an array."""
-    return value if value.__class__ is np.ndarray else value.array()  # type: ignore[no-any-return]
+    made: Array = value if value.__class__ is np.ndarray else value.array()
+    return made
 
 
 def restrict(value: Value, rows: Any, columns: Any) -> Value:
@@ -139,4 +140,5 @@ def select(words: Array, new: Array, old: Array) -> Array:
         return (words & new) | (~words & old)
     kind = UNSIGNED[new.dtype.itemsize * 8]
     a, b = new.view(kind), old.view(kind)
-    return (((a ^ b) & words) ^ b).view(new.dtype)
+    made: Array = (((a ^ b) & words) ^ b).view(new.dtype)
+    return made

@@ -1,0 +1,89 @@
+"""The lanes of a memory access, one entry per address: what the search for hazards works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.ptx.observe import Access, ChunkInfo
+from engine.ptx.values import plain
+from engine.records import Array
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
+    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands.
+    `unique`: no address of a block appears twice."""
+
+    address: Array
+    low: Array
+    high: Array
+    block: Array
+    rows: Array
+    columns: Array
+    unique: bool = False
+
+    def where(self, chosen: Array) -> Lanes:
+        """Some of the entries."""
+        fields = (self.address, self.low, self.high, self.block, self.rows, self.columns)
+        address, low, high, block, rows, columns = (field[chosen] for field in fields)
+        return Lanes(address, low, high, block, rows, columns, self.unique)
+
+
+def in_sample(access: Access, sample: Array, info: ChunkInfo) -> Lanes | None:
+    """The lanes of the access in the sample of blocks."""
+    mask, address = access.mask, plain(access.address)
+    position = np.searchsorted(mask.columns_at(), sample)
+    inside = position < mask.width
+    inside[inside] = mask.columns_at()[position[inside]] == sample[inside]
+    if not inside.any():
+        return None
+    taken, block = position[inside], np.flatnonzero(inside)
+    shape = (mask.height, taken.size)
+    picked = address[:, taken] if address.shape[1] > 1 else address
+    places = np.broadcast_to(picked.astype(np.int64), shape)
+    row = np.broadcast_to(mask.rows_at()[:, None], shape)
+    column = np.broadcast_to(sample[inside][None, :], shape)
+    lane = row + (column + info.first) * info.rows
+    at_row = np.broadcast_to(np.arange(mask.height)[:, None], shape)
+    at_column = np.broadcast_to(taken[None, :], shape)
+    fields = [places, lane, np.broadcast_to(block[None, :], shape), at_row, at_column]
+    if mask.dense is not None:
+        chosen = mask.dense[:, taken]
+        fields = [field[chosen] for field in fields]
+    return _merged([field.ravel() for field in fields]) if fields[0].size else None
+
+
+def in_all_blocks(access: Access, info: ChunkInfo) -> Lanes:
+    """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
+    mask, address = access.mask, plain(access.address).astype(np.int64)
+    rows, columns = mask.rows_at(), mask.columns_at()
+    if mask.dense is not None:
+        address = np.broadcast_to(address, (mask.height, mask.width))
+    shape = address.shape
+    low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
+    low_column, high_column = columns[None, :], columns[None, :]
+    if shape[1] == 1:
+        low_column, high_column = columns[None, :1], columns[None, -1:]
+    size = info.rows
+    low = np.broadcast_to(low_row + (low_column + info.first) * size, shape)
+    high = np.broadcast_to(high_row + (high_column + info.first) * size, shape)
+    at_row = np.broadcast_to(np.arange(shape[0])[:, None], shape)
+    at_column = np.broadcast_to(np.arange(shape[1])[None, :], shape)
+    fields = [address, low, high, low * 0, at_row, at_column]
+    if mask.dense is not None:
+        fields = [field[mask.dense] for field in fields]
+    flat = [field.ravel() for field in fields]
+    return Lanes(flat[0], flat[1], flat[2], flat[3], flat[4], flat[5])
+
+
+def _merged(fields: list[Array]) -> Lanes:
+    """One entry per address and block: lanes that share one are represented by the first and the last of them."""
+    address, lane, block, rows, columns = fields
+    order = np.lexsort((lane, block, address))
+    address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
+    starts = np.flatnonzero(np.r_[True, (address[1:] != address[:-1]) | (block[1:] != block[:-1])])
+    ends = np.r_[starts[1:], address.size] - 1
+    return Lanes(address[starts], lane[starts], lane[ends], block[starts], rows[ends], columns[ends], True)
