@@ -36,7 +36,11 @@ __device__ T block_reduce(T sum)
     sum = warp_reduce(sum);
     if (lane == 0) partial[warp] = sum;
     __syncthreads();
-    return (warp == 0) ? warp_reduce((lane < BLOCK_SIZE / 32) ? partial[lane] : T(0)) : T(0);
+    if (threadIdx.x > 0) return T(0);
+    sum = partial[0];  // one thread adds the sums of the warps: less code than a second tree, and as fast
+#pragma unroll
+    for (unsigned int other = 1; other < BLOCK_SIZE / 32; other++) sum += partial[other];
+    return sum;
 }
 
 extern "C" __global__ void reduce_vectorized(const T *in, T *out, unsigned int n, volatile unsigned long long *slots)
@@ -55,6 +59,8 @@ extern "C" __global__ void reduce_vectorized(const T *in, T *out, unsigned int n
         sum += (add(a) + add(b)) + (add(c) + add(d));
     }
     sum = block_reduce(sum);
+    if (gridDim.x == 1 && tid == 0) out[0] = sum;
+    if (gridDim.x == 1) return;
 
     // all blocks but the last: fill the slots of this block
     constexpr unsigned long long FLAG = 1ull << 32;
@@ -75,9 +81,7 @@ extern "C" __global__ void reduce_vectorized(const T *in, T *out, unsigned int n
         }
         sum += bits.value;
     }
-    if (gridDim.x > 1) {
-        __syncthreads();  // partial[] is free again
-        sum = block_reduce(sum);
-    }
+    __syncthreads();  // partial[] is free again
+    sum = block_reduce(sum);
     if (tid == 0) out[0] = sum;
 }
