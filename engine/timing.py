@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 from time import perf_counter
 from typing import Any
 
@@ -201,7 +202,7 @@ def _delay_ns(host_us: float, flush_us: float) -> int:
     needed = HOST_MARGIN * host_us
     if flush_us >= needed:
         return 0
-    return 5_000 * round(1 + (needed - flush_us) / 5)  # in steps, so that the prebuilt kernels are few
+    return 5_000 * ceil(1 + (needed - flush_us) / 5)  # in steps, so that the prebuilt kernels are few
 
 
 def _host_us(work: Work) -> float:
