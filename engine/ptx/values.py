@@ -121,8 +121,10 @@ def plain(value: Value) -> Array:
 def restrict(value: Value, rows: Any, columns: Any) -> Value:
     """A whole-chunk value at some rows and columns (slices, index arrays, or None for all)."""
     if value.__class__ is OuterSum:
-        over_rows = value.rows if rows is None or value.rows is ZERO else value.rows.take(rows, 0)
-        over_columns = value.columns if columns is None or value.columns is ZERO else value.columns.take(columns, 1)
+        over_rows = value.rows if rows is None or value.rows.values.size == 1 else value.rows.take(rows, 0)
+        over_columns = value.columns
+        if columns is not None and over_columns.values.size > 1:
+            over_columns = over_columns.take(columns, 1)
         return OuterSum(over_rows, over_columns, value.constant, value.width)
     if rows is not None and value.shape[0] > 1:
         value = value[rows]
