@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, default_choice
+from engine.measure import failed
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
 
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
@@ -70,7 +71,13 @@ def _kernels(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    measurement = _measured([_choice(options, options.kernel, options.n, options.block_size)], options)[0]
+    try:
+        measurement = _measured([_choice(options, options.kernel, options.n, options.block_size)])[0]
+    except NotRunnable as refused:
+        if not options.json:
+            raise
+        asked = Choice(options.kernel, options.n, options.block_size, options.grid_size, options.dtype, options.cache)
+        measurement = failed(asked, refused)
     if options.json:
         print(json.dumps(as_json(measurement)))
     else:
@@ -85,7 +92,7 @@ def _sweep(options: argparse.Namespace) -> int:
         for n in options.n or [None]
         for block_size in options.block_sizes or [None]
     ]
-    measurements = _measured(choices, options)
+    measurements = _measured(choices)
     if options.csv:
         from engine.tables import csv_of
 
@@ -152,7 +159,7 @@ def _read(path: Path) -> str:
         raise NotRunnable(f"{path} cannot be read: {error}.") from None
 
 
-def _measured(choices: Sequence[Choice], options: argparse.Namespace) -> list[Measurement]:
+def _measured(choices: Sequence[Choice]) -> list[Measurement]:
     """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence."""
     from engine import service
 
@@ -162,8 +169,6 @@ def _measured(choices: Sequence[Choice], options: argparse.Namespace) -> list[Me
             try:
                 handle = service.submit(choice, "command line")
             except NotRunnable as refused:
-                from engine.measure import failed
-
                 measurements.append(failed(choice, refused))
             else:
                 measurements.append(service.measurement_of(handle, choice))
@@ -177,10 +182,8 @@ def _sentence(measurement: Measurement) -> str:
     m = measurement
     device = m.device.get("name") or m.device["kind"]
     head = f"{m.kernel}  n {m.n:,}  block {m.block_size}  {m.dtype}  {device}: {m.status}"
-    if m.log:
-        return f"{head}\n{m.log}"
     if m.reason:
-        return f"{head}. {m.reason}"
+        return f"{head}. {m.reason}" + (f"\n{m.log}" if m.log and m.log != m.reason else "")
     if m.time_us is not None:
         return f"{head}, {m.time_us:,.2f} us, {m.bandwidth_gb_s:,.1f} GB/s, {m.gflop_s:,.1f} GFLOP/s, {m.cache}"
     return f"{head}, result {m.result:,}" if m.result is not None else head

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from engine.records import C_TYPES, CompileError, Source
+from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
 
 EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
 
@@ -38,6 +38,27 @@ def compile_source(source: Source, architecture: str) -> bytes:
         raise _explained(source, log or str(error)) from None
     finally:
         nvrtc.destroyProgram(program)
+
+
+def compile_launch(launch: Launch, architecture: str) -> bytes:
+    """A launch's source for `architecture`, once its kernel is there and takes what the launch passes: CompileError."""
+    ptx = compile_source(launch.source, EMULATED_ARCHITECTURE).decode()
+    wanted = [8 if isinstance(argument, str) else dtype_of(argument.dtype).itemsize for argument in launch.args]
+    found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
+    sentence = ""
+    if not found:
+        sentence = (
+            f"{launch.source.name} has no kernel named {launch.kernel}: it must hold "
+            f'extern "C" __global__ void {launch.kernel}(...).'
+        )
+    elif [int(bits) // 8 for bits in re.findall(r"\.param \.[a-z](\d+)", found[1])] != wanted:
+        passed = ", ".join(argument if isinstance(argument, str) else argument.dtype for argument in launch.args)
+        sentence = (
+            f"{launch.kernel} in {launch.source.name} must take these {len(wanted)} arguments and no others: {passed}."
+        )
+    if sentence:
+        raise CompileError(sentence, sentence)
+    return compile_source(launch.source, architecture)
 
 
 @lru_cache(maxsize=1)

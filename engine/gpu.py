@@ -18,11 +18,10 @@ import numpy as np
 from cupy.cuda.function import Module
 from cupy_backends.cuda.api import driver, runtime
 
-from engine.compile import compile_source
+from engine.compile import compile_launch, compile_source
 from engine.gpu_memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
 from engine.records import (
     Array,
-    CompileError,
     HostRun,
     HostSum,
     Launch,
@@ -117,6 +116,7 @@ def _as_one(steps: list[Callable[[], None]], keep: list[Any]) -> tuple[Callable[
 
 def launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[Any]]:
     """A launch as a call without arguments, and what must outlive it."""
+    compile_launch(launch, architecture())
     module, function = _function(launch.source, launch.kernel)
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     allowed = driver.funcGetAttribute(MAX_THREADS_PER_BLOCK, function)
@@ -162,13 +162,7 @@ def architecture() -> str:
 def _function(source: Source, kernel: str) -> tuple[Any, int]:
     module = Module()
     module.load(compile_source(source, architecture()))
-    try:
-        return module, driver.moduleGetFunction(module.ptr, kernel)
-    except driver.CUDADriverError as error:
-        if "NOT_FOUND" not in str(error):
-            raise
-        sentence = f'{source.name} has no kernel `extern "C" __global__ void {kernel}(...)`.'
-        raise CompileError(sentence, sentence) from None
+    return module, driver.moduleGetFunction(module.ptr, kernel)
 
 
 def _fetcher(plan: Plan, arrays: Arrays) -> Callable[[], Array]:

@@ -16,6 +16,7 @@ from engine.records import (
     Check,
     Choice,
     CompileError,
+    Finding,
     Measurement,
     NotRunnable,
     Plan,
@@ -27,8 +28,9 @@ from engine.records import (
 )
 
 # How long one run may take before its worker is replaced, in seconds: a lecture's patience, and a margin for a GPU
-# that compiles, feeds 2^30 elements and checks them.
-DEADLINES_S = {"gpu": 60.0, "emulator": 60.0}
+# that compiles, feeds 2^30 elements and checks them. The emulator gives up before that, as it can name the line.
+DEADLINES_S = {"gpu": 60.0, "emulator": 45.0}
+EMULATOR_SECONDS = 30.0
 
 
 def measure(choice: Choice, progress: Progress | None = None) -> Measurement:
@@ -47,12 +49,15 @@ def failed(choice: Choice, error: Exception) -> Measurement:
     """The record of a run that gave no answer: its status and the sentence that says why."""
     status: Status = "crashed"
     log = None
+    findings: tuple[dict[str, Any], ...] = ()
     if isinstance(error, NotRunnable):
         status = "refused"
     elif isinstance(error, CompileError):
         status, log = "compile-error", error.log
     elif isinstance(error, RunFailed):
         status = error.status
+        if error.finding:
+            findings = (asdict(Finding(error.finding, error.line, None, str(error))),)
     kind = choice.device if choice.device in ("gpu", "emulator") else ("gpu" if gpus() else "emulator")
     return Measurement(
         kernel=choice.kernel,
@@ -67,6 +72,7 @@ def failed(choice: Choice, error: Exception) -> Measurement:
         status=status,
         reason=str(error),
         log=log,
+        findings=findings,
     )
 
 
@@ -76,7 +82,7 @@ def _emulated(plan: Plan, say: Progress) -> Measurement:
     topic = topic_of(plan.choice.kernel)
     say(0.0, "Preparing the numbers")
     inputs = {name: data.repeated(numbers, count) for name, (numbers, count) in topic.input_recipe(plan.choice).items()}
-    run = ptx.run(plan, inputs, progress=say)
+    run = ptx.run(plan, inputs, progress=say, seconds=EMULATOR_SECONDS)
     say(1.0, "Checking the answer")
     return _record(plan, run, topic.check(plan, run.output), None)
 

@@ -67,11 +67,14 @@ class CompileError(Exception):
 
 
 class RunFailed(Exception):
-    """A run ended without an answer: `status` is the contract's word for it, `str(error)` one sentence."""
+    """A run ended without an answer: `status` is the contract's word for it, `str(error)` one sentence.
 
-    def __init__(self, status: Status, sentence: str, line: int | None = None) -> None:
-        super().__init__(status, sentence, line)
-        self.status, self.line = status, line
+    `finding`: the kind of hazard that ended it ("out-of-bounds", "misaligned", "step-limit", ...), where it was one.
+    """
+
+    def __init__(self, status: Status, sentence: str, line: int | None = None, finding: str | None = None) -> None:
+        super().__init__(status, sentence, line, finding)
+        self.status, self.line, self.finding = status, line, finding
 
     def __str__(self) -> str:
         return str(self.args[1])

@@ -1,0 +1,128 @@
+"""The command line keeps its contract: fields, exit status, one sentence where something cannot be."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import KERNELS
+from engine.records import COUNTERS
+
+FIELDS = {
+    "kernel", "n", "block_size", "grid_size", "dtype", "cache", "device", "status", "reason", "result", "expected",
+    "error", "error_bound", "times_us", "time_us", "bandwidth_gb_s", "gflop_s", "percent_of_peak", "counters", "lines",
+    "findings", "environment",
+}  # fmt: skip
+
+ENDLESS = """extern "C" __global__ void reduce_sequential(const T *in, T *out, unsigned int n)
+{
+    while (n > 0)
+        out[0] += in[0];
+}
+"""
+PAST_THE_END = """extern "C" __global__ void reduce_sequential(const T *in, T *out, unsigned int n)
+{
+    out[0] = in[n + threadIdx.x];
+}
+"""
+
+
+def engine(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "engine", *arguments], capture_output=True, text=True, timeout=120)
+
+
+def run(*arguments: str) -> tuple[int, dict]:
+    done = engine("run", *arguments, "--device", "emulator", "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_run_prints_one_object_with_every_field_of_the_contract():
+    status, record = run("reduce_sequential", "--n", "1000", "--block-size", "64")
+    assert status == 0
+    assert set(record) >= FIELDS
+    assert (record["kernel"], record["n"], record["block_size"], record["grid_size"]) == (
+        "reduce_sequential",
+        1000,
+        64,
+        16,
+    )
+    assert record["status"] == "ok" and record["reason"] is None and record["result"] == record["expected"]
+    assert record["device"]["kind"] == "emulator" and record["device"]["name"]
+    assert record["times_us"] is record["time_us"] is record["bandwidth_gb_s"] is record["percent_of_peak"] is None
+    assert set(record["counters"]) == set(COUNTERS)
+    totals = {name: sum(line[name] for line in record["lines"]) for name in ("global_load_sectors", "barriers")}
+    assert totals == {name: record["counters"][name] for name in totals}
+    assert set(record["environment"]) >= {"driver", "cuda", "cupy", "python", "commit", "utc"}
+
+
+def test_a_wrong_kernel_ends_with_1_and_its_findings():
+    status, record = run("reduce_racy", "--n", "1000")
+    assert status == 1 and record["status"] == "wrong"
+    assert {finding["kind"] for finding in record["findings"]} & {"global-race", "warp-race"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reduce_sequential", "--n", "0"], "at least 1"),
+        (["reduce_sequential", "--n", "2^40"], "too large"),
+        (["reduce_sequential", "--block-size", "33"], "block size of 33"),
+        (["reduce_sequental"], "Did you mean reduce_sequential"),
+        (["reduce_sequential", "--source", "/nowhere.cu"], "There is no file /nowhere.cu"),
+        (["matmul_naive", "--dtype", "int32"], "choose float32"),
+    ],
+)
+def test_what_cannot_run_is_refused_with_2_and_one_sentence(arguments: list[str], words: str):
+    status, record = run(*arguments)
+    assert status == 2 and record["status"] == "refused"
+    assert words in record["reason"]
+    assert record["result"] is None and record["counters"] is None
+
+
+def test_without_a_gpu_asking_for_one_is_refused():
+    from engine.gpus import gpus
+
+    if gpus():
+        pytest.skip("this machine has a GPU")
+    done = engine("run", "reduce_sequential", "--device", "gpu", "--json")
+    assert done.returncode == 2 and "no GPU" in json.loads(done.stdout)["reason"]
+
+
+@pytest.mark.parametrize(
+    ("source", "exit_status", "status", "words"),
+    [
+        ("int broken(", 2, "compile-error", "student.cu does not compile: line 1"),
+        ("// no kernel here\n", 2, "compile-error", "reduce_sequential"),
+        (ENDLESS, 3, "timeout", "line 3"),
+        (PAST_THE_END, 3, "out-of-bounds", "line 3"),
+    ],
+)
+def test_a_students_broken_source_costs_one_sentence(
+    tmp_path: Path, source: str, exit_status: int, status: str, words: str
+):
+    file = tmp_path / "student.cu"
+    file.write_text(source)
+    code, record = run("reduce_sequential", "--n", "1000", "--source", str(file))
+    assert (code, record["status"]) == (exit_status, status), record["reason"]
+    assert words in record["reason"]
+
+
+def test_the_catalogue_is_printed():
+    assert [row["kernel"] for row in json.loads(engine("kernels", "--json").stdout)] == list(KERNELS)
+
+
+def test_a_sweep_writes_every_cell_also_the_refused_ones(tmp_path: Path):
+    table = tmp_path / "sweep.csv"
+    done = engine("sweep", "reduce_strided", "reduce_sequential", "--n", "1000", "--block-sizes", "32", "33",
+                  "--device", "emulator", "--csv", str(table))  # fmt: skip
+    assert done.returncode == 2
+    lines = table.read_text().splitlines()
+    assert len(lines) == 5 and sum("refused" in line for line in lines) == 2
+
+
+def test_the_doctor_says_what_works_and_one_fix_a_line():
+    checks = json.loads(engine("doctor", "--json").stdout)
+    assert {check["name"] for check in checks} >= {"Python", "NVRTC", "GPU"}
+    assert all(check["ok"] or check["fix"] for check in checks)
