@@ -109,7 +109,8 @@ class Hazards:
         site, shadow = access.site, self._shared
         if shadow is None or site.part < self._unit:
             return
-        alike = access.mask.dense is None and access.mask.column_index is None and access.address.shape[1] == 1
+        same_lanes = access.mask.dense is None and access.mask.column_index is None and access.address.shape[1] == 1
+        alike = same_lanes and self._clocks.alike
         if self._sample.size == 1 and self._info.blocks > 1 and not alike:
             self._sample = np.unique(np.linspace(0, self._info.blocks - 1, _SAMPLE).astype(np.int64))
             shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
@@ -243,7 +244,7 @@ class Hazards:
 
     def _value(self, access: Access, extra: int) -> Array:
         """The stored part that the unit belongs to, for every lane."""
-        unit = self._unit if access.space == "shared" else 4
+        unit = self._unit if access.array is None else self._unit_of(access.array)
         part = min(extra * unit // access.site.part, len(access.values) - 1)
         return np.broadcast_to(access.values[part], (access.mask.height, access.mask.width))
 
@@ -252,7 +253,8 @@ class Hazards:
         site = access.site
         entries = np.flatnonzero(bad)
         new = self._value(access, extra)[lanes.rows[entries], lanes.columns[entries]]
-        address = lanes.address[entries] + extra * 0
+        unit = self._unit if array is None else self._unit_of(array)
+        address = lanes.address[entries] + extra * unit // site.part * site.part
         if array is not None:
             view = array.view(site.part)
             old = view[(address - array.base) // site.part]

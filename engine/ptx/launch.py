@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.compile import EMULATED_ARCHITECTURE, compile_source
+from engine.compile import EMULATED_ARCHITECTURE, compile_launch, compile_source
 from engine.ptx.counters import Counters
 from engine.ptx.hazards import Hazards
 from engine.ptx.machine import Machine, Options
@@ -153,6 +153,7 @@ def launch(
     """Execute one launch on the buffers of `device`. `shared_bytes`: dynamic shared memory per block."""
     name = step.source.name
     try:
+        compile_launch(step, EMULATED_ARCHITECTURE)
         program = load(step.source, step.kernel)
         arguments = _arguments(device, program, step)
         machine = Machine(

@@ -49,6 +49,11 @@ class Clocks:
         self._lane_published: Array | None = None
         self._lane_acquired: Array | None = None
 
+    @property
+    def alike(self) -> bool:
+        """True while all blocks of the chunk have passed the same barriers and collectives."""
+        return self.epoch.size == 1 and self.clock.shape[1] == 1
+
     def tick(self) -> int:
         """The time of the next event."""
         self.now += 1

@@ -1,0 +1,192 @@
+"""Planted bugs are found and named; correct kernels stay silent."""
+
+import numpy as np
+import pytest
+
+from engine.ptx.hazards import Hazards
+from engine.ptx.schedule import Schedule
+from tests.ptx.small_kernels import GRID_SYNC, execute, zeros
+
+HEAD = """extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ int s[128];
+    unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+"""
+
+
+def found(body, grid=4, block=64, schedule=None, **arguments):
+    """[(kind, line, other line)] of a kernel with this body; its first line is line 4."""
+    hazards = Hazards()
+    text = body if "__global__" in body else HEAD + body + "\n}"
+    arguments = arguments or {"in": np.arange(grid * block, dtype=np.int32), "out": zeros(grid * block)}
+    execute(text, grid=grid, block=block, observers=[hazards], schedule=schedule or Schedule(), **arguments)
+    return hazards.findings()
+
+
+def kinds(findings):
+    return [(finding.kind, finding.line, finding.other_line) for finding in findings]
+
+
+PLANTED = {
+    "no barrier between write and read": (
+        "s[t] = in[i];\nout[i] = s[63 - t];",
+        [("shared-race", 5, 4)],
+    ),
+    "no barrier between read and write": (
+        "s[t] = in[i];\n__syncthreads();\nint v = s[(t + 32) % 64];\ns[t] = v + 1;\n__syncthreads();\nout[i] = s[t];",
+        [("shared-race", 7, 6)],
+    ),
+    "no barrier in the tree": (
+        "s[t] = in[i];\n__syncthreads();\nfor (int k = 32; k; k >>= 1)\n  if (t < k) s[t] += s[t + k];\nout[i] = s[0];",
+        [("warp-race", 7, 7), ("shared-race", 8, 7)],
+    ),
+    "the lanes of a warp exchange without __syncwarp": (
+        "volatile int *v = s;\nv[t] = in[i];\nout[i] = v[t ^ 1];",
+        [("warp-race", 6, 5)],
+    ),
+    "two lanes store different values to one word": (
+        "s[t / 2] = in[i];\n__syncthreads();\nout[i] = s[t / 2];",
+        [("shared-race", 4, 4)],
+    ),
+    "every thread stores its own value to one word": (
+        "s[0] = in[i];\n__syncthreads();\nout[i] = s[0];",
+        [("shared-race", 4, 4)],
+    ),
+    "a word that nobody has written": (
+        "if (t < 60) s[t] = in[i];\n__syncthreads();\nout[i] = s[t];",
+        [("uninitialised-shared", 6, None)],
+    ),
+    "a barrier that half a warp skips": (
+        "s[t] = in[i];\nif (t < 40)\n  __syncthreads();\nout[i] = s[t];",
+        [("divergent-barrier", 6, None)],
+    ),
+    "two barriers for one warp": (
+        "s[t] = in[i];\nif (t % 2) {\n s[t] += 1;\n __syncthreads();\n} else {\n s[t] += 2;\n"
+        " __syncthreads();\n}\nout[i] = s[t];",
+        [("divergent-barrier", 7, None), ("divergent-barrier", 10, None)],
+    ),
+    "a race in one block only": (
+        "s[t] = in[i];\nif (blockIdx.x != 2) __syncthreads();\nout[i] = s[63 - t];",
+        [("shared-race", 6, 4)],
+    ),
+    "threads write the neighbour's element": (
+        "out[i] = in[i];\nif (i) out[i - 1] += 1;",
+        [("global-race", 5, 4)],
+    ),
+    "blocks add to one element": (
+        "if (t == 0) *out += in[i];",
+        [("global-race", 4, 4)],
+    ),
+    "one block reads what another wrote": (
+        "if (blockIdx.x == 0) out[t] = in[i];\nif (blockIdx.x == 1) out[64 + t] = out[t];",
+        [("global-race", 4, 5)],
+    ),
+    "plain reads beside atomics": (
+        "atomicAdd(out, in[i]);\nif (t == 0) out[1 + blockIdx.x] = out[0];",
+        [("global-race", 4, 5)],
+    ),
+    "a shuffle names lanes that stay away": (
+        "int v = in[i];\nif (t % 32 < 16)\n  v += __shfl_down_sync(~0u, v, 1);\nout[i] = v * 3;",
+        [("divergent-barrier", 6, None)],
+    ),
+    "a ticket without a fence": (
+        "__shared__ bool last;\nif (t == 0) {\n out[1 + blockIdx.x] = in[i];\n"
+        "last = atomicInc((unsigned *)out, gridDim.x - 1) == gridDim.x - 1;\n}\n__syncthreads();\n"
+        "if (last && t < gridDim.x) out[100 + t] = out[1 + t];",
+        [("global-race", 10, 6)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED))
+def test_a_planted_bug_is_found(name):
+    body, expected = PLANTED[name]
+    reported = kinds(found(body))
+    assert set(expected) <= set(reported)
+    assert {kind for kind, _, _ in reported} <= {kind for kind, _, _ in expected}
+
+
+SILENT = {
+    "a tree with barriers": (
+        "s[t] = in[i];\n__syncthreads();\nfor (int k = 32; k; k >>= 1) {\n"
+        " if (t < k) s[t] += s[t + k];\n__syncthreads();\n}\nout[i] = s[0];"
+    ),
+    "__syncwarp within a warp": (
+        "volatile int *v = s;\nv[t] = in[i];\n__syncwarp();\nint x = v[t ^ 1];\n__syncwarp();\n"
+        "v[t] = x;\n__syncwarp();\nout[i] = v[t ^ 3];"
+    ),
+    "a warp tail with __syncwarp": (
+        "s[t] = in[i];\n__syncthreads();\nif (t < 32) {\n int v = s[t];\n"
+        "for (int k = 16; k; k >>= 1) { v += s[t + k]; __syncwarp(); s[t] = v; __syncwarp(); }\n}\n"
+        "if (t == 0) out[i] = s[0];"
+    ),
+    "shuffles need no memory": (
+        "int v = in[i];\nfor (int k = 16; k; k >>= 1) v += __shfl_down_sync(~0u, v, k);\nout[i] = v;"
+    ),
+    "half warps meet by themselves": (
+        "unsigned half = 0xffffu << (t & 16);\ns[t] = in[i];\n__syncwarp(half);\nout[i] = s[t ^ 7];"
+    ),
+    "a flag that many set": (
+        "__shared__ int any;\nif (t == 0) any = 0;\n__syncthreads();\nif (in[i] % 3 == 0) any = 1;\n"
+        "__syncthreads();\nout[i] = any;"
+    ),
+    "shared atomics": (
+        "if (t < 16) s[t] = 0;\n__syncthreads();\natomicAdd(s + in[i] % 16, 1);\n__syncthreads();\n"
+        "if (t < 16) atomicAdd(out + t, s[t]);"
+    ),
+    "a counter and its places": ("int place = atomicAdd(out, 1);\nout[1 + place % 255] = 5;"),
+    "double use of a buffer": (
+        "for (int k = 0; k < 3; k++) {\n s[t] = in[i] + k;\n __syncthreads();\n"
+        " out[i] += s[63 - t];\n __syncthreads();\n}"
+    ),
+    "an early exit before a barrier": ("if (t >= 50) return;\ns[t] = in[i];\n__syncthreads();\nout[i] = s[49 - t];"),
+    "bytes side by side": ("char *c = (char *)s;\nc[t] = in[i];\n__syncthreads();\nout[i] = c[63 - t];"),
+    "vectors": ("((int4 *)s)[t % 16] = make_int4(1, 2, 3, 4);\n__syncthreads();\nout[i] = s[t];"),
+    "a ticket with a fence": (
+        "__shared__ bool last;\nif (t == 0) {\n out[1 + blockIdx.x] = in[i];\n __threadfence();\n"
+        "last = atomicInc((unsigned *)out, gridDim.x - 1) == gridDim.x - 1;\n}\n__syncthreads();\n"
+        "if (last && t < gridDim.x) out[100 + t] = out[1 + t];"
+    ),
+    "a lock": (
+        "if (t == 0) {\n while (atomicCAS(out, 0, 1)) ;\n __threadfence();\n"
+        " out[1] = out[1] + in[i];\n__threadfence();\n atomicExch(out, 0);\n}"
+    ),
+    "one block writes its own part again": ("out[i] = in[i];\n__syncthreads();\nout[blockIdx.x * 64 + 63 - t] += 1;"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SILENT))
+@pytest.mark.parametrize("schedule", [Schedule(), Schedule("independent", 3), Schedule("waves", blocks_per_wave=1)])
+def test_a_correct_kernel_is_not_accused(name, schedule):
+    assert kinds(found(SILENT[name], schedule=schedule)) == []
+
+
+def test_grid_sync_is_an_order():
+    hazards = Hazards()
+    execute(GRID_SYNC, grid=5, block=64, cooperative=True, observers=[hazards], a=zeros(320), out=zeros(320))
+    assert kinds(hazards.findings()) == []
+
+
+def test_a_finding_is_a_sentence():
+    (finding,) = found(PLANTED["no barrier between write and read"][0])
+    assert finding.message == (
+        "Line 5: thread 63 of block 0 reads `s[0]`, which thread 0 of block 0 wrote at line 4; "
+        "there is no __syncthreads() between them."
+    )
+
+
+def test_the_volatile_tail_races_within_its_warp():
+    text = """extern "C" __global__ void f(const int *in, int *out) {
+        __shared__ int s[128];
+        int t = threadIdx.x;
+        s[t] = in[t];
+        __syncthreads();
+        if (t < 32) {
+            volatile int *v = s;
+            v[t] += v[t + 32];
+            v[t] += v[t + 16];
+        }
+        if (t == 0) out[0] = s[0];
+    }"""
+    reported = found(text, grid=1, **{"in": np.arange(64, dtype=np.int32), "out": zeros(1)})
+    assert ("warp-race", 9, 8) in kinds(reported)
+    assert {finding.kind for finding in reported} == {"warp-race"}
