@@ -140,7 +140,7 @@ def _computed(machine: Machine, item: Instruction) -> Step:
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute
-    symbolic = rule(item.opcode)
+    symbolic = rule(item.opcode) if machine.options.sums else None
     if symbolic is not None and len(targets) == 1 and isinstance(first, Register):
         raw = [raw_reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
         return _with_rule(symbolic, raw, compute, readers, first.index)
