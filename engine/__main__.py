@@ -72,7 +72,7 @@ def _kernels(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        measurement = _measured([_choice(options, options.kernel, options.n, options.block_size)])[0]
+        measurement = _measured([_choice(options, options.kernel, options.n, options.block_size)], options.schedule)[0]
     except NotRunnable as refused:
         if not options.json:
             raise
@@ -92,7 +92,7 @@ def _sweep(options: argparse.Namespace) -> int:
         for n in options.n or [None]
         for block_size in options.block_sizes or [None]
     ]
-    measurements = _measured(choices)
+    measurements = _measured(choices, options.schedule)
     if options.csv:
         from engine.tables import csv_of
 
@@ -159,7 +159,7 @@ def _read(path: Path) -> str:
         raise NotRunnable(f"{path} cannot be read: {error}.") from None
 
 
-def _measured(choices: Sequence[Choice]) -> list[Measurement]:
+def _measured(choices: Sequence[Choice], schedule: str | None) -> list[Measurement]:
     """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence."""
     from engine import service
 
@@ -167,7 +167,7 @@ def _measured(choices: Sequence[Choice]) -> list[Measurement]:
     try:
         for choice in choices:
             try:
-                handle = service.submit(choice, "command line")
+                handle = service.submit(choice, "command line", schedule=schedule)
             except NotRunnable as refused:
                 measurements.append(failed(choice, refused))
             else:
@@ -225,6 +225,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--parameter", type=_whole_number, help="the kernel's own knob, where it has one")
         command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
         command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + "}")
+        command.add_argument("--schedule", metavar="{lockstep,independent:SEED,waves:BLOCKS}",
+                             help="the order in which the emulator runs lanes and blocks")  # fmt: skip
         command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")
         command.add_argument("--combine", metavar="{" + ",".join(COMBINES) + "}", help="how block sums become one sum")
 

@@ -13,6 +13,7 @@ from engine.environment import device, environment
 from engine.gpus import gpus, resolve
 from engine.plan import plan as plan_of
 from engine.records import (
+    Array,
     Check,
     Choice,
     CompileError,
@@ -33,15 +34,20 @@ DEADLINES_S = {"gpu": 60.0, "emulator": 45.0}
 EMULATOR_SECONDS = 30.0
 
 
-def measure(choice: Choice, progress: Progress | None = None) -> Measurement:
-    """One checked and, on a GPU, timed record. Raises NotRunnable, CompileError or RunFailed; see `failed`."""
+def measure(choice: Choice, progress: Progress | None = None, schedule: str | None = None) -> Measurement:
+    """One checked and, on a GPU, timed record. Raises NotRunnable, CompileError or RunFailed; see `failed`.
+
+    `schedule`: in which order the emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS".
+    """
     say = progress or (lambda fraction, text: None)
     choice = resolve(choice)
     plan = plan_of(choice)
+    if schedule is not None and choice.device != "emulator":
+        raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; choose the emulator for a schedule.")
     if cpu.host_step(plan):
         return _on_cpu(plan, say)
     if choice.device == "emulator":
-        return _emulated(plan, say)
+        return _emulated(plan, say, schedule)
     return _on_gpu(plan, say)
 
 
@@ -76,15 +82,29 @@ def failed(choice: Choice, error: Exception) -> Measurement:
     )
 
 
-def _emulated(plan: Plan, say: Progress) -> Measurement:
+def inputs_of(choice: Choice) -> dict[str, Array]:
+    """The input buffers of a choice on the host, whole."""
+    recipe = topic_of(choice.kernel).input_recipe(choice)
+    return {name: data.repeated(numbers, count) for name, (numbers, count) in recipe.items()}
+
+
+def _emulated(plan: Plan, say: Progress, schedule: str | None) -> Measurement:
     from engine import ptx
+    from engine.ptx.schedule import parse_schedule, schedule_line
 
     topic = topic_of(plan.choice.kernel)
+    order = parse_schedule(schedule)
     say(0.0, "Preparing the numbers")
-    inputs = {name: data.repeated(numbers, count) for name, (numbers, count) in topic.input_recipe(plan.choice).items()}
-    run = ptx.run(plan, inputs, progress=say, seconds=EMULATOR_SECONDS)
+    run = ptx.run(plan, inputs_of(plan.choice), progress=say, schedule=order, seconds=EMULATOR_SECONDS)
     say(1.0, "Checking the answer")
-    return _record(plan, run, topic.check(plan, run.output), None)
+    record = _record(plan, run, topic.check(plan, run.output), None)
+    if schedule is None:
+        return record
+    return replace(
+        record,
+        badges=(*record.badges, f"schedule: {schedule_line(order)}"),
+        environment={**record.environment, "schedule": schedule},
+    )
 
 
 def _on_cpu(plan: Plan, say: Progress) -> Measurement:

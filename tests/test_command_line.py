@@ -63,6 +63,16 @@ def test_a_wrong_kernel_ends_with_1_and_its_findings():
     assert {finding["kind"] for finding in record["findings"]} & {"global-race", "warp-race"}
 
 
+def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else():
+    answers = {
+        schedule: run("reduce_racy", "--n", "4096", "--schedule", schedule)[1]["result"]
+        for schedule in ("lockstep", "waves:1", "waves:8")
+    }
+    assert len(set(answers.values())) == 3
+    status, record = run("reduce_sequential", "--n", "4096", "--schedule", "independent:3")
+    assert status == 0 and record["environment"]["schedule"] == "independent:3"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -72,6 +82,7 @@ def test_a_wrong_kernel_ends_with_1_and_its_findings():
         (["reduce_sequental"], "Did you mean reduce_sequential"),
         (["reduce_sequential", "--source", "/nowhere.cu"], "There is no file /nowhere.cu"),
         (["matmul_naive", "--dtype", "int32"], "choose float32"),
+        (["reduce_sequential", "--schedule", "sideways"], "lockstep, independent:SEED or waves:BLOCKS"),
     ],
 )
 def test_what_cannot_run_is_refused_with_2_and_one_sentence(arguments: list[str], words: str):

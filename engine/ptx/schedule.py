@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from engine.ptx.masks import WARP
-from engine.records import Array
+from engine.records import Array, NotRunnable
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,25 @@ class Schedule:
 
 
 LOCKSTEP = Schedule()
+
+
+def parse_schedule(text: str | None) -> Schedule:
+    """The schedule of "lockstep", "independent:SEED" or "waves:BLOCKS"; None is lockstep. NotRunnable for any other."""
+    kind, _, number = (text or "lockstep").partition(":")
+    if kind == "lockstep" and not number:
+        return LOCKSTEP
+    if kind == "independent" and (not number or number.isdecimal()):
+        return Schedule("independent", seed=int(number or 0))
+    if kind == "waves" and number.isdecimal() and int(number) > 0:
+        return Schedule("waves", blocks_per_wave=int(number))
+    raise NotRunnable(f"A schedule is lockstep, independent:SEED or waves:BLOCKS (at least 1), not {text!r}.")
+
+
+def schedule_line(schedule: Schedule) -> str:
+    """What a schedule is called: "independent lanes, seed 3"."""
+    if schedule.kind == "waves":
+        return f"waves of {schedule.blocks_per_wave:,} blocks" if schedule.blocks_per_wave else "waves of blocks"
+    return f"independent lanes, seed {schedule.seed}" if schedule.kind == "independent" else "lockstep warps"
 
 
 class Crews:
