@@ -21,14 +21,17 @@ DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
 
 def select(label: str, name: str, options: list[str], default: str, words: dict[str, str] | None = None,
            new: bool = False, help: str | None = None) -> str:  # fmt: skip
-    """One choice as a menu; a value from the address that is no option is shown as it is, and refused in words."""
+    """One choice as a menu; a value from the address that is no option is shown as it is, and refused in words.
+
+    The browser remembers an option by its words, so an option's words must never change.
+    """
     if st.session_state.get(name) in (None, ""):
         st.session_state[name] = default
     if st.session_state[name] not in options:
         options = [*options, st.session_state[name]]
     words = words or {}
-    value = st.selectbox(label, options, key=name, format_func=lambda text: words.get(text, text), help=help,
-                         accept_new_options=new)  # fmt: skip
+    value = st.selectbox(label, options, options.index(st.session_state[name]), key=name, help=help,
+                         format_func=lambda text: words.get(text, text), accept_new_options=new)  # fmt: skip
     return str(value or default)
 
 
@@ -40,18 +43,16 @@ def size(topic: Topic, name: str = "n") -> str:
                   help="Choose, or type any whole number: 1000, 2^20 or 4M.")  # fmt: skip
 
 
-def block_size(topic: Topic, kernel: Kernel | None) -> str:
-    """The menu for the block size; those that the kernel refuses are marked."""
+def block_size(topic: Topic) -> str:
+    """The menu for the block size."""
     every = sorted({size for entry in topic.kernels for size in entry.block_sizes})
-    words = {str(b): f"{b}" if kernel is None or b in kernel.block_sizes else f"{b} (not here)" for b in every}
-    return select(topic.block_label, "block", [str(b) for b in every], str(topic.default_block_size), words)
+    return select(topic.block_label, "block", [str(b) for b in every], str(topic.default_block_size))
 
 
-def element_type(topic: Topic, kernel: Kernel | None) -> str:
-    """The menu for the element type; those that the kernel refuses are marked."""
+def element_type(topic: Topic) -> str:
+    """The menu for the element type."""
     names = [name for name in C_TYPES if any(name in entry.dtypes for entry in topic.kernels)]
-    words = {d: d if kernel is None or d in kernel.dtypes else f"{d} (not here)" for d in names}
-    return select("Type", "dtype", names, topic.kernels[0].dtypes[0], words)
+    return select("Type", "dtype", names, topic.kernels[0].dtypes[0])
 
 
 def cache_state() -> str:
@@ -73,9 +74,11 @@ def device() -> str:
 
 def combining(kernel: Kernel, own: str | None) -> str:
     """The menu for how blocks are combined; `own` is the rung's way, which "automatic" means."""
-    words = {AUTO: f"automatic: {own or kernel.combines[0]}"}
-    return select("Blocks combined by", "combine", [AUTO, *kernel.combines], AUTO, words,
-                  help=" ".join(f"**{way}**: {COMBINES[way]}" for way in kernel.combines))  # fmt: skip
+    chosen = st.session_state.get("combine") or AUTO
+    now = (own or kernel.combines[0]) if chosen == AUTO else chosen
+    ways = " ".join(f"**{way}**: {COMBINES[way]}" for way in kernel.combines)
+    return select(f"Combined by: {now}", "combine", [AUTO, *kernel.combines], AUTO, {AUTO: "automatic"},
+                  help=f"How the sums of the blocks become one. {ways}")  # fmt: skip
 
 
 def grid_size(kernel: Kernel) -> str:

@@ -10,7 +10,9 @@ import streamlit as st
 # Streamlit's own shortcuts leave R to itself, and a selected menu or a radio group would eat the arrows: so the page
 # listens before they do, and keeps out of the way of whoever types.
 _SCRIPT = """
-export default function({ data, setTriggerValue, setStateValue }) {
+export default function({ data, setStateValue }) {
+  // Two keys may be pressed before the first is answered: so all recent ones are told, with their numbers.
+  const keys = (window.kernelLadderKeys ??= { count: 0, pressed: [] });
   const height = window.innerHeight;
   if (data.presenting && Math.abs(height - data.height) > 24) setStateValue('height', height);
   const names = {
@@ -19,7 +21,7 @@ export default function({ data, setTriggerValue, setStateValue }) {
   };
   const typing = (target) => {
     if (!target || !target.matches) return false;
-    if (target.matches('[role=combobox]')) return target.getAttribute('aria-expanded') === 'true' || target.value;
+    if (target.matches('[role=combobox]')) return target.getAttribute('aria-expanded') === 'true';  // an open menu
     return target.isContentEditable || target.matches('input:not([type=radio]):not([type=checkbox]), textarea, select');
   };
   const listen = (event) => {
@@ -34,15 +36,20 @@ export default function({ data, setTriggerValue, setStateValue }) {
     if (name === 'fill') {
       if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
     } else {
-      setTriggerValue('key', { name, at: Date.now() });
+      keys.pressed = [...keys.pressed, { name, number: ++keys.count }].slice(-20);
+      setStateValue('pressed', keys.pressed);
     }
   };
   window.addEventListener('keydown', listen, true);
-  return () => window.removeEventListener('keydown', listen, true);
+  document.body.dataset.keys = 'heard';
+  return () => {
+    window.removeEventListener('keydown', listen, true);
+    delete document.body.dataset.keys;
+  };
 }
 """
 
-_ACTIONS = "key actions"
+_ACTIONS, _ANSWERED = "key actions", "last key answered"
 
 
 def listen() -> None:
@@ -52,7 +59,7 @@ def listen() -> None:
     component(
         key="keyboard",
         data={"presenting": st.session_state.get("present") == "1", "height": window_height()},
-        on_key_change=_pressed,
+        on_pressed_change=_pressed,
         on_height_change=lambda: None,
         height=0,
     )
@@ -69,8 +76,11 @@ def on_key(actions: dict[str, Callable[[], None]]) -> None:
 
 
 def _pressed() -> None:
-    pressed = st.session_state.get("keyboard")
-    name = (pressed.get("key") or {}).get("name") if pressed else None
-    action = st.session_state.get(_ACTIONS, {}).get(name)
-    if action:
-        action()
+    told = (st.session_state.get("keyboard") or {}).get("pressed") or []
+    for key in told:
+        if key["number"] <= st.session_state.get(_ANSWERED, 0):
+            continue
+        st.session_state[_ANSWERED] = key["number"]
+        action = st.session_state.get(_ACTIONS, {}).get(key["name"])
+        if action:
+            action()

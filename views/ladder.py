@@ -59,16 +59,32 @@ def rung_names(ladder: Ladder) -> list[str]:
     ]
 
 
+def own_n(ladder: Ladder) -> int:
+    """The lecture's own N, or a smaller one where only the emulator can run it and would take too long."""
+    return ladder.emulator_n if ladder.emulator_n and not choices.has_gpu() else ladder.n
+
+
 def take_ladder() -> None:
     """Another ladder: its first rung, and the lecture's own N, block size and type."""
     ladder = LADDERS[st.session_state["ladder"]]
-    st.session_state.update(rung=rung_names(ladder)[0], n=str(ladder.n), block=str(ladder.block_size),
-                            dtype=ladder.dtype, combine=AUTO, grid=AUTO)  # fmt: skip
+    st.session_state.update(rung=rung_names(ladder)[0], combine=AUTO, grid=AUTO)
+    state.keep(ladder.topic, own_choices(ladder))
 
 
-def step(names: list[str], position: int) -> None:
-    """To the rung at this position; the ends of the ladder hold."""
-    st.session_state["rung"] = names[min(max(position, 0), len(names) - 1)]
+def own_choices(ladder: Ladder) -> dict[str, str]:
+    """The lecture's own N, block size and type."""
+    return {"n": str(own_n(ladder)), "block": str(ladder.block_size), "dtype": ladder.dtype}
+
+
+def take_rung(name: str) -> None:
+    """To this rung."""
+    st.session_state["rung"] = name
+
+
+def step(names: list[str], by: int) -> None:
+    """To the rung before or after; the ends of the ladder hold."""
+    at = names.index(st.session_state["rung"]) + by
+    take_rung(names[min(max(at, 0), len(names) - 1)])
 
 
 def toggle_presenting(on: bool) -> None:
@@ -85,10 +101,6 @@ def chosen_ladder() -> Ladder:
         rung = st.session_state.get("rung")
         with_rung = (name for name, ladder in LADDERS.items() if rung in rung_names(ladder))
         st.session_state["ladder"] = next(with_rung, next(iter(LADDERS)))
-        first = LADDERS[st.session_state["ladder"]]
-        st.session_state.setdefault("n", str(first.n))
-        st.session_state.setdefault("block", str(first.block_size))
-        st.session_state.setdefault("dtype", first.dtype)
     return LADDERS[st.session_state["ladder"]]
 
 
@@ -107,17 +119,20 @@ def pickers(ladder: Ladder, names: list[str]) -> int:
     left, right = st.columns([1.45, 3.3], vertical_alignment="bottom")
     titles = {name: entry.title for name, entry in LADDERS.items()}
     with left:
-        st.selectbox("Ladder", list(LADDERS), key="ladder", format_func=titles.get, on_change=take_ladder,
+        st.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder",
+                     format_func=titles.get, on_change=take_ladder,
                      help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
-    with right, st.container(horizontal=True, vertical_alignment="bottom", key="stepper", gap="small"):
+    # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
+    with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
         position = names.index(st.session_state["rung"])
-        st.button("←", key="previous", on_click=step, args=(names, position - 1), disabled=position == 0,
+        st.button("←", key="previous", on_click=step, args=(names, -1), disabled=position == 0,
                   help="The rung before (arrow left)")  # fmt: skip
-        labels = {name: rung.label for name, rung in zip(names, ladder.rungs, strict=True)}
-        st.pills("Rung", names, key="rung", format_func=labels.get, required=True)
-        st.button("→", key="next", on_click=step, args=(names, position + 1), disabled=position == len(names) - 1,
+        for i, rung in enumerate(ladder.rungs):
+            st.button(rung.label, key=f"rung {i}", on_click=take_rung, args=(names[i],),
+                      type="primary" if i == position else "secondary")  # fmt: skip
+        st.button("→", key="next", on_click=step, args=(names, 1), disabled=position == len(names) - 1,
                   help="The next rung (arrow right)")  # fmt: skip
-    return names.index(st.session_state["rung"])
+    return position
 
 
 def settings(topic: Topic, rung: Rung) -> None:
@@ -128,8 +143,8 @@ def settings(topic: Topic, rung: Rung) -> None:
         columns,
         (
             lambda: choices.size(topic),
-            lambda: choices.block_size(topic, kernel),
-            lambda: choices.element_type(topic, kernel),
+            lambda: choices.block_size(topic),
+            lambda: choices.element_type(topic),
             choices.cache_state,
             lambda: choices.combining(kernel, rung.combine),
             lambda: choices.grid_size(kernel),
@@ -162,18 +177,17 @@ def main() -> None:
     names = rung_names(ladder)
     settle_rung(names)
     topic = TOPICS[ladder.topic]
+    state.recall_for(topic.name, own_choices(ladder))
     presenting = st.session_state.get("present") == "1"
     if presenting:
         position = names.index(st.session_state["rung"])
     else:
         position = pickers(ladder, names)
         settings(topic, ladder.rungs[position])
-    chosen = {
-        "n": str(ladder.n), "block": str(ladder.block_size), "dtype": ladder.dtype, "cache": "cold-clean",
-        "combine": AUTO, "grid": AUTO, "device": AUTO,
-    }  # fmt: skip
+    chosen = {**own_choices(ladder), "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
     state.publish(
+        topic.name,
         {"ladder": ladder.name, "rung": names[position], **{k: v for k, v in chosen.items() if v != AUTO},
          "device": chosen["device"], "show": st.session_state.get("show"), "counter": st.session_state.get("counter"),
          "present": st.session_state.get("present")}
@@ -196,8 +210,8 @@ def keys(page: Page, names: list[str]) -> None:
     """What the keyboard does here."""
     keyboard.on_key(
         {
-            "previous": lambda: step(names, page.position - 1),
-            "next": lambda: step(names, page.position + 1),
+            "previous": lambda: step(names, -1),
+            "next": lambda: step(names, 1),
             "run": lambda: run_rung(page),
             "ladder": lambda: run_ladder(page),
             "present": lambda: toggle_presenting(not page.presenting),
@@ -242,8 +256,8 @@ def show_page(page: Page) -> None:
         if st.session_state.get("show") not in plots:
             st.session_state["show"] = "rate"
         with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
-            st.segmented_control("Plot", plots, key="show", format_func=words.get, required=True,
-                                 label_visibility="collapsed")  # fmt: skip
+            st.segmented_control("Plot", plots, default=st.session_state["show"], key="show",
+                                 format_func=words.get, required=True, label_visibility="collapsed")  # fmt: skip
             if st.session_state["show"] == "counters":
                 choices_of_counter()
         drawing = Drawing()
@@ -286,7 +300,8 @@ def choices_of_counter() -> None:
     words = {key: tables.COLUMNS[key].title for key in tables.LADDER_COUNTERS}
     if st.session_state.get("counter") not in words:
         st.session_state["counter"] = "bank_conflicts"
-    st.selectbox("Counter", list(words), key="counter", format_func=words.get,
+    now = list(words).index(st.session_state["counter"])
+    st.selectbox("Counter", list(words), now, key="counter", format_func=words.get,
                  label_visibility="collapsed", width=240)  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from math import inf
 
 import streamlit as st
 
@@ -15,25 +16,26 @@ import streamlit as st
 NAMES = ("ladder", "rung", "n", "block", "grid", "dtype", "cache", "combine", "device", "show", "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes")
+_TOPICAL = ("n", "block", "dtype")
 _OPTIONAL = ("present", "grid", "combine")  # left out of the address when they say nothing
 _SENT, _IN_FLIGHT_S = "addresses sent", 2.0
-_KEPT, _PAGE = "choices kept", "page shown"
+_KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 
 
 def restore() -> None:
     """Take over what the address says, if it is not what this page itself wrote there."""
     asked = st.query_params.to_dict()
     sent: dict[str, float] = st.session_state.setdefault(_SENT, {})
-    when = sent.get(_text(asked))
-    newest = max(sent, key=sent.__getitem__, default=None)
+    st.session_state[_GIVEN] = ()
     # A click that crosses an address on its way to the browser still carries the one before: that is no wish.
-    if when is not None and (_text(asked) == newest or time.monotonic() - when < _IN_FLIGHT_S):
+    if time.monotonic() - sent.get(_text(asked), -inf) < _IN_FLIGHT_S:
         return
     for name in NAMES:
         if asked and name in _OPTIONAL and name not in asked:
             forget(name)
         if name in asked:
             st.session_state[name] = asked[name].split(",") if name in _LISTS else asked[name]
+    st.session_state[_GIVEN] = tuple(asked)
 
 
 def recall(page: str) -> None:
@@ -42,33 +44,64 @@ def recall(page: str) -> None:
     And what was chosen before presenting: while a widget is not shown, Streamlit forgets it.
     """
     another = st.session_state.get(_PAGE) != page
-    for name, value in st.session_state.get(_KEPT, {}).items():
+    for name, value in _kept("").items():
         if another or name not in st.session_state:
             st.session_state[name] = value
     st.session_state[_PAGE] = page
+
+
+def recall_for(topic: str, defaults: Mapping[str, str]) -> None:
+    """The same for N, block size and type, which each topic has its own of; `defaults` where nothing was chosen yet."""
+    here = (st.session_state[_PAGE], topic)
+    another = st.session_state.get(_TOPIC) != here
+    for name, default in defaults.items():
+        given = name in st.session_state[_GIVEN]
+        if name not in st.session_state or (another and not given):
+            st.session_state[name] = _kept(topic).get(name, default)
+    st.session_state[_TOPIC] = here
+
+
+def keep(topic: str, values: Mapping[str, str]) -> None:
+    """Choose these for a topic. For callbacks."""
+    _kept(topic).update(values)
+    st.session_state.update(values)
 
 
 def forget(*names: str) -> None:
     """Let these choices go back to their defaults. For callbacks."""
     for name in names:
         st.session_state.pop(name, None)
-        st.session_state.get(_KEPT, {}).pop(name, None)
+        _kept("").pop(name, None)
 
 
-def publish(values: Mapping[str, object]) -> None:
+def _kept(topic: str) -> dict[str, object]:
+    return st.session_state.setdefault(_KEPT, {}).setdefault(topic, {})
+
+
+def publish(topic: str, values: Mapping[str, object]) -> None:
     """Write the page's choices into the address; None and "" are left out."""
     address = {
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         for name, value in values.items()
         if value not in (None, "", [], ())
     }
-    if st.query_params.to_dict() != address:
+    asked = st.query_params.to_dict()
+    if asked != address:
         st.query_params.from_dict(address)
-    here = {name: st.session_state[name] for name in NAMES if name in st.session_state}
-    st.session_state[_KEPT] = {**st.session_state.get(_KEPT, {}), **here}
+    for name in NAMES:
+        if name in st.session_state:
+            _kept(topic if name in _TOPICAL else "")[name] = st.session_state[name]
     now = time.monotonic()
-    sent = {text: when for text, when in st.session_state[_SENT].items() if now - when < _IN_FLIGHT_S}
-    st.session_state[_SENT] = {**sent, _text(address): now}
+    sent: dict[str, float] = st.session_state[_SENT]
+    if _current(sent) != _text(address):
+        # From now on the address before is an old one; until it has left the browser, a click may still carry it.
+        left = {_text(asked): now} | {text: now if text == _current(sent) else when for text, when in sent.items()}
+        sent = {text: when for text, when in left.items() if now - when < _IN_FLIGHT_S}
+    st.session_state[_SENT] = {**sent, _text(address): inf}
+
+
+def _current(sent: Mapping[str, float]) -> str | None:
+    return next((text for text, when in sent.items() if when == inf), None)
 
 
 def _text(address: Mapping[str, str]) -> str:

@@ -52,7 +52,10 @@ def several(label: str, name: str, options: list[str], default: list[str], words
     if unknown:
         st.error(f"{label}: {', '.join(map(repr, unknown))} is not on offer here, so it is left out.")
         st.session_state[name] = [value for value in asked if value in options] or default
-    chosen = st.pills(label, options, key=name, selection_mode="multi", format_func=lambda text: words[text])
+    now = st.session_state[name]
+    chosen = st.pills(
+        label, options, default=now, key=name, selection_mode="multi", format_func=lambda text: words[text]
+    )
     return list(chosen or [])
 
 
@@ -67,22 +70,27 @@ def default_kernels(topic: Topic) -> list[str]:
 
 def take_topic() -> None:
     """Another topic: its own kernels, sizes and blocks."""
-    state.forget("kernels", "blocks", "sizes", "n", "block", "dtype", "value")
+    state.forget("kernels", "blocks", "sizes", "value")
 
 
 def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     """The menus, and the place of the Run button. NotRunnable where a number is none."""
     if st.session_state.get("topic") not in TOPICS:
-        named = (KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS)
-        st.session_state["topic"] = next(named, next(iter(TOPICS)))
+        named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
+        ladder = LADDERS.get(st.session_state.get("ladder", ""))
+        st.session_state["topic"] = (named or [ladder.topic if ladder else next(iter(TOPICS))])[0]
     if st.session_state.get("sweep") not in OVER:
         st.session_state["sweep"] = "blocks"
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
-        st.segmented_control("Topic", list(TOPICS), key="topic", format_func=lambda name: TOPICS[name].title,
+        st.segmented_control("Topic", list(TOPICS), default=st.session_state["topic"], key="topic",
+                             format_func=lambda name: TOPICS[name].title,
                              required=True, on_change=take_topic)  # fmt: skip
-        st.segmented_control("Sweep over", list(OVER), key="sweep", format_func=OVER.get, required=True)  # fmt: skip
+        st.segmented_control("Sweep over", list(OVER), default=st.session_state["sweep"], key="sweep",
+                             format_func=OVER.get, required=True)  # fmt: skip
         topic = TOPICS[st.session_state["topic"]]
         over = st.session_state["sweep"]
+        own = {"n": topic.default_n, "block": topic.default_block_size, "dtype": topic.kernels[0].dtypes[0]}
+        state.recall_for(topic.name, {name: str(value) for name, value in own.items()})
         with st.popover("Variants", icon=":material/checklist:", width="content"):
             kernels = several("Variants", "kernels", [kernel.name for kernel in topic.kernels], default_kernels(topic),
                               {kernel.name: kernel.title for kernel in topic.kernels})  # fmt: skip
@@ -95,9 +103,9 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
                              {str(n): size_text(n) for n in topic.sizes})  # fmt: skip
     columns = st.columns([1.3, 1, 1, 1.2, 1.6, 1.4], vertical_alignment="bottom")
     with columns[0]:
-        fixed = choices.size(topic) if over == "blocks" else choices.block_size(topic, None)
+        fixed = choices.size(topic) if over == "blocks" else choices.block_size(topic)
     with columns[1]:
-        dtype = choices.element_type(topic, None)
+        dtype = choices.element_type(topic)
     with columns[2]:
         cache = choices.cache_state()
     with columns[3]:
@@ -135,6 +143,7 @@ def main() -> None:
         return
     here = st.session_state
     state.publish(
+        sweep.topic.name,
         {"topic": sweep.topic.name, "sweep": sweep.over, "kernels": sweep.kernels, sweep.over: sweep.values,
          "n" if sweep.over == "blocks" else "block": here["n" if sweep.over == "blocks" else "block"],
          "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "value": sweep.key}

@@ -15,8 +15,7 @@ def opened(page: str = "", **address: str) -> AppTest:
     if page:
         app.run()
         app.switch_page(f"views/{page}.py")
-        for name in ("n", "block", "dtype", "grid"):  # a browser that opens this address was nowhere before
-            app.session_state["choices kept"].pop(name, None)
+        app.session_state["choices kept"].clear()  # a browser that opens this address was nowhere before
         app.query_params.clear()
     for name, value in address.items():
         app.query_params[name] = value

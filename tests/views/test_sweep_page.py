@@ -49,7 +49,7 @@ def test_times_of_a_gpu_fill_the_table_with_the_best_block_size() -> None:
 
 def test_a_cell_that_cannot_run_says_why() -> None:
     html = html_of(opened("sweep", topic="matmul", dtype="int32", kernels="matmul_naive", blocks="8,16"))
-    assert html.count('class="bad"') == 2 and "choose float32" in html
+    assert html.count('class="bad"') == 2 and "does not run with int32" in html
 
 
 def test_a_wrong_cell_is_a_word_and_a_sentence() -> None:

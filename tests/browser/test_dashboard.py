@@ -1,0 +1,178 @@
+"""The dashboard in a real browser: what a lecturer and a student do with it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+HARRIS = "/?ladder=harris&n=4096"
+
+
+def opened(page: Page, url: str) -> Page:
+    """The page, drawn."""
+    page.goto(url)
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("body")).to_have_attribute("data-keys", "heard")
+    expect(page.locator(".stException")).to_have_count(0)
+    return page
+
+
+def heading(page: Page, words: str) -> None:
+    expect(page.locator(".rungtext h2, .presenting h1")).to_contain_text(words)
+
+
+def counted(page: Page) -> str:
+    """The counter tiles' text, once they hold a number."""
+    tiles = page.locator(".tiles.counted").last
+    expect(tiles).to_contain_text(re.compile(r"\d"))
+    return tiles.inner_text()
+
+
+def test_the_first_page_asks_nobody_else(page: Page, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    opened(page, address)
+    expect(page.locator(".stPlotlyChart")).to_be_visible()
+    expect(page.locator("table.ladder")).to_be_visible()
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+
+
+def test_the_assets_come_compressed(page: Page, address: str) -> None:
+    sizes: dict[str, str | None] = {}
+    page.on("response", lambda r: sizes.update({r.url: r.headers.get("content-encoding")}))
+    opened(page, address)
+    scripts = {url: kind for url, kind in sizes.items() if "/static/" in url and url.endswith(".js")}
+    assert scripts and set(scripts.values()) == {"gzip"}
+
+
+def test_a_click_runs_the_rung(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&rung=reduce_strided")
+    page.locator(".st-key-run button").first.click()
+    assert "Bank conflicts" in counted(page)
+    expect(page.locator(".outcome")).to_contain_text("Correct")
+    expect(page.locator("tr.current")).to_contain_text("emulated")
+
+
+def test_arrow_keys_step_and_r_runs(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}")
+    heading(page, "Interleaved addressing, divergent")
+    page.keyboard.press("ArrowRight")
+    heading(page, "bank conflicts")
+    page.keyboard.press("ArrowRight")
+    heading(page, "Sequential addressing")
+    page.keyboard.press("ArrowLeft")
+    heading(page, "bank conflicts")
+    assert "rung=reduce_strided" in page.url
+    page.keyboard.press("r")
+    counted(page)
+
+
+def test_keys_work_after_a_menu_was_used_but_not_while_typing(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}")
+    page.locator(".st-key-block input").click()
+    page.get_by_role("option", name="256").click()
+    expect(page).to_have_url(re.compile("block=256"))
+    page.keyboard.press("ArrowRight")
+    heading(page, "bank conflicts")
+    page.locator(".st-key-n input").fill("2^11")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"n=2(%5E|\^)11"))
+    heading(page, "bank conflicts")
+
+
+def test_present_shows_only_the_rung_and_comes_back(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&block=256")
+    page.keyboard.press("p")
+    expect(page.locator(".presenting")).to_be_visible()
+    expect(page.locator("[data-testid=stHeader]")).to_be_hidden()
+    expect(page.locator(".stSelectbox, table.ladder")).to_have_count(0)
+    page.keyboard.press("PageDown")
+    heading(page, "bank conflicts")
+    page.keyboard.press("r")
+    counted(page)
+    size = page.locator(".source .lines").evaluate("e => parseFloat(getComputedStyle(e).fontSize) / innerHeight")
+    assert size > 0.02, "too small for the back row"
+    page.keyboard.press("Escape")
+    expect(page.locator("table.ladder")).to_be_visible()
+    heading(page, "bank conflicts")
+    assert "block=256" in page.url and "n=4096" in page.url
+
+
+def test_a_shared_link_shows_the_same_page(page: Page, address: str) -> None:
+    opened(page, f"{address}/?ladder=crovella&rung=reduce_atomic&n=1000&block=64&dtype=float32&show=time")
+    heading(page, "One atomic per element")
+    page.keyboard.press("ArrowRight")
+    heading(page, "Grid stride")
+    opened(page, page.url)
+    heading(page, "Grid stride")
+    for part in ("ladder=crovella", "n=1000", "block=64", "dtype=float32", "show=time"):
+        assert part in page.url
+
+
+def test_the_back_button_goes_a_rung_back(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}")
+    page.keyboard.press("ArrowRight")
+    heading(page, "bank conflicts")
+    page.wait_for_timeout(2200)
+    page.keyboard.press("ArrowRight")
+    heading(page, "Sequential addressing")
+    page.wait_for_timeout(2200)
+    page.go_back()
+    heading(page, "bank conflicts")
+
+
+def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> None:
+    opened(page, f"{address}/?ladder=harris&n=2048&dtype=float32&rung=reduce_strided")
+    page.get_by_role("link", name="Sweep").click()
+    expect(page).to_have_url(re.compile(r"/sweep\?.*n=2048.*dtype=float32"))
+    page.get_by_role("link", name="Ladder").click()
+    heading(page, "bank conflicts")
+    expect(page).to_have_url(re.compile("rung=reduce_strided.*n=2048"))
+
+
+@pytest.mark.parametrize(("n", "sentence"), [("0", "N must be at least 1"), ("2%5E40", "too large")])
+def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n: str, sentence: str) -> None:
+    opened(page, f"{address}/?ladder=harris&n={n}")
+    expect(page.locator(".outcome.bad")).to_contain_text(sentence)
+    page.locator(".st-key-run button").first.click()
+    expect(page.locator(".outcome.bad")).to_contain_text(sentence)
+    page.keyboard.press("ArrowRight")
+    heading(page, "bank conflicts")
+
+
+def test_a_long_run_shows_progress_leaves_the_page_usable_and_can_be_stopped(page: Page, address: str) -> None:
+    opened(page, f"{address}/?ladder=harris&n=2%5E25&rung=reduce_interleaved&block=32")
+    page.locator(".st-key-run_ladder button").first.click()
+    working = page.locator(".st-key-working")
+    expect(working).to_contain_text("of 11")
+    page.keyboard.press("ArrowRight")
+    heading(page, "bank conflicts")
+    expect(working).to_contain_text("of 11")
+    page.locator(".st-key-stop button").first.click()
+    expect(working).to_have_count(0)
+    heading(page, "bank conflicts")
+
+
+def test_the_sweep_fills_its_table(page: Page, address: str) -> None:
+    opened(page, f"{address}/sweep?topic=reduction&kernels=reduce_strided&blocks=32,64&n=1024&value=bank_conflicts")
+    page.locator(".st-key-run button").first.click()
+    expect(page.locator("td.heat")).to_have_count(2)
+    expect(page.locator("td.heat.best")).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    assert download.value.path().read_text().startswith("Kernel,")
+
+
+def test_dark_mode_follows_the_system(page: Page, address: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    opened(page, f"{address}{HARRIS}")
+    ink, paper = page.evaluate(
+        "() => [getComputedStyle(document.querySelector('.rungtext h2')).color,"
+        " getComputedStyle(document.querySelector('.stApp')).backgroundColor]"
+    )
+    brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
+    assert brightness[0] > 600 and brightness[1] < 120
