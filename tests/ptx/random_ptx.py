@@ -1,0 +1,432 @@
+"""Random PTX kernels: arbitrary control flow between barriers, shared-memory exchanges and warp collectives.
+
+Every kernel ends, is free of races and reads nothing undefined, so that all legal schedules give one answer. Control
+flow inside a segment is any graph at all, also irreducible; every basic block costs a thread one unit of fuel, and a
+thread without fuel jumps to the segment's end.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+IN_WORDS = 256
+ROW = 32  # 64-bit words per thread in `out`
+SUMS = 48
+Size = tuple[int, int, int]
+SHAPES: tuple[tuple[Size, Size], ...] = (
+    ((3, 1, 1), (32, 1, 1)), ((2, 1, 1), (64, 1, 1)), ((3, 1, 1), (33, 1, 1)), ((1, 1, 1), (1, 1, 1)),
+    ((2, 2, 1), (8, 4, 1)), ((2, 1, 2), (7, 3, 2)), ((5, 1, 1), (31, 1, 1)), ((1, 3, 1), (16, 3, 1)),
+    ((2, 1, 1), (96, 1, 1)),
+)  # fmt: skip
+
+# What programs compute with: kind -> (register prefix, how many).
+REGISTERS = {
+    "b32": ("%r", 8),
+    "b64": ("%q", 3),
+    "f32": ("%f", 4),
+    "f64": ("%d", 2),
+    "b16": ("%h", 2),
+    "pred": ("%p", 4),
+}
+LITERALS = {
+    "b32": ("0", "1", "2", "3", "5", "31", "32", "100", "-1", "-7", "32767", "2147483647", "-2147483648"),
+    "b64": ("0", "1", "3", "31", "64", "-1", "-7", "4294967296"),
+    "f32": ("0f3F800000", "0fC0200000", "0f00000001", "0f7F800000", "0f80000000", "0f4B000001"),
+    "f64": ("0d3FF0000000000000", "0dC004000000000000", "0d0000000000000001", "0d4340000000000001"),
+    "b16": ("0", "1", "7", "15", "-1", "-300"),
+    "pred": (),
+}
+
+# Instructions by family. A small letter is a register (r b32, q b64, f f32, d f64, h b16, p predicate), a capital one a
+# register or a literal; `n` is a small number, `test`, `join` and `way` words. Of several in a line, a guard takes the
+# last. %r of b64 pairs are named, because two halves must be two registers.
+FAMILIES = {
+    "integer": """
+        add.s32 {r}, {r}, {R}
+        sub.s32 {r}, {R}, {r}
+        mul.lo.s32 {r}, {r}, {R}
+        mad.lo.s32 {r}, {r}, {R}, {R}
+        mul.hi.s32 {r}, {r}, {R}
+        mul.hi.u32 {r}, {r}, {R}
+        {join}.b32 {r}, {r}, {R}
+        not.b32 {r}, {r}
+        shl.b32 {r}, {r}, {R}
+        shr.s32 {r}, {r}, {R}
+        shr.u32 {r}, {r}, {R}
+        min.s32 {r}, {r}, {R}
+        max.u32 {r}, {r}, {R}
+        neg.s32 {r}, {r}
+        abs.s32 {r}, {r}
+        mov.b32 {r}, {R}
+        selp.b32 {r}, {R}, {R}, {p}
+        sad.s32 {r}, {r}, {R}, {R}
+        div.s32 {r}, {r}, {n}
+        rem.u32 {r}, {r}, {n}
+        rem.s32 {r}, {r}, -{n}
+        mul.wide.u16 {r}, {h}, {h}
+        mul.wide.s16 {r}, {h}, {h}
+        add.cc.u32 {r}, {r}, %r1; addc.u32 %r4, %r4, 0
+        sub.cc.u32 {r}, {r}, %r5; subc.u32 %r3, %r3, 0
+        mad.lo.cc.u32 {r}, {r}, %r5, %r4; madc.hi.u32 %r6, %r6, %r5, 1""",
+    "bits": """
+        popc.b32 {r}, {r}
+        clz.b32 {r}, {r}
+        brev.b32 {r}, {r}
+        bfind.u32 {r}, {r}
+        bfind.shiftamt.s32 {r}, {r}
+        bfe.s32 {r}, {r}, {R}, {R}
+        bfe.u32 {r}, {r}, {R}, {R}
+        bfi.b32 {r}, {r}, {r}, {R}, {R}
+        shf.l.wrap.b32 {r}, {r}, {r}, {R}
+        shf.r.clamp.b32 {r}, {r}, {r}, {R}
+        prmt.b32 {r}, {r}, {r}, {R}
+        lop3.b32 {r}, {r}, {r}, {r}, {n}
+        add.s16 {h}, {h}, {H}
+        mul.lo.s16 {h}, {h}, {H}
+        {join}.b16 {h}, {h}, {H}
+        shl.b16 {h}, {h}, {R}
+        shr.s16 {h}, {h}, {R}
+        min.s16 {h}, {h}, {H}
+        selp.b16 {h}, {h}, {H}, {p}
+        not.b16 {h}, {h}""",
+    "long": """
+        add.s64 {q}, {q}, {Q}
+        sub.s64 {q}, {q}, {Q}
+        mul.lo.s64 {q}, {q}, {Q}
+        {join}.b64 {q}, {q}, {Q}
+        shl.b64 {q}, {q}, {R}
+        shr.s64 {q}, {q}, {R}
+        shr.u64 {q}, {q}, {R}
+        min.s64 {q}, {q}, {Q}
+        max.u64 {q}, {q}, {Q}
+        mul.wide.s32 {q}, {r}, {R}
+        mul.wide.u32 {q}, {r}, {R}
+        mad.wide.s32 {q}, {r}, {R}, {q}
+        mul.hi.u64 {q}, {q}, {Q}
+        mul.hi.s64 {q}, {q}, {Q}
+        rem.s64 {q}, {q}, {n}
+        div.u64 {q}, {q}, {n}
+        selp.b64 {q}, {q}, {Q}, {p}
+        brev.b64 {q}, {q}
+        neg.s64 {q}, {q}
+        popc.b64 {r}, {q}
+        clz.b64 {r}, {q}""",
+    "single": """
+        add.f32 {f}, {f}, {F}
+        sub.f32 {f}, {f}, {F}
+        mul.f32 {f}, {f}, {F}
+        fma.rn.f32 {f}, {f}, {F}, {F}
+        div.rn.f32 {f}, {f}, {F}
+        sqrt.rn.f32 {f}, {f}
+        rcp.rn.f32 {f}, {f}
+        abs.f32 {f}, {f}
+        neg.f32 {f}, {f}
+        min.f32 {f}, {f}, {F}
+        max.f32 {f}, {f}, {F}
+        mov.f32 {f}, {F}
+        selp.f32 {f}, {f}, {F}, {p}
+        add.rz.f32 {f}, {f}, {F}
+        mul.rp.f32 {f}, {f}, {F}
+        fma.rm.f32 {f}, {f}, {F}, {F}""",
+    "double": """
+        add.f64 {d}, {d}, {D}
+        sub.f64 {d}, {d}, {D}
+        mul.f64 {d}, {d}, {D}
+        fma.rn.f64 {d}, {d}, {D}, {D}
+        div.rn.f64 {d}, {d}, {D}
+        sqrt.rn.f64 {d}, {d}
+        rcp.rn.f64 {d}, {d}
+        abs.f64 {d}, {d}
+        neg.f64 {d}, {d}
+        min.f64 {d}, {d}, {D}
+        max.f64 {d}, {d}, {D}
+        selp.f64 {d}, {d}, {D}, {p}""",
+    "predicate": """
+        setp.{test}.s32 {p}, {r}, {R}
+        setp.{test}.u32 {p}, {r}, {R}
+        setp.{test}.s64 {p}, {q}, {Q}
+        setp.{test}.s16 {p}, {h}, {H}
+        setp.{test}.f32 {p}, {f}, {F}
+        setp.{test}u.f32 {p}, {f}, {F}
+        setp.{test}u.f64 {p}, {d}, {D}
+        setp.nan.f64 {p}, {d}, {D}
+        setp.num.f32 {p}, {f}, {F}
+        setp.{test}.{join}.s32 {p}, {r}, {R}, {p}
+        setp.{test}.{join}.u32 {p}, {r}, {R}, !{p}
+        setp.{test}.s32 %p0|%p3, {r}, {R}
+        setp.{test}.{join}.f32 %p1|%p2, {f}, {F}, {p}
+        {join}.pred {p}, {p}, {p}
+        not.pred {p}, {p}
+        mov.pred {p}, {p}""",
+    "convert": """
+        cvt.rn.f32.s32 {f}, {r}
+        cvt.rn.f32.u32 {f}, {r}
+        cvt.rn.f64.s64 {d}, {q}
+        cvt.rn.f32.u64 {f}, {q}
+        cvt.{way}.s32.f32 {r}, {f}
+        cvt.{way}.u32.f64 {r}, {d}
+        cvt.{way}.s64.f64 {q}, {d}
+        cvt.{way}.u64.f32 {q}, {f}
+        cvt.{way}.f32.f32 {f}, {f}
+        cvt.f64.f32 {d}, {f}
+        cvt.rn.f32.f64 {f}, {d}
+        cvt.u32.u64 {r}, {q}
+        cvt.s64.s32 {q}, {r}
+        cvt.u64.u32 {q}, {r}
+        cvt.s8.s32 {r}, {r}
+        cvt.sat.u8.s32 {r}, {r}
+        cvt.s32.s16 {r}, {h}
+        cvt.u16.u32 {h}, {r}
+        cvt.u32.u16 {r}, {h}
+        mov.b64 {q}, {{{r}, {r}}}
+        mov.b64 {{%r2, %r6}}, {q}
+        mov.b32 {{%h0, %h1}}, {r}""",
+    "memory": """
+        {own}; ld.local.u32 {r}, [%a3]
+        {own}; st.local.u32 [%a3], {R}
+        {own}; ld.local.s8 {r}, [%a3+{byte}]
+        {own}; st.local.u16 [%a3+2], {h}
+        {read}; ld.global.u32 {r}, [%a3]
+        {read}; ld.global.s16 {q}, [%a3+2]
+        {read}; ld.global.u8 {h}, [%a3+{byte}]
+        {read}; ld.global.nc.u32 {r}, [%a3]
+        {four}; ld.global.v2.u32 {{%r0, %r5}}, [%a3+8]
+        {four}; ld.global.v4.u32 {{%r1, %t9, %r7, %r2}}, [%a3]
+        {mine}; st.global.u64 [%a3], {q}
+        {mine}; ld.global.u64 {q}, [%a3]
+        {mine}; st.global.u8 [%a3+5], {r}
+        {mine}; st.global.v2.u32 [%a3], {{{r}, {r}}}
+        st.shared.u64 [%t10], {q}
+        ld.shared.u32 {r}, [%t10+4]
+        ld.shared.v2.u32 {{%r3, %r6}}, [%t10]
+        st.shared.u8 [%t10+3], {r}""",
+}
+ADDRESSES = {
+    "own": "and.b32 %t4, {r}, 15; mul.wide.u32 %a3, %t4, 4; add.s64 %a3, %a5, %a3",
+    "read": f"and.b32 %t4, {{r}}, {IN_WORDS - 1}; mul.wide.u32 %a3, %t4, 4; add.s64 %a3, %a0, %a3",
+    "four": f"and.b32 %t4, {{r}}, {IN_WORDS - 4}; mul.wide.u32 %a3, %t4, 4; add.s64 %a3, %a0, %a3",
+    "mine": "and.b32 %t4, {r}, 3; mul.wide.u32 %a3, %t4, 8; add.s64 %a3, %a1, %a3",
+}
+TEMPLATES = {name: [line.strip() for line in text.strip().split("\n")] for name, text in FAMILIES.items()}
+FREQUENT = ("integer", "integer", "integer", "bits", "predicate", "memory", *TEMPLATES)
+
+# Among lanes %t7, of which %t8 is the first; those of `FULL` need whole warps.
+COLLECTIVES = """shfl.sync.idx.b32 {r}, {r}, %t8, 31, %t7
+    shfl.sync.idx.b32 {r}|%k2, {r}, %t8, 31, %t7
+    redux.sync.add.s32 {r}, {r}, %t7
+    redux.sync.min.u32 {r}, {r}, %t7
+    redux.sync.max.s32 {r}, {r}, %t7
+    redux.sync.xor.b32 {r}, {r}, %t7
+    vote.sync.any.pred {p}, {p}, %t7
+    vote.sync.all.pred {p}, !{p}, %t7
+    vote.sync.uni.pred {p}, {p}, %t7
+    vote.sync.ballot.b32 {r}, {p}, %t7
+    match.any.sync.b32 {r}, {r}, %t7
+    match.any.sync.b64 {r}, {q}, %t7
+    match.all.sync.b32 {r}|{p}, {r}, %t7
+    bar.warp.sync %t7""".split("\n    ")
+FULL = """shfl.sync.bfly.b32 {r}|{p}, {r}, {byte}, {down}, -1
+    shfl.sync.up.b32 {r}|{p}, {r}, {R}, {up}, -1
+    shfl.sync.down.b32 {r}|{p}, {r}, {R}, {down}, -1
+    shfl.sync.idx.b32 {r}, {r}, {R}, {down}, -1
+    shfl.sync.up.b32 {r}, {r}, %t0, {up}, -1""".split("\n    ")
+
+# Uniform, per thread, per block, per lane and read values, so that registers of every shape meet.
+# %t0 thread in block, %t1 block in grid, %t2 thread in grid, %t3 the warp's living lanes, %t10 the thread's place on the
+# board; %a0 in, %a1 the thread's row of out, %a2 sums, %a5 local memory.
+PROLOGUE = """
+    ld.param.u64 %a0, [probe_in]; ld.param.u64 %a1, [probe_out]; ld.param.u64 %a2, [probe_sums]
+    cvta.to.global.u64 %a0, %a0; cvta.to.global.u64 %a1, %a1; cvta.to.global.u64 %a2, %a2
+    mov.u32 %t4, %ntid.x; mov.u32 %t5, %ntid.y; mov.u32 %t0, %tid.z; mov.u32 %t6, %tid.y
+    mad.lo.s32 %t0, %t0, %t5, %t6; mov.u32 %t6, %tid.x; mad.lo.s32 %t0, %t0, %t4, %t6
+    mov.u32 %t4, %nctaid.x; mov.u32 %t5, %nctaid.y; mov.u32 %t1, %ctaid.z; mov.u32 %t6, %ctaid.y
+    mad.lo.s32 %t1, %t1, %t5, %t6; mov.u32 %t6, %ctaid.x; mad.lo.s32 %t1, %t1, %t4, %t6
+    mad.lo.s32 %t2, %t1, {threads}, %t0; and.b32 %t4, %t0, -32; sub.s32 %t4, {threads}, %t4; min.s32 %t4, %t4, 32
+    mov.b32 %t3, -1; sub.s32 %t5, 32, %t4; shr.u32 %t3, %t3, %t5
+    mul.wide.u32 %a3, %t2, {row}; add.s64 %a1, %a1, %a3; and.b32 %t4, %t2, {last}; mul.wide.u32 %a3, %t4, 4
+    add.s64 %a3, %a0, %a3; ld.global.u32 %r5, [%a3]; ld.param.u32 %r0, [probe_n]; mov.u32 %r1, %t0; mov.u32 %r2, %t1
+    add.s32 %r3, %t0, %t1; mov.u32 %r4, %laneid; mov.b32 %r6, 7; mul.lo.s32 %r7, %t0, %t1; ld.global.s32 %q0, [%a0+16]
+    cvt.u64.u32 %q1, %t0; mov.b64 %q2, {{%r5, %r1}}; cvt.rn.f32.s32 %f0, %r5; cvt.rn.f32.u32 %f1, %t0
+    mov.f32 %f2, 0f3FC00000; cvt.rn.f32.s32 %f3, %r2; cvt.rn.f64.s64 %d0, %q2; cvt.f64.f32 %d1, %f1
+    cvt.u16.u32 %h0, %r5; cvt.u16.u32 %h1, %t0; setp.lt.s32 %p0, %r5, 0; setp.lt.u32 %p1, %t0, %r2
+    setp.eq.u32 %p2, %t1, 1; setp.gt.u32 %p3, %r0, 500; mov.u64 %a5, own; mov.u32 %t10, board
+    mad.lo.s32 %t10, %t0, 8, %t10; st.shared.u64 [%t10], %q2"""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel (in, out, sums, n) and how to run it. `arguments()` are fresh: memory as bytearrays, n as bytes."""
+
+    text: str
+    grid: Size
+    block: Size
+    seed: int
+
+    def arguments(self) -> list[bytearray | bytes]:
+        """in: IN_WORDS int32; out: ROW 64-bit words per thread, zero; sums: SUMS int32, zero; n: 32 bits."""
+        numbers = np.random.default_rng(self.seed)
+        values = numbers.integers(-(2**31), 2**31, IN_WORDS, dtype=np.int64).astype(np.int32)
+        small = numbers.random(IN_WORDS) < 0.5
+        values[small] %= 100
+        threads = int(np.prod(self.grid)) * int(np.prod(self.block))
+        n = int(numbers.integers(0, 1000))
+        return [bytearray(values.tobytes()), bytearray(8 * ROW * threads), bytearray(4 * SUMS), n.to_bytes(4, "little")]
+
+
+def program(seed: int) -> Launch:
+    """A random PTX kernel named `probe` with its launch."""
+    make = random.Random(seed)
+    grid, block = make.choice(SHAPES)
+    return Launch(_Writer(make, block[0] * block[1] * block[2]).text(), grid, block, seed)
+
+
+class _Writer:
+    """Writes one kernel, line by line."""
+
+    def __init__(self, make: random.Random, threads: int) -> None:
+        self.make, self.threads = make, threads
+        self.lines: list[str] = []
+        self.names = 0
+
+    def text(self) -> str:
+        self.put(PROLOGUE.format(threads=self.threads, row=8 * ROW, last=IN_WORDS - 1).strip().replace("\n", ";"))
+        self.put("; ".join(f"st.local.u32 [%a5+{4 * place}], %r{place % 8}" for place in range(16)))
+        for _ in range(self.make.randint(1, 4)):
+            self.segment()
+            self.make.choice((self.exchange, self.collective, self.vote_of_the_block, self.sums))()
+        self.epilogue()
+        declared = [f".reg .{kind} {prefix}<{count}>;" for kind, (prefix, count) in REGISTERS.items()]
+        return "\n".join([
+            ".version 9.0", ".target sm_90", ".address_size 64", f".shared .align 8 .b8 board[{8 * self.threads}];",
+            ".visible .entry probe(.param .u64 probe_in, .param .u64 probe_out, .param .u64 probe_sums,",
+            "  .param .u32 probe_n)", "{", *declared, ".reg .b32 %t<12>;", ".reg .b64 %a<8>;", ".reg .pred %k<4>;",
+            ".local .align 8 .b8 own[64];", *self.lines, "}",
+        ])  # fmt: skip
+
+    def put(self, statements: str) -> None:
+        """Statements, separated by semicolons; labels end in a colon."""
+        self.lines += [part if part.endswith(":") else part + ";" for part in map(str.strip, statements.split(";"))]
+
+    def epilogue(self) -> None:
+        place = 8
+        for kind, (prefix, count) in REGISTERS.items():
+            for name in (f"{prefix}{number}" for number in range(count)):
+                stored = name
+                if kind in ("f32", "f64"):  # the bits of a NaN are nobody's promise
+                    one = "0f7FFFFFFF" if kind == "f32" else "0d7FF8000000000000"
+                    self.put(f"setp.nan.{kind} %k0, {name}, {name}; selp.{kind} {name}, {one}, {name}, %k0")
+                elif kind == "pred":
+                    self.put(f"selp.b32 %t4, 1, 0, {name}")
+                    stored = "%t4"
+                self.put(f"st.global.{'b32' if kind == 'pred' else kind} [%a1+{8 * place}], {stored}")
+                place += 1
+        self.put("ld.local.u64 %q0, [%a5+24]; st.global.u64 [%a1+56], %q0; ret")
+
+    # ---- choices: what stands for a placeholder
+
+    def fill(self, template: str) -> str:
+        """The template with a fresh choice for every placeholder."""
+        return template.format_map(self)
+
+    def __getitem__(self, name: str) -> str:
+        letters = {prefix[1]: kind for kind, (prefix, _) in REGISTERS.items()}
+        if name.lower() in letters:
+            kind = letters[name.lower()]
+            prefix, count = REGISTERS[kind]
+            if name.isupper() and self.make.random() < 0.3:
+                return self.make.choice(LITERALS[kind])
+            return f"{prefix}{self.make.randrange(count)}"
+        if name in ADDRESSES:
+            return self.fill(ADDRESSES[name])
+        if name in ("up", "down"):
+            return str((32 - self.make.choice((32, 16, 8, 4))) << 8 | (31 if name == "down" else 0))
+        words = {
+            "test": ("eq", "ne", "lt", "le", "gt", "ge"), "join": ("and", "or", "xor"), "way": ("rni", "rzi", "rmi", "rpi"),
+            "n": ("3", "7", "10", "16", "1000"), "byte": ("0", "1", "2", "3"), "sign": ("", "!"),
+        }  # fmt: skip
+        return self.make.choice(words[name])
+
+    # ---- a segment: any control flow
+
+    def segment(self) -> None:
+        self.names += 1
+        blocks = [f"$B{self.names}_{number}" for number in range(self.make.randint(2, 7))]
+        end = f"$E{self.names}"
+        fuel = self.make.choice(
+            (f"mov.u32 %t11, {self.make.randint(3, 14)}", "and.b32 %t11, %t0, 7", "and.b32 %t11, %r5, 15")
+        )
+        self.put(f"{fuel}; add.u32 %t11, %t11, 2")
+        for name in blocks:
+            self.put(f"{name}:; sub.u32 %t11, %t11, 1; setp.eq.u32 %k3, %t11, 0; @%k3 bra {end}")
+            for _ in range(self.make.randint(0, 5)):
+                self.instruction()
+            self.leave([*blocks, end])
+        self.put(f"{end}:")
+
+    def instruction(self) -> None:
+        template = self.make.choice(TEMPLATES[self.make.choice(FREQUENT)])
+        before, _, last = self.fill(template).rpartition(";")
+        guard = self.fill("@{sign}{p} ") if self.make.random() < 0.35 else ""
+        self.put(f"{before}; {guard}{last.strip()}" if before else guard + last)
+
+    def leave(self, targets: list[str]) -> None:
+        """How a basic block ends: it may also fall through."""
+        target = self.make.choice(targets)
+        match self.make.randrange(6):
+            case 0 | 1:
+                self.put(self.fill("@{sign}{p} bra ") + target)
+            case 2:
+                self.put(self.fill("setp.{test}.s32 %k2, {r}, {R}; @{sign}%k2 bra ") + target)
+            case 3:
+                self.names += 1
+                chosen = ", ".join(self.make.choice(targets) for _ in range(4))
+                table = f"$T{self.names}"
+                self.put(f"{self.fill('and.b32 %t4, {r}, 3')}; {table}:; .branchtargets {chosen}; brx.idx %t4, {table}")
+            case 4:
+                self.put(f"bra {target}")
+
+    # ---- points where all threads of the block meet
+
+    def exchange(self) -> None:
+        """Through shared memory. Floats travel as numbers, and what lies there then is no NaN's bits."""
+        kind, letter = self.make.choice((("b32", "{r}"), ("b64", "{q}"), ("f32", "{f}")))
+        step = self.make.choice((1, 3, 5))
+        self.put(self.fill(
+            f"bar.sync 0; st.shared.{kind} [%t10], {letter}; bar.sync 0; mad.lo.s32 %t4, %t0, {step}, {{n}}; "
+            f"rem.u32 %t4, %t4, {self.threads}; mov.u32 %t5, board; mad.lo.s32 %t4, %t4, 8, %t5; "
+            f"ld.shared.{kind} {letter}, [%t4]; bar.sync 0; st.shared.u64 [%t10], 0"
+        ))  # fmt: skip
+
+    def vote_of_the_block(self) -> None:
+        self.put(self.fill(self.make.choice((
+            "bar.red.popc.u32 {r}, 0, {p}", "bar.red.and.pred {p}, 0, {p}", "bar.red.or.pred {p}, 0, !{p}", "barrier.sync 0",
+        ))))  # fmt: skip
+
+    def sums(self) -> None:
+        """Atomics whose order does not matter and whose old value nobody reads."""
+        number, name = self.make.choice(
+            list(enumerate(("add.u32", "min.s32", "max.s32", "xor.b32", "or.b32", "and.b32")))
+        )
+        form = self.make.choice(("red.global.{} [%a3], {{r}}", "atom.global.{} %t9, [%a3], {{r}}")).format(name)
+        guard = self.make.choice(("", "@{p} "))
+        self.put(self.fill(
+            f"and.b32 %t4, {{r}}, 7; add.s32 %t4, %t4, {8 * number}; mul.wide.u32 %a3, %t4, 4; add.s64 %a3, %a2, %a3; {guard}{form}"
+        ))  # fmt: skip
+
+    def collective(self) -> None:
+        """Among all living lanes of a warp, or among those for which a predicate holds, inside their branch."""
+        self.names += 1
+        self.put("mov.b32 %t7, %t3")
+        split = self.make.random() < 0.6
+        if split:
+            sign = self["sign"]
+            self.put(self.fill(f"mov.pred %k1, {{p}}; vote.sync.ballot.b32 %t7, {sign}%k1, %t3"))
+            self.put(f"@{'' if sign else '!'}%k1 bra $W{self.names}")
+        self.put("brev.b32 %t8, %t7; clz.b32 %t8, %t8")
+        forms = COLLECTIVES if split or self.threads % 32 else [*COLLECTIVES, *FULL, *FULL]
+        for _ in range(self.make.randint(1, 3)):
+            self.put(self.fill(self.make.choice(forms)))
+        self.put(f"$W{self.names}:")
