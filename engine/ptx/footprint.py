@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.ptx.observe import Access, ChunkInfo
+from engine.ptx.observe import Access, ChunkInfo, Site
 from engine.ptx.values import plain
 from engine.records import Array
 
@@ -14,8 +15,8 @@ from engine.records import Array
 @dataclass(frozen=True)
 class Lanes:
     """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
-    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands.
-    `unique`: no address of a block appears twice."""
+    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands;
+    `part`: which of the access's parts. `unique`: no address of a block appears twice."""
 
     address: Array
     low: Array
@@ -23,17 +24,31 @@ class Lanes:
     block: Array
     rows: Array
     columns: Array
+    part: Array
     unique: bool = False
 
     def where(self, chosen: Array) -> Lanes:
         """Some of the entries."""
-        fields = (self.address, self.low, self.high, self.block, self.rows, self.columns)
-        address, low, high, block, rows, columns = (field[chosen] for field in fields)
-        return Lanes(address, low, high, block, rows, columns, self.unique)
+        return self._each(lambda field: field[chosen])
+
+    def units(self, site: Site, unit: int) -> Lanes:
+        """One entry per unit of memory instead of one per access."""
+        count = site.size // unit
+        if count == 1:
+            return self
+        made = self._each(lambda field: np.repeat(field, count))
+        step = np.tile(np.arange(count) * unit, self.address.size)
+        return replace(made, address=made.address + step, part=step // site.part)
+
+    def _each(self, change: Callable[[Array], Array]) -> Lanes:
+        high = change(self.high)
+        low = high if self.low is self.high else change(self.low)
+        address, block, part = change(self.address), change(self.block), change(self.part)
+        return Lanes(address, low, high, block, change(self.rows), change(self.columns), part, self.unique)
 
 
 def in_sample(access: Access, sample: Array, info: ChunkInfo) -> Lanes | None:
-    """The lanes of the access in the sample of blocks."""
+    """The lanes of an access to shared memory in the sample of blocks. Lanes count from the chunk's first block."""
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
     inside = position < mask.width
@@ -46,7 +61,7 @@ def in_sample(access: Access, sample: Array, info: ChunkInfo) -> Lanes | None:
     places = np.broadcast_to(picked.astype(np.int64), shape)
     row = np.broadcast_to(mask.rows_at()[:, None], shape)
     column = np.broadcast_to(sample[inside][None, :], shape)
-    lane = row + (column + info.first) * info.rows
+    lane = row + column * info.rows
     at_row = np.broadcast_to(np.arange(mask.height)[:, None], shape)
     at_column = np.broadcast_to(taken[None, :], shape)
     fields = [places, lane, np.broadcast_to(block[None, :], shape), at_row, at_column]
@@ -76,7 +91,8 @@ def in_all_blocks(access: Access, info: ChunkInfo) -> Lanes:
     if mask.dense is not None:
         fields = [field[mask.dense] for field in fields]
     flat = [field.ravel() for field in fields]
-    return Lanes(flat[0], flat[1], flat[2], flat[3], flat[4], flat[5])
+    address, low, high, none, at_row, at_column = flat
+    return Lanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
 
 
 def _merged(fields: list[Array]) -> Lanes:
@@ -86,4 +102,7 @@ def _merged(fields: list[Array]) -> Lanes:
     address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
     starts = np.flatnonzero(np.r_[True, (address[1:] != address[:-1]) | (block[1:] != block[:-1])])
     ends = np.r_[starts[1:], address.size] - 1
-    return Lanes(address[starts], lane[starts], lane[ends], block[starts], rows[ends], columns[ends], True)
+    low, high = lane[starts], lane[ends]
+    if starts.size == address.size:
+        low = high
+    return Lanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)

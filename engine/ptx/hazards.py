@@ -48,14 +48,13 @@ class Hazards:
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = smallest_shared_part(machine.program)
+        self._lanes: dict[tuple[bytes, bytes, int, bytes], Lanes | None] = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """New blocks with new shared memory."""
         self._info = info
         self._clocks.start_chunk(info.first, info.blocks)
         self._sample = np.zeros(1, np.int64)
-        self._lanes: dict[tuple[bytes, int, int], tuple[Lanes | None, Mask]] = {}
-        self._stamps: dict[int, tuple[Stamp, Array, Array, Array]] = {}
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
 
     def on_release(self, mask: Mask) -> None:
@@ -114,37 +113,28 @@ class Hazards:
         if self._sample.size == 1 and self._info.blocks > 1 and not alike:
             self._sample = np.unique(np.linspace(0, self._info.blocks - 1, _SAMPLE).astype(np.int64))
             shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
-        lanes = self._known_lanes(access) if alike else in_sample(access, self._sample, self._info)
+        lanes = self._known_lanes(access) if alike else self._sampled(access)
         if lanes is None:
             return
         if site.op in ("atom", "red"):
             self._clocks.publish(access.mask, False)
-        first = lanes.address // self._unit * self._sample.size + lanes.block
-        for extra in range(site.size // self._unit):
-            self._check(access, shadow, first + extra * self._sample.size, lanes, extra)
+        at = lanes.address // self._unit * self._sample.size + lanes.block
+        self._check(access, shadow, at, lanes, None)
         if site.op in ("atom", "red"):
             self._clocks.acquire(access.mask)
 
     def _known_lanes(self, access: Access) -> Lanes | None:
         """`in_sample`, remembered: loops come back with the same addresses."""
-        key = (access.address.tobytes(), id(access.mask), self._sample.size)
-        found = self._lanes.get(key)
-        if found is None:
-            found = self._lanes[key] = (in_sample(access, self._sample, self._info), access.mask)
-        return found[0]
+        key = (access.address.tobytes(), access.mask.row_key, access.site.size, self._sample.tobytes())
+        if key not in self._lanes:
+            if len(self._lanes) > 1000:
+                self._lanes.clear()
+            self._lanes[key] = self._sampled(access)
+        return self._lanes[key]
 
-    def _stamp(self, lane: Array, time: int) -> Stamp:
-        """The present of some lanes; their clocks stand still between two meetings."""
-        clocks = self._clocks
-        key = id(lane)
-        found = self._stamps.get(key)
-        if found is None or found[1] is not lane or found[2] is not clocks.epoch or found[3] is not clocks.clock:
-            if len(self._stamps) > 1000:
-                self._stamps.clear()
-            made = clocks.stamp(lane, time)
-            self._stamps[key] = (made, lane, clocks.epoch, clocks.clock)
-            return made
-        return Stamp(lane, found[0].epoch, found[0].clock, time)
+    def _sampled(self, access: Access) -> Lanes | None:
+        lanes = in_sample(access, self._sample, self._info)
+        return lanes.units(access.site, self._unit) if lanes else None
 
     # ---- global memory
 
@@ -154,13 +144,13 @@ class Hazards:
         if flag and site.op != "ld":
             self._clocks.publish(mask, bool({"release", "acq_rel"} & words))
         for array, lanes in self._by_array(access):
-            if site.part >= self._unit_of(array):
+            unit = self._unit_of(array)
+            if site.part >= unit:
                 shadow = self._global.get(array.base)
                 if shadow is None:
-                    shadow = self._global[array.base] = Shadow(-(-array.size // self._unit_of(array)))
-                first = (lanes.address - array.base) // self._unit_of(array)
-                for extra in range(site.size // self._unit_of(array)):
-                    self._check(access, shadow, first + extra, lanes, extra, array)
+                    shadow = self._global[array.base] = Shadow(-(-array.size // unit))
+                units = lanes.units(site, unit)
+                self._check(access, shadow, (units.address - array.base) // unit, units, array)
         if flag and site.op != "st":
             self._clocks.acquire(mask)
 
@@ -183,113 +173,102 @@ class Hazards:
 
     # ---- the rules
 
-    def _check(
-        self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, extra: int, array: DeviceArray | None = None
-    ) -> None:
-        site, clocks = access.site, self._clocks
-        time = clocks.tick()
-        low = self._stamp(lanes.low, time)
-        high = low if lanes.high is lanes.low else self._stamp(lanes.high, time)
-        strength = 2 if site.op in ("atom", "red") else 0 if site.weak or array is None else 1
+    def _check(self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, array: DeviceArray | None) -> None:
+        """The rules, for the units `at` of a shadow. `array` is None for shared memory."""
+        site, clocks, shared = access.site, self._clocks, array is None
+        clocks.tick()
+        low = clocks.stamp(lanes.low, shared)
+        high = low if lanes.high is lanes.low else clocks.stamp(lanes.high, shared)
+        present = (low,) if high is low else (low, high)
+        strength = 2 if site.op in ("atom", "red") else 0 if site.weak or shared else 1
         writer, kinds = shadow.last_write(at), shadow.write_kind[at]
-        if site.op == "ld" and array is None and (writer.lane < 0).any():
+        if site.op == "ld" and shared and (writer.lane < 0).any():
             self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
-        quiet = (kinds > 0) if strength else np.zeros(at.shape, bool)
-        for now in (low, high) if high is not low else (low,):
-            bad = clocks.unordered(writer, now, kinds == 2) & ~quiet
-            if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, extra, array)):
+        for now in present:
+            bad = clocks.unordered(writer, now, kinds == 2, shared)
+            if strength:
+                bad &= kinds == 0
+            if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
                 entry = int(np.flatnonzero(bad)[0])
                 verb = "wrote" if kinds[entry] < 2 else "updated"
-                self._race(access, lanes, entry, now, writer, verb, int(shadow.write_line[at[entry]]), extra, array)
+                self._race(access, lanes, entry, now, writer, verb, int(shadow.write_line[at[entry]]), array)
         if site.op == "ld":
-            shadow.read(at, low, high, site.line, strength, clocks, lanes.unique)
+            shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
         if shadow.read_at_all:
             first, last, lines, reader_kinds = shadow.readers(at)
-            mild = (reader_kinds > 0) if strength else np.zeros(at.shape, bool)
             for before in (first, last):
-                for now in (low, high) if high is not low else (low,):
-                    bad = clocks.unordered(before, now, np.zeros(at.shape, bool)) & ~mild
+                for now in present:
+                    bad = clocks.unordered(before, now, None, shared)
+                    if strength:
+                        bad &= reader_kinds == 0
                     if bad.any():
                         entry = int(np.flatnonzero(bad)[0])
-                        self._race(access, lanes, entry, now, before, "read", int(lines[entry]), extra, array)
+                        self._race(access, lanes, entry, now, before, "read", int(lines[entry]), array)
         shadow.write(at, high, site.line, strength)
-        if site.op == "st" and strength < 2:
-            self._within_one_store(access, shadow, at, lanes, extra, array)
+        if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
+            self._within_one_store(access, lanes, array)
 
-    def _within_one_store(
-        self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, extra: int, array: DeviceArray | None
-    ) -> None:
+    def _within_one_store(self, access: Access, lanes: Lanes, array: DeviceArray | None) -> None:
         """Two lanes of one store write different values to one place: one of them is lost."""
-        value = self._value(access, extra)
-        lost = (shadow.writer[at] != lanes.high) | (lanes.low != lanes.high)
-        if not lost.any():
-            return
-        address = np.broadcast_to(plain(access.address), value.shape)
-        active = np.ones(value.shape, bool) if access.mask.dense is None else access.mask.dense
-        for entry in np.flatnonzero(lost)[:1].tolist() if value.size > 4096 else np.flatnonzero(lost).tolist():
-            alike = active & (address == lanes.address[entry])
-            if array is None:  # the same offset in another block is another place
-                alike[:, np.arange(value.shape[1]) != lanes.columns[entry]] = False
-            rows, columns = np.nonzero(alike)
-            values = value[rows, columns]
-            other = np.flatnonzero(values != values[0])
-            if other.size:
-                places = (
-                    access.mask.rows_at()[rows]
-                    + (access.mask.columns_at()[columns] + self._info.first) * self._info.rows
-                )
-                self._clash(access, lanes, entry, int(places[0]), int(places[other[0]]), extra, array)
+        mask = access.mask
+        shape = (mask.height, mask.width)
+        taken = slice(None) if array is not None else np.unique(lanes.columns)
+        first = self._info.first if array is not None else 0
+        places = np.broadcast_to(mask.rows_at()[:, None] + (mask.columns_at() + first) * self._info.rows, shape)
+        address = np.broadcast_to(plain(access.address).astype(np.int64), shape)[:, taken]
+        if array is None:  # the same offset in another block is another place
+            address = address + (np.arange(address.shape[1]) << 32)
+        active = slice(None) if mask.dense is None else mask.dense[:, taken].ravel()
+        address, place = address.ravel()[active], places[:, taken].ravel()[active]
+        order = np.argsort(address, kind="stable")
+        same = np.flatnonzero(address[order[1:]] == address[order[:-1]])
+        for value in access.values:
+            values = np.broadcast_to(value, shape)[:, taken].ravel()[active][order]
+            differ = same[values[same] != values[same + 1]]
+            if differ.size:
+                one, two = order[differ[0]], order[differ[0] + 1]
+                at = int(address[one]) & ((1 << 32) - 1) if array is None else int(address[one])
+                self._clash(access, at, int(place[one]), int(place[two]), array)
                 return
 
-    def _value(self, access: Access, extra: int) -> Array:
-        """The stored part that the unit belongs to, for every lane."""
-        unit = self._unit if access.array is None else self._unit_of(access.array)
-        part = min(extra * unit // access.site.part, len(access.values) - 1)
-        return np.broadcast_to(access.values[part], (access.mask.height, access.mask.width))
-
-    def _same_value(self, access: Access, lanes: Lanes, bad: Array, extra: int, array: DeviceArray | None) -> bool:
+    def _same_value(self, access: Access, lanes: Lanes, bad: Array, array: DeviceArray | None) -> bool:
         """True when the store changes nothing: that a flag is set twice harms nobody."""
-        site = access.site
-        entries = np.flatnonzero(bad)
-        new = self._value(access, extra)[lanes.rows[entries], lanes.columns[entries]]
-        unit = self._unit if array is None else self._unit_of(array)
-        address = lanes.address[entries] + extra * unit // site.part * site.part
+        site, mask, entries = access.site, access.mask, np.flatnonzero(bad)
+        values = np.stack([np.broadcast_to(value, (mask.height, mask.width)) for value in access.values])
+        new = values[lanes.part[entries], lanes.rows[entries], lanes.columns[entries]]
+        address = lanes.address[entries] // site.part * site.part
         if array is not None:
-            view = array.view(site.part)
-            old = view[(address - array.base) // site.part]
+            old = array.view(site.part)[(address - array.base) // site.part]
         else:
-            words = self._machine.words("shared")
-            columns = self._sample[lanes.block[entries]]
-            old = words.load(address, site.part, (columns,))
+            old = self._machine.words("shared").load(address, site.part, (self._sample[lanes.block[entries]],))
         return bool((old == new).all())
 
     # ---- words
 
     def _uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
-        line, lane = access.site.line, self._name(int(lanes.low[entry]))
+        line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
         place = self._place(access, int(lanes.address[entry]), None)
         self._report("uninitialised-shared", line, None,
                      f"line {line}: {lane} reads {place}, which no thread of the block has written.")  # fmt: skip
 
     def _race(
-        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int, extra: int,
+        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
         array: DeviceArray | None,
     ) -> None:  # fmt: skip
         line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
         does = {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")
         place = self._place(access, int(lanes.address[entry]), array)
-        head = f"line {line}: {self._name(mine)} {does} {place}, which {self._name(theirs)} {verb} at line {other}"
+        one, two = self._name(mine, array), self._name(theirs, array)
+        head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
         kind, advice = self._verdict(mine, theirs, array)
         self._report(kind, line, other, f"{head}; {advice}")
 
-    def _clash(
-        self, access: Access, lanes: Lanes, entry: int, one: int, two: int, extra: int, array: DeviceArray | None
-    ) -> None:
+    def _clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
         line = access.site.line
-        place = self._place(access, int(lanes.address[entry]), array)
+        place = self._place(access, address, array)
         kind = "shared-race" if array is None else "global-race"
-        both = f"{self._name(one)} and {self._name(two)}"
+        both = f"{self._name(one, array)} and {self._name(two, array)}"
         message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
         self._report(kind, line, line, message)
 
@@ -314,8 +293,9 @@ class Hazards:
         start, name = max(below)
         return f"`{readable(name)}[{(address - start) // access.site.part}]`"
 
-    def _name(self, lane: int) -> str:
-        return self._machine.grid_lane_name(lane)
+    def _name(self, lane: int, array: DeviceArray | None) -> str:
+        """Lanes of accesses to shared memory count from the chunk's first block."""
+        return self._machine.grid_lane_name(lane + (self._info.first * self._info.rows if array is None else 0))
 
     def _report(self, kind: str, line: int, other: int | None, message: str) -> None:
         key: tuple[str, int, Any] = (kind, line, other or 0)

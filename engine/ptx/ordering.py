@@ -36,15 +36,17 @@ class Clocks:
     def __init__(self, rows: int, grid_blocks: int) -> None:
         self.rows = rows
         self.now = 1
+        self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._published = np.zeros(grid_blocks, np.int64)
         self._acquired = np.zeros(grid_blocks, np.int64)
+        self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 
     def start_chunk(self, first: int, blocks: int) -> None:
         """New blocks; what earlier ones published stays."""
         self.first, self.blocks = first, blocks
         self.epoch = np.zeros((1, 1), np.int64)
-        self.clock = np.zeros((self.rows, 1), np.int64)
+        self.clock = self._start
         self._fenced: Array | None = None
         self._lane_published: Array | None = None
         self._lane_acquired: Array | None = None
@@ -114,41 +116,57 @@ class Clocks:
 
     # ---- questions
 
-    def stamp(self, lane: Array, time: int) -> Stamp:
-        """The present of some lanes (of this chunk)."""
-        row, column = lane % self.rows, lane // self.rows - self.first
+    def stamp(self, lane: Array, one_block: bool = False) -> Stamp:
+        """The present of lanes of this chunk. `one_block`: they count from its first block, else from the grid's."""
+        column: Array | int = 0 if self.alike else lane // self.rows - (0 if one_block else self.first)
         epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
-        return Stamp(lane, epoch, self.clock[row, column if self.clock.shape[1] > 1 else 0], time)
+        return Stamp(lane, epoch, self._clock_of(lane, column), self.now)
 
-    def unordered(self, before: Stamp, after: Stamp, atomic: Array) -> Array:
+    def _clock_of(self, lane: Array, column: Array | int) -> Array:
+        """The clocks of lanes, remembered while they stand still: loops come back with the same lanes."""
+        found = self._known.get(id(lane))
+        if found is None or found[0] is not lane or found[1] is not self.clock:
+            if len(self._known) > 1000:
+                self._known.clear()
+            clock = self.clock[lane % self.rows, column if self.clock.shape[1] > 1 else 0]
+            found = self._known[id(lane)] = (lane, self.clock, clock)
+        return found[2]
+
+    def unordered(self, before: Stamp, after: Stamp, atomic: Array | None = None, one_block: bool = False) -> Array:
         """bool: nothing puts `before` in front of `after`. `atomic`: the earlier access was one, and its word itself
-        orders whoever then used an atomic or flag."""
+        orders whoever then used an atomic or flag. `one_block`: both are always of one block, counted from the
+        chunk's first."""
         loose: Array = (before.lane != after.lane) & (before.lane >= 0)
+        if one_block:
+            loose &= before.epoch >= after.epoch
         if not loose.any():
             return loose
         at = np.flatnonzero(loose)
         lane, other = before.lane[at], after.lane[at]
-        same_block = lane // self.rows == other // self.rows
-        ordered = same_block & (_of(before.epoch, at) < _of(after.epoch, at))
-        ordered |= same_block & (lane // WARP == other // WARP) & (before.clock[at] < after.clock[at])
+        ordered = (lane // WARP == other // WARP) & (before.clock[at] < after.clock[at])
+        if not one_block:
+            same_block = lane // self.rows == other // self.rows
+            ordered |= same_block & (_of(before.epoch, at) < _of(after.epoch, at))
         loose[at[ordered]] = False
-        if ordered.all():
+        if ordered.all() or (one_block and self._lane_acquired is None):
             return loose
         at = at[~ordered]
         lane, other, time = before.lane[at], after.lane[at], _of(before.time, at)
-        published, acquired = self._published[lane // self.rows], self._acquired[other // self.rows]
         inside = lane // self.rows == other // self.rows
-        if inside.any():
-            published = np.where(inside, self._of_lane(self._lane_published, lane, inside), published)
-            acquired = np.where(inside, self._of_lane(self._lane_acquired, other, inside), acquired)
-        loose[at[((published > time) | atomic[at]) & (acquired > time)]] = False
+        published = self._of_lane(self._lane_published, lane, inside, one_block)
+        acquired = self._of_lane(self._lane_acquired, other, inside, one_block)
+        if not one_block and not inside.all():
+            published = np.where(inside, published, self._published[lane // self.rows])
+            acquired = np.where(inside, acquired, self._acquired[other // self.rows])
+        announced = published > time if atomic is None else (published > time) | atomic[at]
+        loose[at[announced & (acquired > time)]] = False
         return loose
 
-    def _of_lane(self, times: Array | None, lane: Array, inside: Array) -> Array:
+    def _of_lane(self, times: Array | None, lane: Array, inside: Array, one_block: bool) -> Array:
         made = np.zeros(lane.shape, np.int64)
         if times is not None:
             lanes = lane[inside]
-            made[inside] = times[lanes % self.rows, lanes // self.rows - self.first]
+            made[inside] = times[lanes % self.rows, lanes // self.rows - (0 if one_block else self.first)]
         return made
 
 

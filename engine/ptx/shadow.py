@@ -19,7 +19,8 @@ class Shadow:
     def __init__(self, units: int) -> None:
         self.units = units
         self.writer = np.full(units, -1, np.int64)
-        self.write_epoch, self.write_clock, self.write_time = (np.zeros(units, np.int32) for _ in range(3))
+        self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
+        self.write_clock, self.write_time = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
         self._readers: tuple[Array, ...] | None = None
 
@@ -52,8 +53,9 @@ class Shadow:
 
     def _fields(self) -> tuple[Array, ...]:
         if self._readers is None:
-            lanes = (np.full(self.units, -1, np.int64) for _ in range(2))
-            self._readers = (*lanes, *(np.zeros(self.units, np.int32) for _ in range(5)))
+            low, high = np.full(self.units, -1, np.int64), np.full(self.units, -1, np.int64)
+            epoch = np.full(self.units, -1, np.int32)
+            self._readers = (low, high, epoch, *(np.zeros(self.units, np.int32) for _ in range(4)))
         return self._readers
 
     @property
@@ -66,12 +68,15 @@ class Shadow:
         low, high, epoch, clock, time, line, kind = (field[at] for field in self._fields())
         return Stamp(low, epoch, clock, time), Stamp(high, epoch, clock, time), line, kind
 
-    def read(self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool) -> None:
+    def read(
+        self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool, one_block: bool
+    ) -> None:
         """Lanes `low` to `high` read the units; `unique`: no unit is named twice."""
         fields = self._fields()
         was_low, was_high, _, _ = self.readers(at)
-        none = np.zeros(at.shape, bool)
-        kept = clocks.unordered(was_low, low, none) | clocks.unordered(was_high, low, none)
+        kept = clocks.unordered(was_low, low, None, one_block)
+        if not np.array_equal(was_low.lane, was_high.lane):
+            kept |= clocks.unordered(was_high, low, None, one_block)
         if unique and not kept.any():
             fields[0][at], fields[1][at] = low.lane, high.lane
         elif unique:
