@@ -46,6 +46,7 @@ class Kernel:
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
+    `shows`: the counter that this rung is meant to change against the rung before, one of engine.inside.TITLES.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck).
     `refuses`: element type, or block size as text -> why it cannot run with it.
     """
@@ -58,6 +59,7 @@ class Kernel:
     combines: tuple[str, ...] = ("none",)
     coverage: int | None = 1
     bytes_per_thread: int = 1
+    shows: str = ""
     expect: str = "ok"
     cooperative: bool = False
     parameter: Parameter | None = None

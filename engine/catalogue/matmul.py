@@ -25,25 +25,28 @@ _ONLY_FLOAT = {
 }
 
 
-def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32)) -> Kernel:
+def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), shows: str = "") -> Kernel:
     refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": _TOO_MANY_SUMS})
-    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, refuses=refuses)
+    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, shows=shows,
+                  refuses=refuses)  # fmt: skip
 
 
 _TOO_MANY_SUMS = "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, which 8 x 8 sums alone fill; "
 
 KERNELS = (
     _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
-    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False)),
-    _kernel("matmul_tiled", "Tiles in shared memory", Tile()),
+    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False), shows="sectors_per_request"),
+    _kernel("matmul_tiled", "Tiles in shared memory", Tile(), shows="global_load_sectors"),
 )
 
 BEYOND = (
-    _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1)),
-    _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16)),
-    _kernel("matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16)),
-    _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16)),
-    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16)),
+    _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1), shows="wavefronts"),
+    _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16), shows="wavefronts"),
+    _kernel(
+        "matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16), shows="shared_load_requests"
+    ),
+    _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16), shows="wavefronts"),
+    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16), shows="barriers"),
 )
 
 
