@@ -16,13 +16,13 @@ from engine.ptx.async_copy import copy_step
 from engine.ptx.atomics import atomic_step
 from engine.ptx.builtins import builtin_step
 from engine.ptx.collectives import collective_step
+from engine.ptx.computing import computed, two_predicates
 from engine.ptx.masks import Mask
 from engine.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW
 from engine.ptx.observe import Site
 from engine.ptx.operands import Reader, Registers, constant, raw_reader, reader, writer
-from engine.ptx.ops import UnknownInstruction, operation
+from engine.ptx.ops import UnknownInstruction
 from engine.ptx.program import Block, registers_of
-from engine.ptx.symbolic import rule
 from engine.ptx.syntax import (
     WIDTHS,
     Address,
@@ -38,7 +38,6 @@ from engine.ptx.syntax import (
 )  # fmt: skip
 from engine.ptx.transfers import Port
 from engine.ptx.values import restrict
-from engine.records import Array
 
 if TYPE_CHECKING:
     from engine.ptx.machine import Machine
@@ -85,10 +84,12 @@ def _step(machine: Machine, block: Block, number: int, item: Instruction) -> Ste
             return _barrier_result(machine, item)
         case "cp":
             return copy_step(machine, item)
+        case "setp" if isinstance(item.operands[0], Pair):
+            return two_predicates(machine, item, item.operands[0])
     step = collective_step(machine, item)
     if step is not None or head in _NOTHING:
         return step
-    return _computed(machine, item)
+    return computed(machine, item)
 
 
 def _dead(block: Block, number: int, item: Instruction) -> bool:
@@ -117,67 +118,6 @@ def site_of(machine: Machine, item: Instruction, op: str, dead: bool = False) ->
     space = "global" if space == "const" else space
     weak = not _STRONG & set(words)
     return Site(machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak)
-
-
-# ---- arithmetic: whatever `ops` knows
-
-
-def _computed(machine: Machine, item: Instruction) -> Step:
-    found = operation(item.opcode)
-    widths, line = machine.program.widths, item.line
-    first = item.operands[0]
-    targets: list[Operand] = [first.first, first.second] if isinstance(first, Pair) else [first]
-    sources: list[Operand] = list(item.operands[1:])
-    carry = Register(machine.program.carry)
-    if found.reads_carry:
-        sources.append(carry)
-    if found.writes_carry:
-        targets.append(carry)
-    results = (*found.results, "u32") if found.writes_carry and len(found.results) < len(targets) else found.results
-    operands = (*found.operands, "u32") if found.reads_carry and len(found.operands) < len(sources) else found.operands
-    if len(sources) != len(operands) or len(targets) > len(results):
-        raise PtxError(f"this form of {item.opcode} is not emulated", line)
-    readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
-    writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
-    compute = found.compute
-    symbolic = rule(item.opcode) if machine.options.sums else None
-    if symbolic is not None and len(targets) == 1 and isinstance(first, Register):
-        raw = [raw_reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
-        return _with_rule(symbolic, raw, compute, readers, first.index)
-    if len(writers) > 1:
-
-        def several(registers: Registers, mask: Mask) -> None:
-            made = compute(*[read(registers) for read in readers])
-            for write, value in zip(writers, made, strict=False):
-                write(registers, value)
-
-        return several
-    return _single(compute, readers, writers[0])
-
-
-def _single(compute: Callable[..., Array], readers: list[Reader], write: Callable[[Registers, Array], None]) -> Step:
-    """One result: unrolled by the number of operands, because this is where the time goes."""
-    if len(readers) == 1:
-        (only,) = readers
-        return lambda registers, mask: write(registers, compute(only(registers)))
-    if len(readers) == 2:
-        left, right = readers
-        return lambda registers, mask: write(registers, compute(left(registers), right(registers)))
-    if len(readers) == 3:
-        a, b, c = readers
-        return lambda registers, mask: write(registers, compute(a(registers), b(registers), c(registers)))
-    return lambda registers, mask: write(registers, compute(*[read(registers) for read in readers]))
-
-
-def _with_rule(
-    symbolic: Callable[..., Array | None], raw: list[Reader], compute: Callable[..., Array], readers: list[Reader],
-    index: int,
-) -> Step:  # fmt: skip
-    def step(registers: Registers, mask: Mask) -> None:
-        made = symbolic(*[read(registers) for read in raw])
-        registers[index] = compute(*[read(registers) for read in readers]) if made is None else made
-
-    return step
 
 
 # ---- moving
