@@ -40,7 +40,8 @@ export default function({ data, setStateValue }) {
       setStateValue('pressed', keys.pressed);
     }
   };
-  window.addEventListener('keydown', listen, true);
+  window.removeEventListener('keydown', keys.listen, true);  // called again with new data, not always cleaned up before
+  window.addEventListener('keydown', keys.listen = listen, true);
   document.body.dataset.keys = 'heard';
   return () => {
     window.removeEventListener('keydown', listen, true);

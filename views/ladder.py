@@ -330,7 +330,7 @@ def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) 
     timed = [fact.timed for fact in facts if fact.timed]
     origins = sorted({device_line(m) for m in timed})
     headings = {
-        "times": f"Times: {', '.join(origins)}" if origins else "Times: none measured or recorded for these choices",
+        "times": f"Times: {' and '.join(origins)}" if origins else "Times: none measured or recorded for these choices",
         "counters": "Counted by the emulator, live",
     }
     with_counters = page.counting or any(fact.counted for fact in facts)

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine import service
+from views import keyboard
 
 FOLDER = Path(__file__).parents[1]
 
@@ -25,6 +26,7 @@ def checks() -> list[dict[str, object]]:
 
 def main() -> None:
     """The list."""
+    keyboard.on_key({})
     st.header("This machine")
     found = service.gpus()
     st.write(

@@ -90,7 +90,7 @@ def _unfolded(lines: list[str], start: int, marked: set[int], fold: bool) -> set
     if not fold or not marked or slide_size(lines[start:]) >= SMALL:
         return every
     heads = {number for number in every if "__global__" in lines[number - 1]}
-    for context in (3, 2, 1):
+    for context in (12, 9, 7, 5, 4, 3, 2, 1):
         shown = every & (heads | {number + by for number in marked for by in range(-context, context + 1)})
         for run in _runs(sorted(every - shown)):
             shown |= set(run) if len(run) < SHORTEST_FOLD else set()

@@ -139,6 +139,7 @@ def main() -> None:
     try:
         sweep, button = controls()
     except NotRunnable as refused:
+        keyboard.on_key({})
         st.error(str(refused), icon=":material/block:")
         return
     here = st.session_state
@@ -148,10 +149,10 @@ def main() -> None:
          "n" if sweep.over == "blocks" else "block": here["n" if sweep.over == "blocks" else "block"],
          "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "value": sweep.key}
     )  # fmt: skip
+    keyboard.on_key({"run": lambda: run(sweep)} if sweep.cells else {})
     if not sweep.cells:
         st.info("Choose at least one variant and one value to sweep over.")
         return
-    keyboard.on_key({"run": lambda: run(sweep)})
     button.button(f"Run {len(sweep.cells)} cells", key="run", type="primary", icon=":material/play_arrow:",
                   on_click=run, args=(sweep,), width="stretch", help="Every cell, one after the other (R)")  # fmt: skip
     shown = st.empty()

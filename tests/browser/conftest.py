@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -45,7 +45,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )  # fmt: skip
     try:
         url = f"http://127.0.0.1:{port}"
-        _wait_until_healthy(url, server, log)
+        wait_until_healthy(url, server, log)
         yield url
     finally:
         server.send_signal(signal.SIGTERM)
@@ -57,7 +57,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
 
 
-def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Poll the server until it answers; its log if it does not."""
     for _ in range(150):
         assert server.poll() is None, log.read_text()
         try:
@@ -80,11 +81,18 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh window of a lecturer's laptop."""
+@pytest.fixture(scope="session")
+def laptop(browser: Browser) -> Iterator[BrowserContext]:
+    """A lecturer's laptop: one cache for all windows."""
     expect.set_options(timeout=20_000)
     context = browser.new_context(viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    yield page
+    yield context
     context.close()
+
+
+@pytest.fixture
+def page(laptop: BrowserContext) -> Iterator[Page]:
+    """A fresh window."""
+    page = laptop.new_page()
+    yield page
+    page.close()
