@@ -36,7 +36,9 @@ def _check_size(topic: Topic, choice: Choice) -> None:
     if choice.n < topic.min_n:
         raise NotRunnable(f"N must be at least {topic.min_n}, not {choice.n:,}: {topic.min_n_reason}.")
     if choice.n > topic.max_n:
-        raise NotRunnable(f"N = {choice.n:,} is too large: {topic.title.lower()} takes N from {topic.min_n} to {topic.max_n:,}.")
+        raise NotRunnable(
+            f"N = {choice.n:,} is too large: {topic.title.lower()} takes N from {topic.min_n} to {topic.max_n:,}."
+        )
     if choice.device == "emulator" and choice.n > topic.emulator_max_n:
         raise NotRunnable(
             f"N = {choice.n:,} is too large for the emulator, which takes up to {topic.emulator_max_n:,} here; "
@@ -51,7 +53,7 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Choice) -> None:
     if choice.block_size not in kernel.block_sizes:
         raise NotRunnable(
             f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size}: "
-            f"{kernel.refuses.get(str(choice.block_size), '')}choose {_either(tuple(map(str, kernel.block_sizes)))}."
+            f"{kernel.refuses.get(str(choice.block_size), f'choose {_either(tuple(map(str, kernel.block_sizes)))}.')}"
         )
     if choice.grid_size is not None:
         if kernel.coverage is not None:

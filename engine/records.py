@@ -46,8 +46,8 @@ Status = Literal["ok", "wrong", "hazard", "refused", "compile-error", "out-of-bo
 COUNTERS: tuple[str, ...] = (
     "warp_instructions", "thread_instructions", "active_lanes_per_instruction", "branches", "divergent_branches",
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
-    "shared_load_requests", "shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts", "bank_conflicts",
-    "barriers", "atomics", "atomic_max_contention", "shuffles",
+    "shared_load_requests", "shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts",
+    "bank_conflicts", "barriers", "atomics", "atomic_max_contention", "shuffles",
 )  # fmt: skip
 
 

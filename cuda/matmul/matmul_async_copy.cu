@@ -12,7 +12,7 @@
 #define DEPTH 8                // of a phase
 #define THREADS (TILE_WIDTH * TILE_WIDTH)
 #define PAD 4  // shifts the rows, so that eight rows of tile_M meet different banks
-#define STAGES 4
+#define STAGES 4  // of the ring
 
 // start to copy four neighbours in a row of a matrix, zeros beyond the border
 static __device__ void copy4(float *to, const float *matrix, int row, int col, int width)
@@ -66,15 +66,14 @@ matmul_async_copy(const float *M, const float *N, float *P, int width)
     float Pvalue[8][8] = {};
     for (int stage = 0; stage < STAGES - 1; ++stage) fetch(stage * DEPTH);
     for (int phase = 0; phase < width; phase += DEPTH) {
-        int stage = phase / DEPTH % STAGES;
         __pipeline_wait_prior(STAGES - 2);
         __syncthreads();  // these tiles are complete, and those of the phase before no longer needed
         fetch(phase + (STAGES - 1) * DEPTH);
 
+        int stage = phase / DEPTH % STAGES;
         for (int k4 = 0; k4 < DEPTH; k4 += 4) {
             float4 m[8], n[2];
-            for (int r = 0; r < 8; ++r)
-                m[r] = *reinterpret_cast<const float4 *>(&tile_M[stage][my_row + 8 * r][k4]);
+            for (int r = 0; r < 8; ++r) m[r] = *reinterpret_cast<const float4 *>(&tile_M[stage][my_row + 8 * r][k4]);
             for (int k = 0; k < 4; ++k) {
                 for (int half = 0; half < 2; ++half)
                     n[half] = *reinterpret_cast<const float4 *>(&tile_N[stage][k4 + k][my_col + 16 * half]);

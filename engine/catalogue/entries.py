@@ -130,7 +130,10 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from."""
+    """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from.
+
+    `n`: the lecture's own; `emulator_n`: where there is no GPU and the emulator would take too long for that.
+    """
 
     name: str
     title: str
@@ -142,6 +145,7 @@ class Ladder:
     block_size: int
     dtype: str
     baseline: int = 0
+    emulator_n: int | None = None
 
 
 @dataclass(frozen=True)

@@ -31,15 +31,15 @@ def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8
                   refuses=refuses)  # fmt: skip
 
 
-_TOO_MANY_SUMS = "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, which 8 x 8 sums alone fill; "
+_TOO_MANY_SUMS = (
+    "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, and 8 x 8 sums alone fill them; "
+    "choose 8 or 16."
+)
 
 KERNELS = (
     _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
     _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False), shows="sectors_per_request"),
     _kernel("matmul_tiled", "Tiles in shared memory", Tile(), shows="global_load_sectors"),
-)
-
-BEYOND = (
     _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1), shows="wavefronts"),
     _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16), shows="wavefronts"),
     _kernel(
