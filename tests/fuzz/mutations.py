@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a program in a line reads better than one in five)
 """Ways to break a PTX text or a .cu file, drawn from a seeded generator."""
 
 from __future__ import annotations

@@ -33,8 +33,9 @@ def run(
             given[param.name] = arrays[-1].base.to_bytes(8, "little")
         else:
             given[param.name] = argument
+    symbols = device.symbols(Source("probe.cu", text, "int32"), program)
     machine = Machine(
-        program, device.space, given, device.symbols(Source("probe.cu", text, "int32"), program), grid, block, "probe.cu",
+        program, device.space, given, symbols, grid, block, "probe.cu",
         schedule=schedule, options=options or Options(step_limit=200_000), observers=observers,
     )  # fmt: skip
     for observer in observers:

@@ -214,7 +214,8 @@ TEMPLATES = {name: [line.strip() for line in text.strip().split("\n")] for name,
 FREQUENT = ("integer", "integer", "integer", "bits", "predicate", "memory", *TEMPLATES)
 
 # Among lanes %t7, of which %t8 is the first; those of `FULL` need whole warps.
-COLLECTIVES = """shfl.sync.idx.b32 {r}, {r}, %t8, 31, %t7
+COLLECTIVES = """
+    shfl.sync.idx.b32 {r}, {r}, %t8, 31, %t7
     shfl.sync.idx.b32 {r}|%k2, {r}, %t8, 31, %t7
     redux.sync.add.s32 {r}, {r}, %t7
     redux.sync.min.u32 {r}, {r}, %t7
@@ -227,16 +228,17 @@ COLLECTIVES = """shfl.sync.idx.b32 {r}, {r}, %t8, 31, %t7
     match.any.sync.b32 {r}, {r}, %t7
     match.any.sync.b64 {r}, {q}, %t7
     match.all.sync.b32 {r}|{p}, {r}, %t7
-    bar.warp.sync %t7""".split("\n    ")
-FULL = """shfl.sync.bfly.b32 {r}|{p}, {r}, {byte}, {down}, -1
+    bar.warp.sync %t7"""
+FULL = """
+    shfl.sync.bfly.b32 {r}|{p}, {r}, {byte}, {down}, -1
     shfl.sync.up.b32 {r}|{p}, {r}, {R}, {up}, -1
     shfl.sync.down.b32 {r}|{p}, {r}, {R}, {down}, -1
     shfl.sync.idx.b32 {r}, {r}, {R}, {down}, -1
-    shfl.sync.up.b32 {r}, {r}, %t0, {up}, -1""".split("\n    ")
+    shfl.sync.up.b32 {r}, {r}, %t0, {up}, -1"""
 
 # Uniform, per thread, per block, per lane and read values, so that registers of every shape meet.
-# %t0 thread in block, %t1 block in grid, %t2 thread in grid, %t3 the warp's living lanes, %t10 the thread's place on the
-# board; %a0 in, %a1 the thread's row of out, %a2 sums, %a5 local memory.
+# %t0 thread in block, %t1 block in grid, %t2 thread in grid, %t3 the warp's living lanes, %t10 the thread's place on
+# the board; %a0 in, %a1 the thread's row of out, %a2 sums, %a5 local memory.
 PROLOGUE = """
     ld.param.u64 %a0, [probe_in]; ld.param.u64 %a1, [probe_out]; ld.param.u64 %a2, [probe_sums]
     cvta.to.global.u64 %a0, %a0; cvta.to.global.u64 %a1, %a1; cvta.to.global.u64 %a2, %a2
@@ -344,8 +346,8 @@ class _Writer:
         if name in ("up", "down"):
             return str((32 - self.make.choice((32, 16, 8, 4))) << 8 | (31 if name == "down" else 0))
         words = {
-            "test": ("eq", "ne", "lt", "le", "gt", "ge"), "join": ("and", "or", "xor"), "way": ("rni", "rzi", "rmi", "rpi"),
-            "n": ("3", "7", "10", "16", "1000"), "byte": ("0", "1", "2", "3"), "sign": ("", "!"),
+            "test": ("eq", "ne", "lt", "le", "gt", "ge"), "join": ("and", "or", "xor"), "byte": ("0", "1", "2", "3"),
+            "way": ("rni", "rzi", "rmi", "rpi"), "n": ("3", "7", "10", "16", "1000"), "sign": ("", "!"),
         }  # fmt: skip
         return self.make.choice(words[name])
 
@@ -402,7 +404,8 @@ class _Writer:
 
     def vote_of_the_block(self) -> None:
         self.put(self.fill(self.make.choice((
-            "bar.red.popc.u32 {r}, 0, {p}", "bar.red.and.pred {p}, 0, {p}", "bar.red.or.pred {p}, 0, !{p}", "barrier.sync 0",
+            "bar.red.popc.u32 {r}, 0, {p}", "bar.red.and.pred {p}, 0, {p}", "bar.red.or.pred {p}, 0, !{p}",
+            "barrier.sync 0",
         ))))  # fmt: skip
 
     def sums(self) -> None:
@@ -413,7 +416,8 @@ class _Writer:
         form = self.make.choice(("red.global.{} [%a3], {{r}}", "atom.global.{} %t9, [%a3], {{r}}")).format(name)
         guard = self.make.choice(("", "@{p} "))
         self.put(self.fill(
-            f"and.b32 %t4, {{r}}, 7; add.s32 %t4, %t4, {8 * number}; mul.wide.u32 %a3, %t4, 4; add.s64 %a3, %a2, %a3; {guard}{form}"
+            f"and.b32 %t4, {{r}}, 7; add.s32 %t4, %t4, {8 * number}; mul.wide.u32 %a3, %t4, 4; "
+            f"add.s64 %a3, %a2, %a3; {guard}{form}"
         ))  # fmt: skip
 
     def collective(self) -> None:
@@ -426,7 +430,7 @@ class _Writer:
             self.put(self.fill(f"mov.pred %k1, {{p}}; vote.sync.ballot.b32 %t7, {sign}%k1, %t3"))
             self.put(f"@{'' if sign else '!'}%k1 bra $W{self.names}")
         self.put("brev.b32 %t8, %t7; clz.b32 %t8, %t8")
-        forms = COLLECTIVES if split or self.threads % 32 else [*COLLECTIVES, *FULL, *FULL]
+        forms = COLLECTIVES if split or self.threads % 32 else COLLECTIVES + FULL + FULL
         for _ in range(self.make.randint(1, 3)):
-            self.put(self.fill(self.make.choice(forms)))
+            self.put(self.fill(self.make.choice(forms.strip().splitlines())))
         self.put(f"$W{self.names}:")

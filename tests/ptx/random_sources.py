@@ -34,7 +34,7 @@ __constant__ int table[8] = {{3, -1, 4, 1, -5, 9, 2, -6}};
 struct trio {{ int a; short b; unsigned char c; }};
 """
 
-# Expressions by type. Placeholders: i int, l long long, f float, d double, c a condition, n a number; `test` a comparison.
+# Expressions by type. Placeholders: i int, l long long, f float, d double, c condition, n number, `test` a comparison.
 EXPRESSIONS = {
     "i": """{i} + {i}
         {i} - {i}
@@ -124,7 +124,8 @@ LEAVES = {
 CHOICES = {name: [line.strip() for line in text.split("\n")] for name, text in EXPRESSIONS.items()}
 ASSIGNMENTS = (
     *("i0 = {i};", "i1 = {i};", "i2 += {i};", "i3 ^= {i};", "u0 = {i};", "u1 += {i};") * 2,
-    "l0 = {l};", "f0 = {f};", "f1 = {f};", "d0 = {d};", "own[{i} & 7] = {i};", "p.a += {i};", "p.b = {i};", "p.c -= {i};",
+    "l0 = {l};", "f0 = {f};", "f1 = {f};", "d0 = {d};", "own[{i} & 7] = {i};", "p.a += {i};", "p.b = {i};",
+    "p.c -= {i};",
     "out[16 + ({i} & 3)] += {i};",
 )  # fmt: skip
 COLLECTIVES = (

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a program in a line reads better than one in five)
 """The reference interpreter itself, against cases worked out by hand."""
 
 from __future__ import annotations

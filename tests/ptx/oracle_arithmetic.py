@@ -156,8 +156,10 @@ def _function(head: str, words: list[str], code: str) -> Callable[..., Any]:
     bits = BITS[code]
     full = (1 << bits) - 1
     if code == "pred":
-        return {"and": lambda a, b: a and b, "or": lambda a, b: a or b, "xor": lambda a, b: a != b, "not": lambda a: not a,
-                "mov": lambda a: a}[head]  # fmt: skip
+        return {
+            "and": lambda a, b: a and b, "or": lambda a, b: a or b, "xor": lambda a, b: a != b, "not": lambda a: not a,
+            "mov": lambda a: a,
+        }[head]  # fmt: skip
     if head in ("mul", "mad"):
         shift = bits if "hi" in words else 0
         return lambda a, b, c=0: (a * b >> shift) + c
@@ -169,10 +171,11 @@ def _function(head: str, words: list[str], code: str) -> Callable[..., Any]:
         "clz": lambda a: bits - (a & full).bit_length(), "brev": lambda a: int(f"{a:0{bits}b}"[::-1], 2),
         "selp": lambda a, b, p: a if p else b, "slct": lambda a, b, c: a if c >= 0 else b,
         "sad": lambda a, b, c: c + abs(a - b), "cnot": lambda a: int(a == 0),
-        "bfe": lambda a, at, count: _field(a, at & 255, count & 255, code), "bfi": lambda a, b, at, count: _inserted(a, b, at, count, bits),
+        "bfe": lambda a, at, count: _field(a, at & 255, count & 255, code),
+        "bfi": lambda a, b, at, count: _inserted(a, b, at, count, bits),
         "lop3": lambda a, b, c, table: _looked_up(a, b, c, table, bits), "prmt": _permuted,
         "shf": lambda a, b, n: _funnel(a, b, n, words),
-        "dp4a": lambda a, b, c: c + sum(decode(a >> i, f"{words[0][0]}8") * decode(b >> i, f"{words[1][0]}8") for i in (0, 8, 16, 24)),
+        "dp4a": lambda a, b, c: c + _dot(a, b, f"{words[0][0]}8", f"{words[1][0]}8"),
         "bfind": lambda a: _highest(a, bits, "shiftamt" in words),
     }  # fmt: skip
     return simple[head]
@@ -189,7 +192,7 @@ def _float_function(head: str, words: list[str], code: str) -> Callable[..., Any
         "mov": lambda a: a, "neg": lambda a: -a, "abs": abs, "selp": lambda a, b, p: a if p else b,
         "min": lambda a, b: _extreme(min, a, b), "max": lambda a, b: _extreme(max, a, b),
         "copysign": lambda a, b: math.copysign(b, a),
-        "testp": lambda a: {"finite": math.isfinite, "infinite": math.isinf, "number": lambda x: x == x, "notanumber": math.isnan}[words[0]](a),
+        "testp": lambda a: _is(words[0], a),
     }[head]  # fmt: skip
 
 
@@ -231,6 +234,14 @@ def _field(a: int, at: int, count: int, code: str) -> int:
 def _highest(a: int, bits: int, shift: bool) -> int:
     place = (~a if a < 0 else a).bit_length() - 1
     return 0xFFFFFFFF if place < 0 else bits - 1 - place if shift else place
+
+
+def _dot(a: int, b: int, left: str, right: str) -> int:
+    return sum(int(decode(a >> place, left)) * int(decode(b >> place, right)) for place in (0, 8, 16, 24))
+
+
+def _is(kind: str, a: float) -> bool:
+    return {"finite": math.isfinite(a), "infinite": math.isinf(a), "number": a == a, "notanumber": a != a}[kind]
 
 
 def _inserted(a: int, b: int, at: int, count: int, bits: int) -> int:
@@ -288,10 +299,10 @@ def _comparison(words: list[str], operands: list[str], widths: dict[str, int]) -
         a, b = left(registers), right(registers)
         found = compare(name, a, b)
         results = [found, not found]
+        if other:
+            c = other(registers)  # before a result may overwrite it
+            results = [{"and": value and c, "or": value or c, "xor": value != c}[str(join)] for value in results]
         for write, value in zip(writes, results, strict=False):
-            if other:
-                c = other(registers)
-                value = {"and": value and c, "or": value or c, "xor": value != c}[str(join)]
             write(registers, value)
 
     return act
@@ -318,7 +329,7 @@ def _conversion(words: list[str], operands: list[str], widths: dict[str, int]) -
             value = math.copysign(float(whole_number(Fraction(value), mode)), value)
         if math.isfinite(value):
             made = rounded(Fraction(value), target, mode)
-            value = math.copysign(made, value) if not made else made
+            value = made or math.copysign(0.0, value)
         write(registers, _saturated(float(value), words))
 
     return act
