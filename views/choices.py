@@ -46,7 +46,9 @@ def size(topic: Topic, name: str = "n") -> str:
 def block_size(topic: Topic) -> str:
     """The menu for the block size."""
     every = sorted({size for entry in topic.kernels for size in entry.block_sizes})
-    return select(topic.block_label, "block", [str(b) for b in every], str(topic.default_block_size))
+    label, _, unit = topic.block_label.partition(" (")
+    return select(label, "block", [str(b) for b in every], str(topic.default_block_size),
+                  help=f"In {unit.removesuffix(')')}." if unit else None)  # fmt: skip
 
 
 def element_type(topic: Topic) -> str:
@@ -76,6 +78,10 @@ def combining(kernel: Kernel, own: str | None) -> str:
     """The menu for how blocks are combined; `own` is the rung's way, which "automatic" means."""
     chosen = st.session_state.get("combine") or AUTO
     now = (own or kernel.combines[0]) if chosen == AUTO else chosen
+    if kernel.combines == ("none",) and chosen == AUTO:
+        st.selectbox("Combined by", ["nothing to combine"], disabled=True, key="combine fixed",
+                     help="The blocks of this kernel write to places of their own.")  # fmt: skip
+        return AUTO
     ways = " ".join(f"**{way}**: {COMBINES[way]}" for way in kernel.combines)
     return select(f"Combined by: {now}", "combine", [AUTO, *kernel.combines], AUTO, {AUTO: "automatic"},
                   help=f"How the sums of the blocks become one. {ways}")  # fmt: skip

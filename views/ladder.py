@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from engine import figures, tables
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
+from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic
 from engine.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
-from views import choices, grid, keyboard, show, state, work
+from views import choices, grid, keyboard, rungs, show, state, work
 from views.choices import AUTO
 
 WORK = "ladder work"
@@ -50,95 +50,15 @@ class Page:
         return self.choices[self.position]
 
 
-def rung_names(ladder: Ladder) -> list[str]:
-    """What the address calls the rungs: the kernel, with its way of combining where a kernel stands twice."""
-    kernels = [rung.kernel for rung in ladder.rungs]
-    return [
-        rung.kernel if kernels.count(rung.kernel) == 1 else f"{rung.kernel}.{rung.combine or i}"
-        for i, rung in enumerate(ladder.rungs, 1)
-    ]
-
-
-def own_n(ladder: Ladder) -> int:
-    """The lecture's own N, or a smaller one where only the emulator can run it and would take too long."""
-    return ladder.emulator_n if ladder.emulator_n and not choices.has_gpu() else ladder.n
-
-
-def take_ladder() -> None:
-    """Another ladder: its first rung, and the lecture's own N, block size and type."""
-    ladder = LADDERS[st.session_state["ladder"]]
-    st.session_state.update(rung=rung_names(ladder)[0], combine=AUTO, grid=AUTO)
-    state.keep(ladder.topic, own_choices(ladder))
-
-
-def own_choices(ladder: Ladder) -> dict[str, str]:
-    """The lecture's own N, block size and type."""
-    return {"n": str(own_n(ladder)), "block": str(ladder.block_size), "dtype": ladder.dtype}
-
-
-def take_rung(name: str) -> None:
-    """To this rung."""
-    st.session_state["rung"] = name
-
-
-def step(names: list[str], by: int) -> None:
-    """To the rung before or after; the ends of the ladder hold."""
-    at = names.index(st.session_state["rung"]) + by
-    take_rung(names[min(max(at, 0), len(names) - 1)])
-
-
 def toggle_presenting(on: bool) -> None:
     """Present, or stop presenting."""
     st.session_state["present"] = "1" if on else ""
 
 
-def chosen_ladder() -> Ladder:
-    """The ladder of the address or the menu; an unknown name is said, and the first ladder shown."""
-    name = st.session_state.get("ladder")
-    if name not in LADDERS:
-        if name:
-            st.error(f"There is no ladder {name!r} in this catalogue. Shown instead: the first one.")
-        rung = st.session_state.get("rung")
-        with_rung = (name for name, ladder in LADDERS.items() if rung in rung_names(ladder))
-        st.session_state["ladder"] = next(with_rung, next(iter(LADDERS)))
-    return LADDERS[st.session_state["ladder"]]
-
-
-def settle_rung(names: list[str]) -> None:
-    """The rung of the address; an unknown one is said, and the first one shown."""
-    rung = st.session_state.get("rung")
-    if rung in names:
-        return
-    if rung:
-        st.error(f"There is no rung {rung!r} on this ladder. Shown instead: the first one.")
-    st.session_state["rung"] = names[0]
-
-
-def pickers(ladder: Ladder, names: list[str]) -> int:
-    """The menus for the ladder and the rung; returns the rung's position."""
-    left, right = st.columns([1.45, 3.3], vertical_alignment="bottom")
-    titles = {name: entry.title for name, entry in LADDERS.items()}
-    with left:
-        st.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder",
-                     format_func=titles.get, on_change=take_ladder,
-                     help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
-    # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
-    with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
-        position = names.index(st.session_state["rung"])
-        st.button("←", key="previous", on_click=step, args=(names, -1), disabled=position == 0,
-                  help="The rung before (arrow left)")  # fmt: skip
-        for i, rung in enumerate(ladder.rungs):
-            st.button(rung.label, key=f"rung {i}", on_click=take_rung, args=(names[i],),
-                      type="primary" if i == position else "secondary")  # fmt: skip
-        st.button("→", key="next", on_click=step, args=(names, 1), disabled=position == len(names) - 1,
-                  help="The next rung (arrow right)")  # fmt: skip
-    return position
-
-
 def settings(topic: Topic, rung: Rung) -> None:
     """The row of menus."""
     kernel = KERNELS[rung.kernel]
-    columns = st.columns([1.35, 1, 0.9, 1.05, 1.25, 0.95, 1.3])
+    columns = st.columns([1.35, 1, 0.9, 1.05, 1.25, 0.95, 1.3], vertical_alignment="bottom")
     for column, menu in zip(
         columns,
         (
@@ -173,22 +93,22 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], this: bool) -> Choice:
 
 def main() -> None:
     """Read the choice, show the rung, run what was asked for, show the numbers."""
-    ladder = chosen_ladder()
-    names = rung_names(ladder)
-    settle_rung(names)
+    ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
-    state.recall_for(topic.name, own_choices(ladder))
+    emulated = not choices.has_gpu()
+    own = rungs.own_choices(ladder, emulated)
+    state.recall_for(topic.name, own)
     presenting = st.session_state.get("present") == "1"
     if presenting:
-        position = names.index(st.session_state["rung"])
+        position = rungs.names(ladder).index(st.session_state["rung"])
     else:
-        position = pickers(ladder, names)
+        position = rungs.pickers(ladder, emulated)
         settings(topic, ladder.rungs[position])
-    chosen = {**own_choices(ladder), "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
+    chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
     state.publish(
         topic.name,
-        {"ladder": ladder.name, "rung": names[position], **{k: v for k, v in chosen.items() if v != AUTO},
+        {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
          "device": chosen["device"], "show": st.session_state.get("show"), "counter": st.session_state.get("counter"),
          "present": st.session_state.get("present")}
     )  # fmt: skip
@@ -199,19 +119,19 @@ def main() -> None:
         keyboard.on_key({})
         return
     page = Page(ladder, topic, position, asked, presenting)
-    keys(page, names)
+    keys(page)
     if presenting:
         show_presenting(page)
     else:
         show_page(page)
 
 
-def keys(page: Page, names: list[str]) -> None:
+def keys(page: Page) -> None:
     """What the keyboard does here."""
     keyboard.on_key(
         {
-            "previous": lambda: step(names, -1),
-            "next": lambda: step(names, 1),
+            "previous": lambda: rungs.step(page.ladder, -1),
+            "next": lambda: rungs.step(page.ladder, 1),
             "run": lambda: run_rung(page),
             "ladder": lambda: run_ladder(page),
             "present": lambda: toggle_presenting(not page.presenting),
