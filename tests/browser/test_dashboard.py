@@ -31,19 +31,15 @@ def counted(page: Page) -> str:
     return tiles.inner_text()
 
 
-def test_the_first_page_asks_nobody_else(page: Page, address: str) -> None:
+def test_the_first_page_asks_nobody_else_and_comes_compressed(page: Page, address: str) -> None:
     asked: list[str] = []
+    sizes: dict[str, str | None] = {}
     page.on("request", lambda request: asked.append(request.url))
+    page.on("response", lambda r: sizes.update({r.url: r.headers.get("content-encoding")}))
     opened(page, address)
     expect(page.locator(".stPlotlyChart")).to_be_visible()
     expect(page.locator("table.ladder")).to_be_visible()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
-
-
-def test_the_assets_come_compressed(page: Page, address: str) -> None:
-    sizes: dict[str, str | None] = {}
-    page.on("response", lambda r: sizes.update({r.url: r.headers.get("content-encoding")}))
-    opened(page, address)
     scripts = {url: kind for url, kind in sizes.items() if "/static/" in url and url.endswith(".js")}
     assert scripts and set(scripts.values()) == {"gzip"}
 
@@ -117,10 +113,9 @@ def test_the_back_button_goes_a_rung_back(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     page.keyboard.press("ArrowRight")
     heading(page, "bank conflicts")
-    page.wait_for_timeout(2200)
     page.keyboard.press("ArrowRight")
     heading(page, "Sequential addressing")
-    page.wait_for_timeout(2200)
+    page.wait_for_timeout(2200)  # until then, the address before counts as one that a click still carries
     page.go_back()
     heading(page, "bank conflicts")
 
