@@ -236,7 +236,10 @@ def _bars(frame: pd.DataFrame, key: str, current: int, look: Look) -> Figure:
         "orientation": "h",
         "x": values,
         "y": list(range(len(frame))),
-        "text": [text_of(key, value) for value in frame[key]],
+        "text": [
+            f"{text_of(key, value)}{' ⚠ hazard' if status == 'hazard' and value is not None else ''}"
+            for value, status in zip(frame[key], frame["status"], strict=True)
+        ],
         "textposition": "outside",
         "constraintext": "none",
         "textfont": {"size": size},

@@ -39,13 +39,16 @@ class Known:
 
     @property
     def failed(self) -> Measurement | None:
-        """The live run, if it did not end well: then no number is shown for this choice."""
+        """The live run, if it did not end well: what its sentence says stands beside, or in place of, the numbers."""
         return self.live if self.live is not None and self.live.status != "ok" else None
 
     @property
     def timed(self) -> Measurement | None:
-        """Where the times come from: the live run on a GPU, else the recorded one; None after a failed run."""
-        if self.failed is not None:
+        """Where the times come from: the live run on a GPU, else the recorded one; None without a right answer.
+
+        A hazard is a right answer that nothing guarantees: its time was measured, and keeps its place with a warning.
+        """
+        if self.failed is not None and self.failed.status != "hazard":
             return None
         if self.live is not None and self.live.time_us is not None:
             return self.live

@@ -195,14 +195,8 @@ def counter_values(counted: Measurement | None) -> dict[str, float | None]:
     requests = total("global_load_requests", "global_store_requests")
     sectors = total("global_load_sectors", "global_store_sectors")
     wavefronts = total("shared_load_wavefronts", "shared_store_wavefronts")
-    accesses = total("shared_load_requests", "shared_store_requests")
-    conflicts = raw.get("bank_conflicts")
-    # An 8-byte request needs one pass for each half warp that takes part, which the totals do not tell.
-    if conflicts is None and counted and counted.dtype != "float64" and wavefronts is not None and accesses is not None:
-        conflicts = wavefronts - accesses
     return {
         **{name: raw.get(name) for name in LADDER_COUNTERS if name in COUNTERS},
-        "bank_conflicts": conflicts,
         "wavefronts": wavefronts,
         "sectors": sectors,
         "sectors_per_request": sectors / requests if requests and sectors is not None else None,
@@ -222,7 +216,7 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
             "combine": m.combine,
             "status": m.status,
             "reason": m.reason,
-            **_numbers(m if m.status == "ok" else None),
+            **_numbers(m if m.status in ("ok", "hazard") else None),
             "origin": device_line(m),
             **counter_values(m),
         }

@@ -119,6 +119,13 @@ def test_a_live_time_stands_before_a_recorded_one_and_a_failure_before_both() ->
     assert Known(None, replace(recorded, status="wrong")).timed is None
 
 
+def test_a_hazard_keeps_the_time_of_its_right_answer_and_its_sentence() -> None:
+    recorded = measured(origin="recorded")
+    hazard = measured(status="hazard", time_us=None, counters={"barriers": 1})
+    assert Known(hazard, recorded).timed is recorded
+    assert Known(hazard, recorded).failed is hazard
+
+
 def test_the_environment_line_names_device_state_versions_and_date() -> None:
     line = history.environment_line(measured(badges=("throttled",)))
     assert line == (

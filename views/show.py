@@ -72,8 +72,9 @@ def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -
         return
     expected = KERNELS[row["kernel"]].expect
     lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in ("wrong", "hazard") else ""
+    tiles = _tiles(row, topic) if fact.timed is not None else ""
     st.html(
-        f'<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> '
+        f'{tiles}<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> '
         f"{escape(failed.reason or 'The run ended without an answer.')}{lesson}</div>{counted}"
     )
     if failed.log:

@@ -209,7 +209,7 @@ def used_of(fact: Known, key: str) -> Measurement | None:
 def value_of(fact: Known, key: str) -> float | None:
     """The value of one cell; None where it was not measured, and where the run did not end well."""
     used = used_of(fact, key)
-    if used is None or fact.failed is not None:
+    if used is None or (fact.failed is not None and fact.failed.status != "hazard"):
         return None
     value = tables.counter_values(used).get(key) if COLUMNS[key].group == COUNTED else getattr(used, key)
     return None if value is None else float(value)
@@ -220,7 +220,7 @@ def heat(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None
     cells = {}
     for cell, value in values.items():
         failed = facts[cell].failed
-        text = text_of(sweep.key, value) if failed is None else text_of("status", failed.status)
+        text = text_of(sweep.key, value) if failed is None or value is not None else text_of("status", failed.status)
         cells[cell] = (value, text, (failed.reason or "") if failed else "")
     best = {}
     for row in tables.heat_table(sweep.kernels, sweep.values, values, smallest).to_dict("records"):
