@@ -6,6 +6,7 @@ The tool is the error of an operation. `two_sum` gives what a float64 addition l
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +25,11 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     """
     if not _product_is_fused():
         return _fused_by_error_terms(a, b, c)
+    shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
+    if math.prod(shape) <= BLOCK // 4:  # one pass; the preparations below would cost more than the work
+        whole, other = (np.empty(shape, np.result_type(a.dtype, np.complex64)) for _ in range(2))
+        whole.real, whole.imag, other.real, other.imag = a, c, b, -1
+        return np.ascontiguousarray((whole * other).real)
     a, b, c = np.broadcast_arrays(a, b, c)
     out = np.empty(a.shape, a.dtype)
     flat = [np.ascontiguousarray(part).reshape(-1) for part in (a, b, c)]
