@@ -30,6 +30,7 @@ def frame() -> None:
         [
             st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True),
             st.Page("views/sweep.py", title="Sweep", icon=":material/grid_on:"),
+            st.Page("views/inside.py", title="Inside", icon=":material/frame_inspect:"),
             st.Page("views/machine.py", title="This machine", icon=":material/memory:"),
         ],
         position="top",

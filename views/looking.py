@@ -87,19 +87,21 @@ class Looking:
         return (3 - len(left) + min(max(fraction, 0.0), 1.0)) / 3, f"{words}. {text}"
 
     def advance(self, patience_s: float) -> bool:
-        """Wait up to `patience_s`; True if something came in."""
+        """Wait up to `patience_s` for what is running; True if something came in."""
         until = time.monotonic() + patience_s
-        with self._lock:
-            name = next(iter(self._handles), None)
-            if name is None or self._stopped:
-                return False
-            handle = self._handles[name]
-        if not handle.done.wait(max(0.0, until - time.monotonic())):
-            return False
-        with self._lock:
-            if self._handles.pop(name, None) is not None and not self._stopped:
-                self._take(name, handle)
-        return True
+        came = False
+        while True:
+            with self._lock:
+                name = next(iter(self._handles), None)
+                if name is None or self._stopped:
+                    return came
+                handle = self._handles[name]
+            if not handle.done.wait(max(0.0, until - time.monotonic())):
+                return came
+            with self._lock:
+                if self._handles.pop(name, None) is not None and not self._stopped:
+                    self._take(name, handle)
+                    came = True
 
     def _take(self, name: str, handle: service.Handle) -> None:
         if name == "trace":

@@ -53,7 +53,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
     shown = _unfolded(lines, start, changed | set(found), fold)
     size = slide_size([lines[number - 1] for number in sorted(shown)])
     folded = 0
-    for number, code in enumerate(_coloured(text)[start:], start + 1):
+    for number, code in enumerate(coloured_lines(text)[start:], start + 1):
         if number not in shown:
             folded += 1
             if number + 1 in shown or number == len(lines):
@@ -143,7 +143,8 @@ def _plain(line: str, name: str) -> str:
     return re.sub(r"\s+", " ", re.sub(rf"\b{re.escape(name)}\b", "KERNEL", line)).strip() if name else line.strip()
 
 
-def _coloured(text: str) -> list[str]:
+def coloured_lines(text: str) -> list[str]:
+    """The lines of a source as HTML, in C++ colours."""
     lexer = CudaLexer(stripnl=False, ensurenl=False)
     html = highlight(text, lexer, HtmlFormatter(nowrap=True))
     lines = html.splitlines()

@@ -14,10 +14,11 @@ import streamlit as st
 
 # What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
 NAMES = ("ladder", "rung", "n", "block", "grid", "dtype", "cache", "combine", "device", "show", "present",
-         "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value")  # fmt: skip
+         "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value",
+         "heat", "look", "schedule", "launch", "b", "warp")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes")
 _TOPICAL = ("n", "block", "dtype")
-_OPTIONAL = ("present", "grid", "combine")  # left out of the address when they say nothing
+_OPTIONAL = ("present", "grid", "combine", "heat", "look", "schedule", "launch", "b", "warp")  # left out when plain
 _SENT, _IN_FLIGHT_S = "addresses sent", 2.0
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 

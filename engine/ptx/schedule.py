@@ -46,7 +46,8 @@ def parse_schedule(text: str | None) -> Schedule:
 def schedule_line(schedule: Schedule) -> str:
     """What a schedule is called: "independent lanes, seed 3"."""
     if schedule.kind == "waves":
-        return f"waves of {schedule.blocks_per_wave:,} blocks" if schedule.blocks_per_wave else "waves of blocks"
+        count = schedule.blocks_per_wave
+        return f"waves of {count:,} block{'s' * (count > 1)}" if count else "waves of blocks"
     return f"independent lanes, seed {schedule.seed}" if schedule.kind == "independent" else "lockstep warps"
 
 

@@ -1,0 +1,66 @@
+"""The page Inside in a real browser: the picture steps and plays, findings link, keys step."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_dashboard import opened
+
+STRIDED = "/inside?ladder=harris&n=4096&block=128&rung=reduce_strided"
+
+
+def sentence(page: Page):
+    return page.locator(".st-key-picture .textpoint text")
+
+
+def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, address: str) -> None:
+    opened(page, f"{address}{STRIDED}&look=banks")
+    expect(sentence(page)).to_contain_text("3 bank conflicts")
+    rail = page.locator(".slider-rail-touch-rect")
+    box = rail.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 3, box["y"] + box["height"] / 2)
+    expect(sentence(page)).to_contain_text("4 sectors")
+    page.locator(".updatemenu-button").first.click()
+    expect(sentence(page)).to_contain_text("line 22")
+    assert page.locator(".st-key-picture .slider-rail-rect").count() == 1
+
+
+def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
+    for look in ("banks", "lanes"):
+        opened(page, f"{address}{STRIDED}&look={look}")
+        chart = page.locator(".st-key-picture .js-plotly-plot")
+        expect(chart).to_be_visible()
+        box = chart.bounding_box()
+        assert box is not None and box["y"] + box["height"] <= 720 + 12, (look, box)
+
+
+def test_a_finding_links_to_its_other_line(page: Page, address: str) -> None:
+    opened(page, f"{address}/inside?ladder=harris&n=4096&block=128&rung=reduce_unroll_volatile")
+    link = page.locator(".finding a").first
+    expect(link).to_have_attribute("href", re.compile(r"#L\d+"))
+    target = link.get_attribute("href")
+    link.click()
+    expect(page.locator(f"{target}:target")).to_be_visible()
+    expect(page.locator(".answer")).to_contain_text("not by right")
+
+
+def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) -> None:
+    opened(page, f"{address}{STRIDED}")
+    expect(page.locator(".change h3")).to_contain_text("Divergent branches")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".change .verdict")).to_contain_text("Bank conflicts fall")
+    page.keyboard.press("r")
+    expect(page.locator(".answer")).to_contain_text("Right")
+    expect(page).to_have_url(re.compile("rung=reduce_sequential"))
+
+
+def test_an_order_of_execution_changes_the_wrong_answer(page: Page, address: str) -> None:
+    opened(page, f"{address}/inside?ladder=crovella&rung=reduce_racy&n=4096&block=128")
+    expect(page.locator(".answer")).to_contain_text("144 instead of")
+    page.locator(".st-key-schedule input").click()
+    page.get_by_role("option", name="waves of 1 block").click()
+    expect(page.locator(".answer")).to_contain_text("54 instead of")
+    expect(page.locator(".seen")).to_contain_text("lockstep warps 144")

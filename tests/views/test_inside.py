@@ -1,0 +1,157 @@
+"""The page Inside: values at the lines, findings under them, before and after, the pictures of a block."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine import inside
+from engine.catalogue import LADDERS
+from engine.inside import Hardware
+from tests.views.pages import asked, figures_of, html_of, opened
+from views import rungs
+
+HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
+
+
+def looked(**address: str) -> AppTest:
+    return opened("inside", **{**HARRIS, **address})
+
+
+def line_of(html: str, number: int) -> str:
+    found = re.search(rf'<div id="L{number}".*?</div>', html)
+    assert found, number
+    return found[0]
+
+
+def heat_of(html: str, number: int) -> float:
+    found = re.search(r"--heat:([\d.]+)", line_of(html, number))
+    assert found
+    return float(found[1])
+
+
+def test_the_page_runs_by_itself_and_the_conflicts_stand_at_their_line() -> None:
+    html = html_of(looked(rung="reduce_strided", heat="bank_conflicts"))
+    assert heat_of(html, 22) == 1 and heat_of(html, 20) == 0
+    # 33 blocks; in each 6 + 4 * 9 + 3 passes beyond the first: two loads and a store, at strides 1, 2 to 16, and 32
+    assert re.search(r'class="value">1,485<', line_of(html, 22)), line_of(html, 22)
+    assert "Right" in html and "emulated" in html
+    assert '<span class="k">extern</span>' in html  # C++ colours stay
+
+
+def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> None:
+    html = html_of(looked(rung="reduce_sequential"))
+    assert "What this rung is meant to change: Bank conflicts" in html
+    assert "Bank conflicts fall from" in html and "to none." in html
+    html = html_of(looked(rung="reduce_sequential", heat="barriers"))
+    assert "The chosen counter" in html and "stay at" in html
+
+
+def test_the_first_rung_has_nothing_before() -> None:
+    html = html_of(looked(rung="reduce_interleaved"))
+    assert "nothing came before" in html and heat_of(html, 21) == 1
+    assert inside.TITLES["divergent_branches"] in html and "may predicate instead of branching" in html
+
+
+def test_findings_stand_under_their_line_and_link_to_the_other() -> None:
+    html = html_of(looked(rung="reduce_unroll_volatile"))
+    assert 'class="finding"' in html and 'href="#L11"' in html and "more at this line" in html
+    assert html.index('id="L12"') < html.index("<b>race in a warp</b> Line 12") < html.index('id="L13"')
+    assert "not by right" in html
+
+
+def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -> None:
+    app = opened("inside", ladder="crovella", rung="reduce_racy", n="4096", block="128")
+    app.selectbox(key="schedule").select("waves:1").run()
+    html = html_of(app)
+    assert "lockstep warps <b>144</b>" in html and "waves of 1 block <b>54</b>" in html
+    assert asked(app)["schedule"] == "waves:1"
+
+
+@pytest.mark.parametrize("ladder", LADDERS)
+def test_every_ladder_opens(ladder: str) -> None:
+    entry = LADDERS[ladder]
+    small = {"matmul": {"n": "64"}, "reduction": {"n": "4096"}}.get(entry.topic, {})
+    app = opened("inside", ladder=ladder, rung=rungs.names(entry)[0], **small)
+    assert not app.error and not app.exception
+    assert 'class="source inside"' in html_of(app)
+
+
+def test_the_banks_are_a_figure_with_a_step_for_every_access() -> None:
+    app = looked(rung="reduce_strided", look="banks")
+    figure = json.loads(figures_of(app)[0])
+    steps = figure["layout"]["sliders"][0]["steps"]
+    assert len(steps) == len(figure["frames"]) == 25
+    shown = figure["frames"][figure["layout"]["sliders"][0]["active"]]["data"]
+    assert "line 22" in shown[2]["text"][0] and "3 bank conflicts" in shown[2]["text"][0]
+    assert sorted(set(shown[0]["x"])) == list(range(0, 32, 4)) and shown[0]["y"] == list(range(32))
+    assert len(set(shown[0]["marker"]["color"])) == 4
+
+
+def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
+    app = looked(rung="reduce_interleaved", look="lanes")
+    figure = json.loads(figures_of(app)[0])
+    heat, split = figure["data"]
+    assert len(heat["z"]) == 32 and {0} < set(heat["z"][1])
+    assert len(split["x"]) == 8  # seven steps of the tree, and the thread that writes
+    assert "of 32" in html_of(app) and 'class="number"><i style' in html_of(app)
+    app.selectbox(key="warp").select("all").run()
+    assert len(json.loads(figures_of(app)[0])["data"][0]["z"]) == 128
+    assert asked(app)["warp"] == "all"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ({"look": "banks", "b": "99"}, "no block 99"),
+        ({"look": "banks", "launch": "7"}, "no launch 7"),
+        ({"look": "lanes", "warp": "9"}, "no warp 9"),
+    ],
+)
+def test_what_is_not_there_is_a_sentence(address: dict[str, str], words: str) -> None:
+    app = looked(rung="reduce_strided", **address)
+    assert any(words in entry.value for entry in app.warning)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [({"schedule": "backwards"}, "lockstep, independent"), ({"n": "many"}, "whole number"), ({"b": "x"}, "the block")],
+)
+def test_what_is_no_choice_is_a_sentence(address: dict[str, str], words: str) -> None:
+    app = looked(rung="reduce_strided", **address)
+    assert len(app.error) == 1 and words in app.error[0].value
+
+
+def test_a_refused_size_is_said_and_nothing_is_compared() -> None:
+    html = html_of(looked(rung="reduce_strided", block="33"))
+    assert "refused" in html and "were not counted on both rungs" in html
+
+
+def test_a_rung_of_the_cpu_has_no_block() -> None:
+    app = opened("inside", ladder="all-trapezoid", rung="trapezoid_scalar", n="1024", look="banks")
+    assert any("no block to look into" in entry.value for entry in app.warning)
+
+
+def test_the_gpus_own_counts_stand_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Hardware("NVIDIA H200", "2026-11-21", 4096, 128, {"branches": 17, "bank_conflicts": 1485})
+    monkeypatch.setattr(inside, "recorded", lambda choice: counted)
+    html = html_of(looked(rung="reduce_strided"))
+    assert "NVIDIA H200, recorded 2026-11-21" in html
+    assert "<small>SASS</small> 17" in html and html.count("1,485") >= 2
+
+
+def test_another_recorded_size_is_one_click_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inside, "recorded", lambda choice: None)
+    monkeypatch.setattr(inside, "recorded_sizes", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})])
+    app = looked(rung="reduce_strided")
+    app.button(key="recorded 64").click().run()
+    assert asked(app)["n"] == "2000" and asked(app)["block"] == "64"
+
+
+def test_arrows_step_and_the_counter_follows() -> None:
+    app = looked(rung="reduce_strided")
+    app.button(key="next").click().run()
+    assert asked(app)["rung"] == "reduce_sequential" and "Bank conflicts fall" in html_of(app)

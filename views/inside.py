@@ -1,0 +1,308 @@
+"""The page Inside: why a kernel is slow or wrong. Every line's counts, what a rung changed, one block step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from engine import figures, inside, inside_figures
+from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
+from engine.plan import plan
+from engine.ptx.schedule import parse_schedule, schedule_line
+from engine.ptx.trace import Trace
+from engine.records import Choice, Launch, Measurement, NotRunnable
+from views import choices, heat, keyboard, rungs, state, work
+from views.choices import AUTO
+from views.looking import Asked, Looking, look
+
+Place = st.delta_generator.DeltaGenerator
+WORK, SEEN = "inside work", "answers seen"
+LOOKS = {"change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
+LOCKSTEP = "lockstep"
+SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
+ALL = "all"
+LOOK = figures.Look(14)
+
+
+def settings(topic: Topic, ladder: Ladder, position: int) -> None:
+    """The row of menus."""
+    columns = st.columns([1.15, 0.95, 0.85, 1.45, 1.5, 0.6], vertical_alignment="bottom")
+    meant = inside.TITLES[inside.shown_counter(ladder, position)]
+    with columns[0]:
+        choices.size(topic)
+    with columns[1]:
+        choices.block_size(topic)
+    with columns[2]:
+        choices.element_type(topic)
+    with columns[3]:
+        choices.select(
+            "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
+            {name: schedule_line(parse_schedule(name)) for name in SCHEDULES}, new=True,
+            help="What CUDA leaves open. Lockstep: the lanes of a warp run together, as up to Pascal. Independent: any "
+            "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
+            "type waves:4.",
+        )  # fmt: skip
+    with columns[4]:
+        choices.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
+                       [AUTO, *inside.TITLES], AUTO, {AUTO: "what this rung changes", **inside.TITLES},
+                       help="What the heat of the lines shows, and the comparison with the rung before.")  # fmt: skip
+    with columns[5]:
+        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=again,
+                  help="Run it anew (R)")  # fmt: skip
+
+
+def again() -> None:
+    """Forget what was run: the script runs it anew."""
+    work.stop(WORK)
+    st.session_state["run anew"] = True
+
+
+def chosen_counter(otherwise: str) -> str:
+    """The counter of the menu, if it is one."""
+    name = str(st.session_state.get("heat") or AUTO)
+    return name if name in inside.TITLES else otherwise
+
+
+def choice_of(ladder: Ladder, position: int, chosen: dict[str, str]) -> Choice:
+    """What the menus say, for one rung, on the emulator."""
+    rung = ladder.rungs[position]
+    return Choice(
+        kernel=rung.kernel,
+        n=choices.whole_number(chosen["n"], "N"),
+        block_size=choices.whole_number(chosen["block"], "The block size"),
+        dtype=chosen["dtype"],
+        device="emulator",
+        combine=rung.combine,
+    )
+
+
+def main() -> None:
+    """Read the choice, run it, show the lines and the picture."""
+    st.html(Path(__file__).with_name("inside.css"))
+    ladder = rungs.chosen()
+    topic = TOPICS[ladder.topic]
+    own = rungs.own_choices(ladder)
+    state.recall_for(topic.name, own)
+    position = rungs.pickers(ladder)
+    keyboard.on_key({"previous": lambda: rungs.step(ladder, -1), "next": lambda: rungs.step(ladder, 1), "run": again})
+    settings(topic, ladder, position)
+    if st.session_state.get("look") not in LOOKS:
+        st.session_state["look"] = "change"
+    chosen = {name: str(st.session_state.get(name) or default) for name, default in own.items()}
+    plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "change", "launch": "1", "b": "0", "warp": "0"}
+    special = {name: st.session_state.get(name) for name, value in plain.items() if st.session_state.get(name) != value}
+    address = {"ladder": ladder.name, "rung": rungs.names(ladder)[position], **chosen, **special}
+    try:
+        show(ladder, position, asked_for(ladder, position, chosen))
+    except NotRunnable as refused:
+        st.error(str(refused), icon=":material/block:")
+    state.publish(topic.name, address)
+
+
+def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> Asked:
+    """What is to be run. NotRunnable where a number is none."""
+    schedule = str(st.session_state.get("schedule") or LOCKSTEP)
+    parse_schedule(schedule)
+    return Asked(
+        choice=choice_of(ladder, position, chosen),
+        before=choice_of(ladder, position - 1, chosen) if position else None,
+        schedule=None if schedule == LOCKSTEP else schedule,
+        block=choices.whole_number(str(st.session_state.get("b") or "0"), "The number of the block"),
+        launch=choices.whole_number(str(st.session_state.get("launch") or "1"), "The number of the launch"),
+    )
+
+
+def show(ladder: Ladder, position: int, asked: Asked) -> None:
+    """The lines at the left; at the right the answer and the picture that was chosen."""
+    looking = look(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
+    left, right = st.columns([1.12, 1], gap="medium")
+    with left:
+        verdict, source = st.empty(), st.empty()
+    with right:
+        columns = st.columns([2.6, 0.8, 1.15, 0.8], vertical_alignment="bottom", gap="small")
+        with columns[0]:
+            st.segmented_control("Picture", list(LOOKS), default=st.session_state["look"], key="look",
+                                 format_func=LOOKS.get, required=True, label_visibility="collapsed")  # fmt: skip
+        if st.session_state["look"] != "change":
+            which_block(asked, columns[1:])
+        with st.container(key="picture"):
+            picture = st.empty()
+
+    drawn: list[Trace] = []  # a picture that has not changed is left alone, as each new one is built up from nothing
+
+    def draw() -> None:
+        with work.RENDER:
+            draw_lines(ladder, position, looking, source, verdict)
+            trace = looking.trace
+            if st.session_state["look"] == "change":
+                with picture.container():
+                    show_change(ladder, position, looking, counter_of(ladder, position))
+            elif trace is not None and trace not in drawn:
+                drawn.append(trace)
+                with picture.container():
+                    show_block(trace, st.session_state["look"])
+            elif trace is None and looking.reason:
+                picture.warning(looking.reason, icon=":material/block:")
+
+    work.follow(WORK, draw)
+    draw()
+
+
+def which_block(asked: Asked, places: Sequence[Place]) -> None:
+    """The menus for the launch, the block and the warp of the picture."""
+    try:
+        launches = [step for step in plan(asked.choice).steps if isinstance(step, Launch)]
+    except NotRunnable:
+        return
+    if not 1 <= asked.launch <= len(launches):
+        return
+    grid, block = launches[asked.launch - 1].grid, launches[asked.launch - 1].block
+    blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
+    if len(launches) > 1:
+        with places[0]:
+            choices.select("Launch", "launch", [str(i + 1) for i in range(len(launches))], "1")
+    with places[1]:
+        offered = list(dict.fromkeys(["0", str(min(1, blocks - 1)), str(blocks // 2), str(blocks - 1)]))
+        choices.select(f"Block of {blocks:,}", "b", offered, "0", new=True)
+    with places[2]:
+        warps = [str(warp) for warp in range(-(-threads // 32))]
+        choices.select("Warp", "warp", [*warps, ALL] if st.session_state["look"] == "lanes" else warps, "0")
+
+
+def counter_of(ladder: Ladder, position: int) -> str:
+    """The counter that is looked at."""
+    return chosen_counter(inside.shown_counter(ladder, position))
+
+
+def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, verdict: Place) -> None:
+    """The lines with what was counted so far, and the answer."""
+    asked, run = looking.asked, looking.run
+    kernel = KERNELS[ladder.rungs[position].kernel]
+    counter = counter_of(ladder, position)
+    lanes = st.session_state["look"] == "lanes"
+    colours = inside_figures.line_colours(looking.trace) if lanes and looking.trace else None
+    values = inside.heat(run, counter) if run else {}
+    shares, findings = inside.shares(values, counter), run.findings if run else ()
+    source.html(
+        heat.source_heat(
+            kernel.text,
+            kernel.file_name,
+            counter,
+            values,
+            shares,
+            findings,
+            colours,
+            run is not None and run.counters is not None,
+        )
+    )
+    order = schedule_line(parse_schedule(asked.schedule))
+    if run is not None:
+        verdict.html(heat.answer(run, order, remembered(asked, order, run)))
+
+
+def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurement]:
+    """The answers of this choice under every order of execution that was tried in this browser."""
+    seen = st.session_state.setdefault(SEEN, {}).setdefault(asked.choice, {})
+    if run.result is not None:
+        seen[order] = run
+    return seen
+
+
+def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -> None:
+    """Before and after, and the GPU's own counters beside the emulator's."""
+    if not position:
+        first = inside.TITLES[counter]
+        limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
+        more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
+        st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">The lines '
+                f"show: {escape(first)}.</p>{more}</section>")  # fmt: skip
+    else:
+        rung, before = ladder.rungs[position], ladder.rungs[position - 1]
+        kernel = KERNELS[rung.kernel]
+        change = inside.change(looking.before, looking.run, counter)
+        st.html(heat.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
+                                  counter == kernel.shows, kernel.header.get("Fixes", "")))  # fmt: skip
+    show_hardware(looking)
+
+
+def show_hardware(looking: Looking) -> None:
+    """What a GPU's profiler counted for the same choice; where only another size was recorded, the way there."""
+    choice, run = looking.asked.choice, looking.run
+    found = inside.recorded(choice)
+    if run is None or run.counters is None:
+        return
+    if found is not None:
+        ours, theirs = inside.values_of(run), inside.values_of(replace(run, counters=found.counters, findings=()))
+        both = [(name, ours[name], theirs[name]) for name in inside.TITLES if name != inside.FINDINGS]
+        st.html(heat.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
+        return
+    sizes = inside.recorded_sizes(choice)
+    if sizes and looking.finished:  # what is drawn while something runs is drawn again
+        topic = KERNELS[choice.kernel].topic
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Counted by the {sizes[0].device} itself at N = {sizes[0].n:,} and block size")
+            for entry in sizes:
+                there = {"n": str(entry.n), "block": str(entry.block_size)}
+                st.button(f"{entry.block_size}", key=f"recorded {entry.block_size}", on_click=state.keep,
+                          args=(topic, there))  # fmt: skip
+
+
+def show_block(trace: Trace, what: str) -> None:
+    """The picture of one block."""
+    text = str(st.session_state.get("warp") or "0")
+    warp = None if text == ALL and what == "lanes" else int(text) if text.isdecimal() else 0
+    if warp is not None and warp >= trace.warps:
+        st.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.", icon=":material/block:")
+        return
+    if trace.ended:
+        st.warning(f"The run ended early: {trace.ended}", icon=":material/block:")
+    if what == "banks":
+        show_banks(trace, warp or 0)
+    else:
+        show_lanes(trace, warp)
+
+
+def show_banks(trace: Trace, warp: int) -> None:
+    """Lanes x banks over time."""
+    found = inside_figures.moments(trace, warp)
+    if not found:
+        st.info(f"Warp {warp} of this block touches no memory.")
+        return
+    words = ("1st pass", "2nd", "3rd", "4th", "5th to 8th", "later")
+    names = "".join(f'<span><i style="background:{inside_figures.wave_colour(at)}"></i>{word}</span>'
+                    for at, word in zip((1, 2, 3, 4, 8, 9), words, strict=True))  # fmt: skip
+    part = _part(trace, len(found), inside_figures.MOST_FRAMES, "accesses")
+    st.html(f'<div class="waves">{names}<span><i style="background:{figures.GREEN}"></i>global</span>'
+            f"<span>{part}</span></div>")  # fmt: skip
+    figure = inside_figures.bank_figure(trace, warp, inside_figures.busiest(found[: inside_figures.MOST_FRAMES]),
+                                        LOOK)  # fmt: skip
+    st.plotly_chart(figure, key="banks", height="stretch", config=figures.CONFIG)
+
+
+def show_lanes(trace: Trace, warp: int | None) -> None:
+    """Lanes x steps."""
+    mean = inside_figures.active_lanes(trace, warp)
+    whose = "the block" if warp is None else f"warp {warp}"
+    steps = inside_figures.shown_steps(trace, warp)
+    part = f", {_part(trace, len(steps), len(steps), 'steps')}" if len(steps) < trace.steps_in_all else ""
+    st.html(
+        '<div class="pictureof"><p>Colour: the line that a lane executes, as marked in the source. Grey: it waits for '
+        f"others of its warp. On average <b>{mean or 0:.1f} of 32</b> lanes of {whose} are active."
+        f"<small>emulated{part}</small></p></div>"
+    )
+    figure = inside_figures.lane_figure(trace, warp, LOOK)
+    st.plotly_chart(figure, key="lanes", height="stretch", config=figures.CONFIG)
+
+
+def _part(trace: Trace, found: int, most: int, what: str) -> str:
+    """How much of the block is shown, where it is not all."""
+    if trace.steps_in_all > len(trace.steps):
+        return f"the first {min(found, most):,} {what}; the block makes {trace.steps_in_all:,} steps in all"
+    return f"the first {most:,} of {found:,} {what}" if found > most else f"all {found:,} {what}"
+
+
+main()
