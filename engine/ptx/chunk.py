@@ -51,6 +51,12 @@ class Chunk:
         self.on_barrier, self.on_release = hooks(observers, "on_barrier"), hooks(observers, "on_release")
         self.on_exit, self.on_incomplete = hooks(observers, "on_exit"), hooks(observers, "on_incomplete")
 
+    def close(self) -> None:
+        """Let the registers go now: the chunk and its parts refer to each other and would linger."""
+        self.registers.clear()
+        self.scratch.clear()
+        self.spinning.close()
+
     # ---- the loop
 
     def run(self) -> None:

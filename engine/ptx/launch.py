@@ -168,7 +168,10 @@ def launch(
     for observer in observers:
         if hasattr(observer, "on_launch"):
             observer.on_launch(machine)
-    machine.run(progress)
+    try:
+        machine.run(progress)
+    finally:
+        machine.close()
     return machine
 
 
@@ -179,12 +182,12 @@ def _workspace(device: Device, step: Launch) -> int:
     return device.space.add("workspace of grid.sync()", np.zeros(_WORKSPACE_BYTES, np.uint8), 4).base
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _module(source: Source) -> Module:
     return parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def load(source: Source, kernel: str) -> Program:
     """The linked program of a kernel; compiled and parsed once."""
     return link(_module(source), kernel)

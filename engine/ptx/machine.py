@@ -26,6 +26,9 @@ from engine.records import Array, Progress, RunFailed, Status
 
 LANES_PER_CHUNK = 1 << 17
 _SHARED_BYTES_PER_CHUNK = 1 << 26
+_STATIC_SHARED = 48 << 10  # bytes that a block may declare
+_MOST_SHARED = 227 << 10  # bytes that a block may have altogether, on sm_90
+_MOST_LOCAL = 512 << 10
 _LOCAL_BYTES_PER_CHUNK = 1 << 28
 Size = tuple[int, int, int]
 
@@ -89,12 +92,33 @@ class Machine:
 
     def run(self, progress: Progress | None = None) -> None:
         """Execute all blocks, chunk by chunk in the order of blocks. RunFailed when the launch cannot be finished."""
+        self._refuse()
         with np.errstate(all="ignore"):
             for first, count in self._chunks():
                 self._chunk(first, count)
                 if progress is not None:
                     done = first + count
                     progress(done / self.blocks, f"{self.program.name}: {done} of {self.blocks} blocks")
+
+    def close(self) -> None:
+        """Forget all that refers back to this machine, so that its memory is free at once."""
+        self.code, self.observers = [], ()
+        self.__dict__.pop("chunk", None)
+        self.on_access = self.on_warp_sync = self.on_fence = ()
+
+    def _refuse(self) -> None:
+        """What no GPU runs is not emulated either."""
+        static = self.shared_size - self.dynamic_shared
+        if static > _STATIC_SHARED or self.shared_size > _MOST_SHARED:
+            limit = _STATIC_SHARED if static > _STATIC_SHARED else _MOST_SHARED
+            size = static if static > _STATIC_SHARED else self.shared_size
+            clause = f"{self.program.name} uses {size:,} bytes of shared memory; a block can have {limit:,}"
+            raise self.failure("crashed", clause, 0)
+        if self.local_size > _MOST_LOCAL:
+            clause = (
+                f"{self.program.name} uses {self.local_size:,} bytes of local memory; a thread can have {_MOST_LOCAL:,}"
+            )
+            raise self.failure("crashed", clause, 0)
 
     def _chunks(self) -> list[tuple[int, int]]:
         """(first block, number of blocks). The last block, which may be ragged, is a chunk of its own."""
@@ -120,15 +144,18 @@ class Machine:
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
         for hook in hooks(self.observers, "on_chunk"):
             hook(info)
-        self.chunk = Chunk(self, count)
+        chunk = self.chunk = Chunk(self, count)
         try:
-            self.chunk.run()
+            chunk.run()
+            for hook in hooks(self.observers, "on_chunk_end"):
+                hook()
         except PtxError as error:
             raise self.failure("crashed", f"{error}; run it on a GPU", error.line or 0) from None
         except MemoryError:
             raise self.failure("crashed", "the emulator has not enough memory for this launch", 0) from None
-        for hook in hooks(self.observers, "on_chunk_end"):
-            hook()
+        finally:
+            chunk.close()
+            self._words = {}
 
     def late(self) -> bool:
         """True when the deadline has passed."""

@@ -32,6 +32,10 @@ class Spinning:
         self._turns = self._hopeless = self._left = 0
         self._free: frozenset[Key] = frozenset()
 
+    def close(self) -> None:
+        """The chunk is over."""
+        del self._chunk
+
     def detour(self) -> Key | None:
         """The group that runs in place of the one with the smallest program counter, while a loop is suspended."""
         if not self._left:

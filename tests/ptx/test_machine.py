@@ -1,9 +1,14 @@
 """Small kernels in the style of the lectures, run on the emulator: answers and failures."""
 
+import gc
+
 import numpy as np
 import pytest
 
-from engine.ptx.machine import Options
+from engine.ptx.counters import Counters
+from engine.ptx.hazards import Hazards
+from engine.ptx.machine import Machine, Options
+from engine.ptx.memory import AddressSpace
 from engine.records import RunFailed
 from tests.ptx.small_kernels import GRID_SYNC, execute, zeros
 
@@ -379,3 +384,26 @@ def test_barriers_that_count():
     out = execute(text, grid=3, block=64, **{"in": values.ravel()}, out=zeros(9))["out"].reshape(3, 3)
     np.testing.assert_array_equal(out != 0, [[1, 1, 0], [1, 0, 0], [1, 1, 1]])
     np.testing.assert_array_equal(out[:, 0], [64, 63, 64])
+
+
+def test_more_shared_memory_than_a_block_can_have_is_refused():
+    text = """extern "C" __global__ void f(int *out) {
+        __shared__ int s[20000];
+        s[threadIdx.x * 600] = out[0];
+        __syncthreads();
+        out[threadIdx.x] = s[out[1]];
+    }"""
+    with pytest.raises(RunFailed, match=r"f uses 80,000 bytes of shared memory; a block can have 49,152"):
+        execute(text, out=zeros(32))
+
+
+def test_a_run_leaves_no_memory_behind():
+    text = 'extern "C" __global__ void f(int *out) { out[threadIdx.x] = threadIdx.x % 3 ? 1 : 2; }'
+    execute(text, out=zeros(32), observers=[Counters(), Hazards()])
+    gc.collect()
+    gc.disable()
+    try:
+        execute(text, out=zeros(32), observers=[Counters(), Hazards()])
+        assert not [each for each in gc.get_objects() if isinstance(each, Machine | AddressSpace)]
+    finally:
+        gc.enable()
