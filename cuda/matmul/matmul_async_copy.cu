@@ -7,7 +7,6 @@
 //   TILE_WIDTH x TILE_WIDTH threads; compute capability 8.0 or later.
 // Lecture: after CS121, whose scheduler hides latency by other warps; here a block also hides it by itself.
 #include <cuda_pipeline.h>
-
 #define TILE (8 * TILE_WIDTH)  // rows and columns of P, for each block
 #define DEPTH 8                // of a phase
 #define THREADS (TILE_WIDTH * TILE_WIDTH)
@@ -72,15 +71,16 @@ matmul_async_copy(const float *M, const float *N, float *P, int width)
 
         int stage = phase / DEPTH % STAGES;
         for (int k4 = 0; k4 < DEPTH; k4 += 4) {
-            float4 m[8], n[2];
+            float4 m[8];
             for (int r = 0; r < 8; ++r) m[r] = *reinterpret_cast<const float4 *>(&tile_M[stage][my_row + 8 * r][k4]);
-            for (int k = 0; k < 4; ++k) {
-                for (int half = 0; half < 2; ++half)
-                    n[half] = *reinterpret_cast<const float4 *>(&tile_N[stage][k4 + k][my_col + 16 * half]);
-                for (int r = 0; r < 8; ++r)
-                    for (int c = 0; c < 8; ++c)
-                        Pvalue[r][c] += reinterpret_cast<float *>(&m[r])[k] * reinterpret_cast<float *>(n)[c];
-            }
+            for (int k = 0; k < 4; ++k)
+                for (int half = 0; half < 2; ++half) {
+                    float4 n = *reinterpret_cast<const float4 *>(&tile_N[stage][k4 + k][my_col + 16 * half]);
+                    for (int r = 0; r < 8; ++r)
+                        for (int c = 0; c < 4; ++c)
+                            Pvalue[r][4 * half + c] +=
+                                reinterpret_cast<float *>(&m[r])[k] * reinterpret_cast<float *>(&n)[c];
+                }
         }
     }
 
