@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The dashboard's address. It must end without a traceback in its log."""
     folder = tmp_path_factory.mktemp("dashboard")
@@ -70,7 +70,7 @@ def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> 
     raise AssertionError(f"The dashboard did not start: {log.read_text()}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests."""
     if CHROMIUM is None:
@@ -81,7 +81,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def laptop(browser: Browser) -> Iterator[BrowserContext]:
     """A lecturer's laptop: one cache for all windows."""
     expect.set_options(timeout=20_000)
