@@ -112,18 +112,20 @@ def by_hand_global(address: Array, active: Array, size: int, op: str) -> int:
     return sum(max(awake.count(a) for a in set(awake) if a // 32 == sector) for sector in sectors)
 
 
+@settings(deadline=None)
 @given(requests(), st.sampled_from(["ld", "st", "atom"]))
 def test_shared_requests_follow_the_rules(request: tuple[Array, Array, int], op: str) -> None:
     assert shared_wavefronts(*request, op) == by_hand_shared(*request, op)
 
 
+@settings(deadline=None)
 @given(requests(), st.sampled_from(["ld", "st", "atom", "red"]), st.sampled_from([0, 1 << 36, 7 << 36]))
 def test_global_requests_follow_the_rules(request: tuple[Array, Array, int], op: str, base: int) -> None:
     address, active, size = request
     assert global_sectors(address + base, active, size, op) == by_hand_global(address, active, size, op)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(requests(sizes=(8,)), min_size=1, max_size=9), st.sampled_from(["ld", "st", "atom"]), st.booleans())
 def test_a_batch_is_its_requests_one_by_one(many: list[tuple[Array, Array, int]], op: str, alike: bool) -> None:
     if alike:  # the columns of one kernel: the same pattern, moved block by block
@@ -136,6 +138,7 @@ def test_a_batch_is_its_requests_one_by_one(many: list[tuple[Array, Array, int]]
     assert list(sectors) == [global_sectors(a, on, 8, op) for a, on, _ in many]
 
 
+@settings(deadline=None)
 @given(requests(sizes=(4,)), st.permutations(range(32)), st.sampled_from(["ld", "st", "atom"]))
 def test_the_order_of_lanes_does_not_matter_for_words(
     request: tuple[Array, Array, int], order: list[int], op: str

@@ -22,9 +22,10 @@ ELSEWHERE = {
 }  # fmt: skip
 
 MATH = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2", "exp10",
-    "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "rcbrt", "erf", "erfc", "erfinv", "erfcinv", "erfcx",
-    "tgamma", "lgamma", "sinpi", "cospi", "j0", "j1", "y0", "y1", "normcdf", "normcdfinv", "cyl_bessel_i0",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2",
+    "exp10", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "rcbrt", "erf", "erfc", "erfinv",
+    "erfcinv", "erfcx", "tgamma", "lgamma", "sinpi", "cospi", "j0", "j1", "y0", "y1", "normcdf", "normcdfinv",
+    "cyl_bessel_i0",
 )  # fmt: skip
 MATH_TWO = ["pow", "atan2", "hypot", "fmod", "remainder", "fdim", "rhypot"]
 

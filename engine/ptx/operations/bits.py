@@ -179,7 +179,7 @@ def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
     step = np.sign(offset.astype(np.int64))
     for distance in range(32):
         place = base.astype(np.int64) + distance * step
-        inside = (place >= 0) & (place < 32) & ((step != 0) | (distance == 0))
+        inside = (base < 32) & (place >= 0) & (place < 32) & ((step != 0) | (distance == 0))
         is_set = inside & ((mask >> (place & 31).astype(np.uint32) & np.uint32(1)) > 0)
         seen += is_set
         hit = bit_mask(is_set & (seen == target), "u4")

@@ -204,4 +204,4 @@ def round_to_tensor_float(a: Array) -> Array:
     """To 10 bits of fraction, ties away from zero: half a unit more in the bit pattern, then the rest cut off."""
     bits = a.view(np.uint32)
     rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
-    return np.where(np.isfinite(a), rounded, bits)
+    return np.where(np.isnan(a), np.uint32(0x7FFFFFFF), np.where(np.isinf(a), bits, rounded))

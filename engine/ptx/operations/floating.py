@@ -7,6 +7,7 @@ in the last place off, or 2^-20.9 absolute for sin and cos.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from engine.ptx.operations.rounding import flushed, fused, narrowed, saturated, 
 from engine.records import Array
 
 DIRECTED = ("rz", "rm", "rp")
-ZERO_CLOSE = np.uint64(0xFFFFFFFF_00000000)
+TINY, HUGE = 2.0**-900, 2.0**1000
+UPPER_WORD = np.uint64(0xFFFFFFFF_00000000)
 
 
 def finished(result: Array, ftz: bool, sat: bool) -> Array:
@@ -97,8 +99,8 @@ def fuse_double(a: Array, b: Array, c: Array, *, rounding: str) -> Array:
     low = fused(a, b, -product)
     total, lost = two_sum(product, c)
     part, rest = two_sum(total - nearest, low)
-    error = part + (rest + lost)
-    return _directed(nearest, error, rounding, product, c)
+    error = _exact_where_extreme(part + (rest + lost), product, nearest, lambda x, y, z, r: x * y + z - r, a, b, c)
+    return _directed(nearest, error, rounding, product, c, np.isfinite(a) & np.isfinite(b) & np.isfinite(c))
 
 
 # Directed roundings: the nearest result, then one step where its error says so.
@@ -133,11 +135,32 @@ def _signed_zero(result: Array, a: Array, b: Array, rounding: str) -> Array:
     return np.where(cancelled, -np.abs(result), result)
 
 
-def _directed(nearest: Array, error: Array, rounding: str, a: Array, b: Array) -> Array:
-    """A float64 result of finite a and b stepped by its error, also where `nearest` overflowed."""
-    overflow = np.isinf(nearest) & np.isfinite(a) & np.isfinite(b)
-    error = np.where(overflow, -nearest, np.where(np.isfinite(nearest), error, 0.0))
-    return _signed_zero(stepped(nearest, error, rounding), a, b, rounding)
+def _directed(nearest: Array, error: Array, rounding: str, a: Array, b: Array, finite: Array) -> Array:
+    """A float64 sum of a and b stepped by its error, also where `nearest` overflowed though all operands are finite."""
+    return _signed_zero(_stepped_in_range(nearest, error, rounding, finite), a, b, rounding)
+
+
+def _stepped_in_range(nearest: Array, error: Array, rounding: str, finite: Array) -> Array:
+    overflow = np.isinf(nearest) & finite
+    return stepped(nearest, np.where(overflow, -nearest, np.where(np.isfinite(nearest), error, 0.0)), rounding)
+
+
+def _exact_where_extreme(
+    error: Array, product: Array, nearest: Array, exact: Callable[..., Fraction], *operands: Array
+) -> Array:
+    """The error's sign by fractions, lane by lane, where error terms of `product` would under- or overflow."""
+    size = np.abs(product)
+    extreme = ((size < TINY) | (size > HUGE)) & np.isfinite(nearest)
+    for operand in operands:
+        extreme = extreme & np.isfinite(operand)
+    extreme &= (operands[0] != 0) & (operands[-1] != 0 if len(operands) == 2 else True)
+    if not extreme.any():
+        return error
+    error, *values = (np.array(part) for part in np.broadcast_arrays(error, *operands, nearest))
+    for lane in zip(*np.nonzero(np.broadcast_to(extreme, error.shape)), strict=True):
+        difference = exact(*(Fraction(float(part[lane])) for part in values))
+        error[lane] = (difference > 0) - (difference < 0)
+    return error
 
 
 @computes("{name}.{rounding}.f64", "f64 f64 -> f64", name=("add", "sub"), rounding=DIRECTED)
@@ -145,16 +168,15 @@ def add_double_directed(a: Array, b: Array, *, name: str, rounding: str) -> Arra
     """a + b or a - b."""
     b = -b if name == "sub" else b
     total, lost = two_sum(a, b)
-    return _directed(total, lost, rounding, a, b)
+    return _directed(total, lost, rounding, a, b, np.isfinite(a) & np.isfinite(b))
 
 
 @computes("mul.{rounding}.f64", "f64 f64 -> f64", rounding=DIRECTED)
 def multiply_double_directed(a: Array, b: Array, *, rounding: str) -> Array:
     """a * b."""
     product = a * b
-    # With a zero factor the product is exact and its sign its own: no cancelled sum, hence the ones.
-    finite = np.where(np.isfinite(a) & np.isfinite(b), 1.0, np.inf)
-    return _directed(product, fused(a, b, -product), rounding, finite, np.ones_like(finite))
+    error = _exact_where_extreme(fused(a, b, -product), product, product, lambda x, y, r: x * y - r, a, b)
+    return _stepped_in_range(product, error, rounding, np.isfinite(a) & np.isfinite(b))
 
 
 @computes("div.{rounding}.f64", "f64 f64 -> f64", rounding=ROUNDINGS)
@@ -163,9 +185,10 @@ def divide_double(a: Array, b: Array, *, rounding: str) -> Array:
     quotient = a / b
     if rounding == "rn":
         return quotient
-    error = fused(-quotient, b, a)  # the remainder: its sign by the divisor's is the error's
-    finite = np.where(np.isfinite(a) & np.isfinite(b) & (b != 0), 1.0, np.inf)
-    return _directed(quotient, np.where(np.signbit(b), -error, error), rounding, finite, np.ones_like(finite))
+    remainder = fused(-quotient, b, a)  # its sign by the divisor's is the error's
+    error = np.where(np.signbit(b), -remainder, remainder)
+    error = _exact_where_extreme(error, a, quotient, lambda x, y, r: x / y - r, a, b)
+    return _stepped_in_range(quotient, error, rounding, np.isfinite(a) & np.isfinite(b) & (b != 0))
 
 
 @computes("rcp.{rounding}.f64", "f64 -> f64", rounding=ROUNDINGS)
@@ -178,7 +201,10 @@ def reciprocal_double(a: Array, *, rounding: str) -> Array:
 def square_root_double(a: Array, *, rounding: str) -> Array:
     """The root of a."""
     root = np.sqrt(a)
-    return root if rounding == "rn" else stepped(root, fused(-root, root, a), rounding)
+    if rounding == "rn":
+        return root
+    error = _exact_where_extreme(fused(-root, root, a), a, root, lambda x, r: x - r * r, a)
+    return _stepped_in_range(root, error, rounding, np.isfinite(a))
 
 
 @computes("div.{rounding}.ftz?.f32", "f32 f32 -> f32", rounding=ROUNDINGS)
@@ -250,7 +276,7 @@ def start_iteration(a: Array, *, name: str) -> Array:
     a = np.where(magnitude < np.finfo(np.float64).tiny, np.copysign(0.0, a), a)
     result = APPROXIMATE[name](a)
     result = np.where(np.abs(result) < np.finfo(np.float64).tiny, np.copysign(0.0, result), result)
-    upper: Array = (result.view(np.uint64) & ZERO_CLOSE).view(np.float64)
+    upper: Array = (result.view(np.uint64) & UPPER_WORD).view(np.float64)
     return np.where(np.isnan(result), result, upper)
 
 

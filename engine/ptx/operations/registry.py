@@ -76,6 +76,8 @@ def computes(pattern: str, signature: str, **choices: Iterable[str]) -> Callable
         for chosen in itertools.product(*words):
             opcode = ".".join(text for text, _, _ in chosen if text)
             values = {name: value for _, name, value in chosen if name}
+            if any(values[name] != value for _, name, value in chosen if name):
+                continue  # a name that stands twice has one value
             assert opcode not in OPERATIONS, f"{opcode} has two meanings"
             named = {name: values[name] for name in wanted}
             OPERATIONS[opcode] = Operation(
