@@ -110,7 +110,7 @@ def shared_bytes(m: int, matrices: int = 2) -> int:
 
 
 def cgma(n: int, reads: int, operations: int = LECTURE_OPERATIONS) -> float:
-    """Compute to global memory access ratio: operations for each read; 3 for the naive kernel, as the lecture counts."""
+    """Compute to global memory access ratio: operations for each read; the lecture counts 3 for the naive kernel."""
     return operations * n**3 / reads
 
 
