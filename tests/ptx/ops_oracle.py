@@ -249,7 +249,7 @@ def _whole(head: str, words: list[str], code: str, v: list[Value]) -> Value:
         "lop3": lambda: _looked_up(*v),
         "shf": lambda: _funnel(a, v[1], v[2], words),
         "dp4a": lambda: v[2] + _dot(_parts(a, 8, words[0]), _parts(v[1], 8, words[1])),
-        "dp2a": lambda: v[2] + _dot(_parts(a, 16, words[1]), _parts(v[1], 8, words[2])[("hi" in words and 2) or 0 :][:2]),
+        "dp2a": lambda: v[2] + _dot(_parts(a, 16, words[1]), _pair_of_bytes(v[1], words[2], "hi" in words)),
         "vabsdiff4": lambda: _differences(_parts(a, 8, code), _parts(v[1], 8, code), v[2], "add" in words),
         "testp": lambda: _property(a, words[0], code),
     }  # fmt: skip
