@@ -19,7 +19,8 @@ MOST_ROWS = 256  # threads of a block that are drawn one row each
 _LATE = (AMBER, ORANGE, RED, "#b3261e", "#8e1f4b")  # the 2nd, 3rd, 4th, up to 8th, later wavefronts
 _IDLE = "rgba(138,147,163,0.38)"
 _GRID = "rgba(138,147,163,0.22)"
-_NOW = {"mode": "immediate", "frame": {"duration": 0, "redraw": False}, "transition": {"duration": 0}}
+# Without a full redraw Plotly would drop the bars below when a step is taken.
+_NOW = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
 
 Moment = tuple[int, Step, Request]  # the step's number in the trace, the step, the warp's request
 
@@ -208,7 +209,7 @@ def _slider(found: Sequence[Moment], start: int, look: Look) -> dict[str, Any]:
 
 
 def _buttons(look: Look) -> dict[str, Any]:
-    play = {"mode": "immediate", "fromcurrent": True, "frame": {"duration": 700, "redraw": False},
+    play = {"mode": "immediate", "fromcurrent": True, "frame": {"duration": 700, "redraw": True},
             "transition": {"duration": 0}}  # fmt: skip
     return {
         "type": "buttons",

@@ -98,7 +98,7 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement]) -> 
     right = run.status != "wrong"
     sign = ("=" if exact else "≈") if right else "instead of"
     head = f"<b>{'✓ Right' if right else '✗ Wrong'}</b> {_number(run.result)} {sign} {_number(run.expected)}"
-    lucky = " · right, but not by right: see the lines" if run.status == "hazard" else ""
+    lucky = ", but only by luck: see the marked lines" if run.status == "hazard" else ""
     told = ""
     if len(seen) > 1:
         cells = "".join(

@@ -85,8 +85,11 @@ def main() -> None:
     st.html(Path(__file__).with_name("inside.css"))
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
-    own = rungs.own_choices(ladder)
+    own = {**rungs.own_choices(ladder), "n": str(ladder.emulator_n or min(ladder.n, topic.emulator_max_n // 4))}
     state.recall_for(topic.name, own)
+    if st.session_state.setdefault("ladder looked into", ladder.name) != ladder.name:
+        state.keep(topic.name, own)  # the menu took the lecture's own N, which may be a GPU's
+    st.session_state["ladder looked into"] = ladder.name
     position = rungs.pickers(ladder)
     keyboard.on_key({"previous": lambda: rungs.step(ladder, -1), "next": lambda: rungs.step(ladder, 1), "run": again})
     settings(topic, ladder, position)
@@ -224,6 +227,8 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
         rung, before = ladder.rungs[position], ladder.rungs[position - 1]
         kernel = KERNELS[rung.kernel]
         change = inside.change(looking.before, looking.run, counter)
+        if not looking.finished and None in (looking.run, looking.before):
+            change = replace(change, sentence="Still running …")
         st.html(heat.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
                                   counter == kernel.shows, kernel.header.get("Fixes", "")))  # fmt: skip
     show_hardware(looking)
@@ -272,12 +277,12 @@ def show_banks(trace: Trace, warp: int) -> None:
     if not found:
         st.info(f"Warp {warp} of this block touches no memory.")
         return
-    words = ("1st pass", "2nd", "3rd", "4th", "5th to 8th", "later")
+    words = ("1st pass", "2nd", "3rd", "4th", "5–8th", "later")
     names = "".join(f'<span><i style="background:{inside_figures.wave_colour(at)}"></i>{word}</span>'
                     for at, word in zip((1, 2, 3, 4, 8, 9), words, strict=True))  # fmt: skip
     part = _part(trace, len(found), inside_figures.MOST_FRAMES, "accesses")
     st.html(f'<div class="waves">{names}<span><i style="background:{figures.GREEN}"></i>global</span>'
-            f"<span>{part}</span></div>")  # fmt: skip
+            f"<span>{part}, emulated</span></div>")  # fmt: skip
     figure = inside_figures.bank_figure(trace, warp, inside_figures.busiest(found[: inside_figures.MOST_FRAMES]),
                                         LOOK)  # fmt: skip
     st.plotly_chart(figure, key="banks", height="stretch", config=figures.CONFIG)
@@ -301,8 +306,8 @@ def show_lanes(trace: Trace, warp: int | None) -> None:
 def _part(trace: Trace, found: int, most: int, what: str) -> str:
     """How much of the block is shown, where it is not all."""
     if trace.steps_in_all > len(trace.steps):
-        return f"the first {min(found, most):,} {what}; the block makes {trace.steps_in_all:,} steps in all"
-    return f"the first {most:,} of {found:,} {what}" if found > most else f"all {found:,} {what}"
+        return f"first {min(found, most):,} {what}"
+    return f"first {most:,} of {found:,} {what}" if found > most else f"{found:,} {what}"
 
 
 main()

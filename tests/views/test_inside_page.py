@@ -60,7 +60,7 @@ def test_findings_stand_under_their_line_and_link_to_the_other() -> None:
     html = html_of(looked(rung="reduce_unroll_volatile"))
     assert 'class="finding"' in html and 'href="#L11"' in html and "more at this line" in html
     assert html.index('id="L12"') < html.index("<b>race in a warp</b> Line 12") < html.index('id="L13"')
-    assert "not by right" in html
+    assert "only by luck" in html
 
 
 def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -> None:
@@ -149,6 +149,12 @@ def test_another_recorded_size_is_one_click_away(monkeypatch: pytest.MonkeyPatch
     app = looked(rung="reduce_strided")
     app.button(key="recorded 64").click().run()
     assert asked(app)["n"] == "2000" and asked(app)["block"] == "64"
+
+
+def test_another_ladder_comes_with_an_n_that_the_emulator_runs_quickly() -> None:
+    app = looked(rung="reduce_strided")
+    app.selectbox(key="ladder").select("cs121-tiling").run()
+    assert asked(app)["rung"] == "matmul_uncoalesced" and asked(app)["n"] == "256" and not app.error
 
 
 def test_arrows_step_and_the_counter_follows() -> None:
