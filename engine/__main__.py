@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_json(measurement)))
     else:
-        print(_sentence(measurement))
+        print(_text(measurement))
     return EXIT_STATUS.get(measurement.status, 3)
 
 
@@ -101,7 +101,7 @@ def _sweep(options: argparse.Namespace) -> int:
         print(json.dumps([as_json(measurement) for measurement in measurements]))
     elif not options.csv:
         for measurement in measurements:
-            print(_sentence(measurement))
+            print(_text(measurement))
     return max(EXIT_STATUS.get(measurement.status, 3) for measurement in measurements)
 
 
@@ -177,13 +177,17 @@ def _measured(choices: Sequence[Choice], schedule: str | None) -> list[Measureme
     return measurements
 
 
-def _sentence(measurement: Measurement) -> str:
-    """One measurement as a line for a terminal."""
-    m = measurement
+def _text(measurement: Measurement) -> str:
+    """One measurement for a terminal: a line, then what the kernel printed and the compiler's log."""
+    log = measurement.log if measurement.log != measurement.reason else None
+    return "\n".join([_sentence(measurement), *measurement.printed, *([log] if log else [])])
+
+
+def _sentence(m: Measurement) -> str:
     device = m.device.get("name") or m.device["kind"]
     head = f"{m.kernel}  n {m.n:,}  block {m.block_size}  {m.dtype}  {device}: {m.status}"
     if m.reason:
-        return f"{head}. {m.reason}" + (f"\n{m.log}" if m.log and m.log != m.reason else "")
+        return f"{head}. {m.reason}"
     if m.time_us is not None:
         return f"{head}, {m.time_us:,.2f} us, {m.bandwidth_gb_s:,.1f} GB/s, {m.gflop_s:,.1f} GFLOP/s, {m.cache}"
     return f"{head}, result {m.result:,}" if m.result is not None else head

@@ -189,6 +189,7 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         counters=dict(run.counters) if run.counters is not None else None,
         lines=tuple({"line": line.line, "text": line.text, **line.counters} for line in run.lines),
         findings=tuple(asdict(finding) for finding in run.findings),
+        printed=run.printed,
         environment={**environment(), "check": checked.note, "data": topic.data_note, **(timed.notes if timed else {})},
     )
 

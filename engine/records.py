@@ -226,12 +226,13 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of a plan: the answer and, on the emulator, what was counted and found."""
+    """One execution of a plan: the answer and, on the emulator, what was counted, found, and printed by printf."""
 
     output: Array
     counters: Mapping[str, float] | None = None
     lines: tuple[LineCounters, ...] = ()
     findings: tuple[Finding, ...] = ()
+    printed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -291,6 +292,7 @@ class Measurement:
     counters: Mapping[str, float] | None = None
     lines: tuple[Mapping[str, Any], ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
+    printed: tuple[str, ...] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     origin: Literal["live", "recorded"] = "live"
 

@@ -89,5 +89,14 @@ def test_reading_past_the_end_is_reported_with_the_line_and_the_buffer():
     at = next(i for i, line in enumerate(lines) if "in[i]" in line)
     lines[at] = lines[at].replace("in[i]", "in[i + 100000000]")
     found = measured(replace(default_choice("reduce_sequential"), n=1000, source="\n".join(lines)))
-    assert found.status == "out-of-bounds"
+    assert found.status == "out-of-bounds" and found.findings[0]["kind"] == "out-of-bounds"
     assert f"line {at + 1}" in found.reason and "`in`" in found.reason
+
+
+def test_what_a_kernel_prints_is_kept():
+    source = KERNELS["reduce_sequential"].text.replace(
+        "    // write the sum", '    if (tid == 0) printf("block %d\\n", blockIdx.x);\n    // write the sum'
+    )
+    found = measured(replace(default_choice("reduce_sequential"), n=300, block_size=128, source=source))
+    assert found.status == "ok", found.reason
+    assert sorted(found.printed) == ["block 0", "block 0", "block 1", "block 2"]  # three blocks, then the last level

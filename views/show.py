@@ -67,6 +67,9 @@ def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -
     """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters."""
     counted = _counters(row) if counters else ""
     failed = fact.failed
+    if fact.live is not None and fact.live.printed:
+        with st.expander(f"What the kernel printed: {len(fact.live.printed)} lines"):
+            st.code("\n".join(fact.live.printed), language=None)
     if failed is None:
         st.html(_tiles(row, topic) + _sentence(row, fact) + counted)
         return

@@ -308,14 +308,14 @@ class Chunk:
         name = self.machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
         where = " and ".join(f"line {line}" for line in lines)
         clause = f"{name} waits at the barrier of {where} for threads that never come there"
-        raise self.machine.failure("deadlock", clause, lines[0])
+        raise self.machine.failure("deadlock", clause, lines[0], "divergent-barrier")
 
     def _check_limits(self, code: Code) -> None:
         machine = self.machine
         machine.steps_done += _CHECKED_STEPS
         if machine.late():
             clause = "the time was up while this line was running; does this loop end?"
-            raise machine.failure("timeout", clause, code.block.line)
+            raise machine.failure("timeout", clause, code.block.line, "step-limit")
         if self.steps >= machine.options.step_limit:
             clause = f"the loop here did not end within {self.steps} steps of the emulator"
-            raise machine.failure("timeout", clause, code.block.line)
+            raise machine.failure("timeout", clause, code.block.line, "step-limit")

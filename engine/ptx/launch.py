@@ -76,11 +76,12 @@ def execute(
         device.place(buffer, inputs)
     counters, hazards = Counters(), Hazards()
     observers: list[Any] = [counters, hazards] if observe else []
+    printed: list[str] = []
     host_sum: Array | None = None
     for number, step in enumerate(plan.steps):
         if isinstance(step, Launch):
             report = _part_of(progress, number, len(plan.steps))
-            launch(device, step, observers, schedule, options, report)
+            printed += launch(device, step, observers, schedule, options, report).output
             host_sum = None
         elif isinstance(step, Zero):
             device.arrays[step.buffer].data[:] = 0
@@ -90,8 +91,9 @@ def execute(
             raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     if not observe:
-        return Run(output)
-    return Run(output, counters.totals(), _lines(plan, counters), hazards.findings())
+        return Run(output, printed=tuple("".join(printed).splitlines()))
+    lines = tuple("".join(printed).splitlines())
+    return Run(output, counters.totals(), _lines(plan, counters), hazards.findings(), lines)
 
 
 class Device:

@@ -255,15 +255,17 @@ class Machine:
 
     # ---- failures
 
-    def failure(self, status: Status, clause: str, line: int) -> RunFailed:
-        """A failed run: one sentence with the file and the line."""
+    def failure(self, status: Status, clause: str, line: int, finding: str | None = None) -> RunFailed:
+        """A failed run: one sentence with the file and the line. `finding`: the kind of hazard that ended it."""
         where = f"{self.file_name}, line {line}" if line else self.file_name
-        return RunFailed(status, f"{where}: {clause}.", line or None)
+        return RunFailed(status, f"{where}: {clause}.", line or None, finding)
 
-    def lane_failure(self, status: Status, line: int, mask: Mask, row: int, column: int, what: str) -> RunFailed:
+    def lane_failure(
+        self, status: Status, line: int, mask: Mask, row: int, column: int, what: str, finding: str | None = None
+    ) -> RunFailed:
         """A failure of one lane, given by its place in the mask's rectangle."""
         lane = self.lane_name(int(mask.rows_at()[row]), int(mask.columns_at()[column]))
-        return self.failure(status, f"{lane} {what}", line)
+        return self.failure(status, f"{lane} {what}", line, finding)
 
     def lane_name(self, row: int, column: int) -> str:
         """ "thread 31 of block 0", or with coordinates where the launch has them."""

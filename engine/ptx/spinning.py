@@ -62,7 +62,7 @@ class Spinning:
             return
         self._hopeless += 1
         if self._hopeless > _HOPELESS:
-            raise chunk.machine.failure("deadlock", self._clause(mask), block.line)
+            raise chunk.machine.failure("deadlock", self._clause(mask), block.line, "step-limit")
 
     def _same(self, mask: Mask) -> bool:
         return self._mask is not None and self._chunk.masks.same(self._mask, mask)

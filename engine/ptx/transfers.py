@@ -124,14 +124,14 @@ class Port:
         else:
             element = (at - array.base) // array.element
             what = f"{verb} element {element} of `{array.name}`, which has {array.size // array.element} elements"
-        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what)
+        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
 
     def misaligned(self, address: Array, lanes: Array, mask: Mask) -> None:
         """End the run: the first of `lanes` is not aligned to the size of the access."""
         row, column = first_lane(lanes)
         size = self.site.size
         what = f"{_VERBS[self.site.op]} {size} bytes at a place that is not a multiple of {size} bytes (misaligned)"
-        raise self.machine.lane_failure("crashed", self.site.line, mask, row, column, what)
+        raise self.machine.lane_failure("crashed", self.site.line, mask, row, column, what, "misaligned")
 
     # ---- shared and local memory
 
@@ -176,7 +176,7 @@ class Port:
             length = min([other for other in places.values() if other > start], default=words.size) - start
             element, count = (place - start) // part, length // part
             what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
-        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what)
+        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
 
     # ---- whole accesses
 
