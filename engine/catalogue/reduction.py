@@ -82,8 +82,8 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     combine = choice.combine or kernel.combines[0]
     if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
         raise NotRunnable(
-            f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count with "
-            f"32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
+            f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
+            f"with 32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
         )
     blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype)
     buffers = [Buffer("in", choice.dtype, choice.n, "input")]
