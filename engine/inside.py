@@ -138,13 +138,14 @@ def submit_trace(
 
 
 def values_of(measurement: Measurement | None) -> dict[str, float | None]:
-    """Every counter of TITLES over the whole run; None where it was not counted."""
+    """Every counter of TITLES over the whole run; None where it was not counted, as on the CPU."""
     from engine.tables import counter_values
 
     counters: Mapping[str, float] = (measurement.counters or {}) if measurement else {}
-    found = {**counters, **counter_values(measurement)}
-    if measurement is not None and measurement.counters is not None:
-        found[FINDINGS] = len(measurement.findings)
+    if not counters or counters.get("warp_instructions") == 0:  # nothing was emulated: a rung of the CPU
+        return dict.fromkeys(TITLES)
+    assert measurement is not None
+    found = {**counters, **counter_values(measurement), FINDINGS: len(measurement.findings)}
     return {name: found.get(name) for name in TITLES}
 
 
@@ -194,7 +195,7 @@ def change(before: Measurement | None, after: Measurement | None, counter: str) 
     title = TITLES[counter]
     words = title.removesuffix(" (PTX)")
     if old is None or new is None:
-        sentence = f"{words} were not counted on both rungs, so they cannot be compared."
+        sentence = f"{words} were not counted on both rungs, so there is nothing to compare."
     elif old == new:
         sentence = f"{words} stay at {counter_text(counter, new)}."
     else:

@@ -47,18 +47,18 @@ _ONLY_DOUBLE = {
 }
 
 
-def _kernel(name: str, title: str, combine: str, expect: str = "ok") -> Kernel:
+def _kernel(name: str, title: str, combine: str, expect: str = "ok", shows: str = "") -> Kernel:
     return Kernel(name, "trapezoid", title, dtypes=("float64",), combines=(combine,), expect=expect,
-                  refuses=_ONLY_DOUBLE)  # fmt: skip
+                  shows=shows, refuses=_ONLY_DOUBLE)  # fmt: skip
 
 
 KERNELS = (
     _kernel("trapezoid_scalar", "One thread of the CPU", "none"),
     _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong"),
-    _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host"),
-    _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host"),
+    _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
+    _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
     _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch"),
-    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch"),
+    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch", shows="bank_conflicts"),
 )
 
 
