@@ -10,7 +10,8 @@ from engine.catalogue.ladders import published
 
 def more_ladders(topics: Mapping[str, Topic]) -> tuple[Ladder, ...]:
     """The ladders of this module whose topic is in `topics`."""
-    return tuple(ladder for ladder in (_trapezoid(), _beyond_tiling()) if ladder.topic in topics)
+    every = (_trapezoid(), _beyond_tiling(), _operators(), _histogram())
+    return tuple(ladder for ladder in every if ladder.topic in topics)
 
 
 def _trapezoid() -> Ladder:
@@ -73,5 +74,49 @@ def _beyond_tiling() -> Ladder:
                  "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96."),
             Rung("matmul_async_copy", "async copy",
                  "The block waited for each phase to arrive; now three phases are on their way while one is used."),
+        ),
+    )  # fmt: skip
+
+
+def _operators() -> Ladder:
+    return Ladder(
+        name="heidelberg-operators",
+        title="Heidelberg: the same tree with other operators",
+        topic="aggregate",
+        lecture="GPU Computing 07, Scheduling Optimizations (Heidelberg University)",
+        summary="A reduction only needs an associative operation. The kernels differ in the operator and in what they "
+        "start from, and cost the same.",
+        n=2**22,
+        block_size=256,
+        dtype="int32",
+        rungs=(
+            Rung("reduce_product", "product", "A tree of sums needed no more of + than that brackets do not matter; "
+                 "* allows the same.", "Parallel reduction", "relaunch"),
+            Rung("reduce_min", "minimum", "A product of floats depends on the order of rounding; a minimum does not.",
+                 "Parallel reduction", "relaunch"),
+            Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch"),
+        ),
+    )  # fmt: skip
+
+
+def _histogram() -> Ladder:
+    return Ladder(
+        name="heidelberg-histogram",
+        title="Heidelberg: the histogram, and who meets whom",
+        topic="aggregate",
+        lecture="GPU Computing 07, Scheduling Optimizations (Heidelberg University)",
+        summary="A sum for each of 256 values. Choose fewer values to see the contention grow.",
+        n=2**22,
+        block_size=256,
+        dtype="int32",
+        rungs=(
+            Rung("histogram_global", "global atomics",
+                 "One tree per value would read everything 256 times; one atomic per element reads it once.",
+                 "Parallel reduction: h_k"),
+            Rung("histogram_shared", "shared atomics",
+                 "All threads of the GPU met at 256 addresses; now only those of a block meet.",
+                 "Parallel reduction on a GPU"),
+            Rung("histogram_warps", "a copy per warp",
+                 "The warps of a block still met; now only the lanes of a warp do.", "Parallel reduction on a GPU"),
         ),
     )  # fmt: skip

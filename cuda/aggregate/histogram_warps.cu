@@ -1,0 +1,34 @@
+// histogram_warps: every warp counts for itself.
+// Idea: the same once more, one level down: a copy of the histogram for each warp, added up when the block is done.
+// Fixes: the contention between warps. Only the 32 lanes of one warp can still meet at a word.
+// Limit: the lanes of a warp that meet: one value for all elements still makes 32 turns of every atomic. And the copies
+//   take shared memory, and time to clear and to add up, which small n do not earn back.
+// Conditions: any n and any grid size; elements from 0 to BINS - 1; out starts from zero. Each warp takes BINS words of
+//   shared memory.
+// Lecture: Heidelberg 07, "Parallel reduction": the histogram h_k; private copies as in its per-block partial sums.
+#define WARPS (BLOCK_SIZE / 32)
+
+extern "C" __global__ void histogram_warps(const T *in, T *out, unsigned int n)
+{
+    __shared__ T counts[WARPS][BINS];
+    unsigned int warp = threadIdx.x / 32;
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned int grid_stride = blockDim.x * gridDim.x;
+
+    for (unsigned int k = threadIdx.x; k < WARPS * BINS; k += blockDim.x) counts[k / BINS][k % BINS] = 0;
+    __syncthreads();
+
+    // each thread counts as many elements as necessary
+    while (i < n) {
+        atomicAdd(&counts[warp][in[i]], 1);
+        i += grid_stride;
+    }
+    __syncthreads();
+
+    // add the counts of this block
+    for (unsigned int k = threadIdx.x; k < BINS; k += blockDim.x) {
+        T count = 0;
+        for (unsigned int w = 0; w < WARPS; ++w) count += counts[w][k];
+        atomicAdd(&out[k], count);
+    }
+}
