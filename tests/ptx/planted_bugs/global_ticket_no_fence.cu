@@ -1,0 +1,17 @@
+// Bug: the last block adds sums that no __threadfence made visible
+// Expect: global-race
+// Tool: none (racecheck looks at shared memory only)
+// Launch: 4 128 512
+extern "C" __global__ void global_ticket_no_fence(const T *in, T *out, unsigned int n) {
+    unsigned int t = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + t;
+    __shared__ bool last;
+    if (t == 0) {
+        out[1 + blockIdx.x] = in[i];
+        last = atomicAdd(out, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && t == 0)
+        for (unsigned int block = 0; block < gridDim.x; ++block)
+            out[8] += out[1 + block];
+}

@@ -1,0 +1,17 @@
+// Bug: the first level of a tree reads before all of the block has loaded
+// Expect: shared-race
+// Tool: racecheck
+// Launch: 4 128 512
+extern "C" __global__ void shared_tree_first_barrier_missing(const T *in, T *out, unsigned int n) {
+    unsigned int t = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + t;
+    __shared__ T s[128];
+    s[t] = in[i];
+    for (unsigned int k = 64; k > 0; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = s[0];
+}
