@@ -39,9 +39,9 @@ from engine.ptx.schedule import LOCKSTEP, Schedule
 from engine.records import Array, Choice, CompileError, HostRun, Launch, NotRunnable, Plan, Run, RunFailed, Source
 from tests.fuzz.mutations import mutated_ptx, mutated_source
 
-SECONDS = 2.0  # what a case may take by the emulator's own deadline
+SECONDS = 1.5  # what a case may take by the emulator's own deadline
 HANG_SECONDS = 20  # what makes it a hang: compiling included
-STEPS = 4_000
+STEPS = 1_200
 SOURCE_SHARE = 0.15  # of the cases change the .cu file, which NVRTC compiles again; the others change the PTX
 LONGEST_SENTENCE = 400
 INSIDES = (

@@ -292,12 +292,15 @@ class _Writer:
         self.make, self.threads = make, threads
         self.lines: list[str] = []
         self.names = 0
+        self.complete = threads % 32 == 0  # every warp has all its lanes
 
     def text(self) -> str:
         self.put(PROLOGUE.format(threads=self.threads, row=8 * ROW, last=IN_WORDS - 1).strip().replace("\n", ";"))
         self.put("; ".join(f"st.local.u32 [%a5+{4 * place}], %r{place % 8}" for place in range(16)))
         for _ in range(self.make.randint(1, 4)):
             self.segment()
+            if self.make.random() < 0.25:
+                self.leave_early()
             self.make.choice((self.exchange, self.collective, self.vote_of_the_block, self.sums))()
         self.epilogue()
         declared = [f".reg .{kind} {prefix}<{count}>;" for kind, (prefix, count) in REGISTERS.items()]
@@ -392,6 +395,13 @@ class _Writer:
 
     # ---- points where all threads of the block meet
 
+    def leave_early(self) -> None:
+        """Some threads end; the others go on without them, also at barriers and among the lanes of their warp."""
+        self.complete = False
+        self.put(self.fill("mov.pred %k1, {p}; vote.sync.ballot.b32 %t3, !%k1, %t3; @%k1 st.global.u32 [%a1+60], 9"))
+        self.names += 1
+        self.put(f"@!%k1 bra $S{self.names}; ret; $S{self.names}:")
+
     def exchange(self) -> None:
         """Through shared memory. Floats travel as numbers, and what lies there then is no NaN's bits."""
         kind, letter = self.make.choice((("b32", "{r}"), ("b64", "{q}"), ("f32", "{f}")))
@@ -430,7 +440,7 @@ class _Writer:
             self.put(self.fill(f"mov.pred %k1, {{p}}; vote.sync.ballot.b32 %t7, {sign}%k1, %t3"))
             self.put(f"@{'' if sign else '!'}%k1 bra $W{self.names}")
         self.put("brev.b32 %t8, %t7; clz.b32 %t8, %t8")
-        forms = COLLECTIVES if split or self.threads % 32 else COLLECTIVES + FULL + FULL
+        forms = COLLECTIVES if split or not self.complete else COLLECTIVES + FULL + FULL
         for _ in range(self.make.randint(1, 3)):
             self.put(self.fill(self.make.choice(forms.strip().splitlines())))
         self.put(f"$W{self.names}:")
