@@ -11,7 +11,8 @@ import pytest
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, ladders
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
 from engine.compile import compile_source
-from engine.records import C_TYPES, COMBINES, Source
+from engine.plan import plan
+from engine.records import C_TYPES, COMBINES, Choice, Launch, Source
 
 EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS.values(), ids=lambda kernel: kernel.name)
 EVERY_LADDER = pytest.mark.parametrize("ladder", LADDERS.values(), ids=lambda ladder: ladder.name)
@@ -31,8 +32,9 @@ def code(kernel: Kernel) -> list[str]:
 
 
 def source(kernel: Kernel, dtype: str, block_size: int) -> Source:
-    macro = "TILE_WIDTH" if kernel.topic == "matmul" else "BLOCK_SIZE"
-    return Source(kernel.file_name, kernel.text, dtype, ((macro, block_size),))
+    steps = plan(Choice(kernel.name, 64, block_size, dtype=dtype)).steps  # the plan knows the macros of each topic
+    made = (step.source for step in steps if isinstance(step, Launch))
+    return next(made, Source(kernel.file_name, kernel.text, dtype))
 
 
 def test_every_cu_file_is_in_the_catalogue():
@@ -67,7 +69,7 @@ def test_the_file_is_short_and_fits_the_projector(kernel: Kernel):
 @EVERY_KERNEL
 def test_it_compiles_for_every_type_for_old_and_new_gpus(kernel: Kernel):
     if "#include" in kernel.text:  # a second each
-        compile_source(source(kernel, "float64", kernel.block_sizes[0]), "compute_75")
+        compile_source(source(kernel, kernel.dtypes[-1], kernel.block_sizes[0]), "compute_75")
         return
     for dtype in kernel.dtypes:
         for block_size in (kernel.block_sizes[0], kernel.block_sizes[-1]):

@@ -78,7 +78,7 @@ def test_every_kernel_block_size_and_size_is_wanted():
         assert {choice.dtype for choice in own} == set(kernel.dtypes)
         assert {choice.combine for choice in own} == set(kernel.combines)
     assert all(part.caches == CACHE_STATES for part, choice in _wanted(quick=False) if choice.dtype == "int32")
-    assert len(list(_wanted(quick=True))) < 120
+    assert len(list(_wanted(quick=True))) <= 4 * len(KERNELS)
 
 
 def test_a_rung_on_the_cpu_is_recorded_with_the_name_of_the_cpu():

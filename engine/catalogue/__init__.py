@@ -6,17 +6,32 @@ lecture it comes from, and the sentence that leads from one rung to the next.
 
 from __future__ import annotations
 
-from engine.catalogue import ladders, matmul, more_ladders, reduction, trapezoid
+from engine.catalogue import (
+    ladders,
+    lecture_ladders,
+    matmul,
+    matrix_sums,
+    memory,
+    more_ladders,
+    other_reductions,
+    reduction,
+    trapezoid,
+)
 from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
 from engine.records import Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
            "kernel_named", "topic_of"]  # fmt: skip
 
-TOPICS: dict[str, Topic] = {topic.name: topic for topic in (reduction.TOPIC, matmul.TOPIC, trapezoid.TOPIC)}
+_TOPICS = (reduction.TOPIC, matmul.TOPIC, trapezoid.TOPIC, memory.TOPIC, matrix_sums.TOPIC, other_reductions.TOPIC)
+TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in TOPICS.values() for kernel in topic.kernels}
 # The lectures' ladders first, in their order; those of all rungs of a topic last.
-_LADDERS = (*ladders.all_ladders(TOPICS), *more_ladders.more_ladders(TOPICS))
+_LADDERS = (
+    *ladders.all_ladders(TOPICS),
+    *more_ladders.more_ladders(TOPICS),
+    *lecture_ladders.lecture_ladders(TOPICS),
+)
 LADDERS: dict[str, Ladder] = {
     ladder.name: ladder for ladder in sorted(_LADDERS, key=lambda ladder: ladder.name.startswith("all-"))
 }

@@ -1,0 +1,82 @@
+"""What the plans of the smaller topics share: a kernel's knob, its source with macros, and a plan of one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+
+from engine.catalogue.entries import Kernel
+from engine.records import Array, Buffer, Choice, Launch, Plan, Scalar, Source, Step, dtype_of
+
+
+def knob(kernel: Kernel, choice: Choice) -> int:
+    """The kernel's parameter as chosen, else its default; 1 for a kernel that has none."""
+    if choice.parameter is not None:
+        return choice.parameter
+    return kernel.parameter.default if kernel.parameter is not None else 1
+
+
+def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:
+    """The kernel's file, or the text given in its place, with BLOCK_SIZE, the kernel's knob and `macros` as macros."""
+    text = kernel.text if choice.source is None else choice.source
+    name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
+    defines = [("BLOCK_SIZE", choice.block_size)]
+    if kernel.parameter is not None:
+        defines.append((kernel.parameter.name, knob(kernel, choice)))
+    return Source(name, text, choice.dtype, (*defines, *(macros or {}).items()))
+
+
+def launch_of(
+    kernel: Kernel,
+    choice: Choice,
+    args: tuple[str | Scalar, ...],
+    threads: int,
+    *,
+    function: str | None = None,
+    macros: Mapping[str, int] | None = None,
+) -> Launch:
+    """A launch of at least `threads` threads in blocks of `choice.block_size`; `function`: another one of the file."""
+    return Launch(
+        kernel=function or kernel.name,
+        source=source_of(kernel, choice, macros),
+        grid=(max(1, ceil(threads / choice.block_size)), 1, 1),
+        block=(choice.block_size, 1, 1),
+        args=args,
+    )
+
+
+def elements(choice: Choice) -> Scalar:
+    """The argument n."""
+    return Scalar("uint32", choice.n)
+
+
+def plan_of(
+    choice: Choice,
+    buffers: tuple[Buffer, ...],
+    steps: tuple[Step, ...],
+    *,
+    result: str = "out",
+    result_count: int,
+    moved: int,
+    flops: int = 0,
+    additions: int = 1,
+    grid_size: int | None = None,
+) -> Plan:
+    """A Plan whose `moved` counts elements of the chosen type; the grid size is that of the first launch."""
+    launches = [step for step in steps if isinstance(step, Launch)]
+    return Plan(
+        choice=choice,
+        buffers=buffers,
+        steps=steps,
+        result=result,
+        result_count=result_count,
+        bytes_moved=moved * dtype_of(choice.dtype).itemsize,
+        flops=flops,
+        additions=additions,
+        grid_size=grid_size or launches[0].grid[0],
+    )
+
+
+def wrapped(numbers: Array) -> Array:
+    """int64 numbers as the hardware's 32 bits hold them, still int64."""
+    return (numbers + 2**31) % 2**32 - 2**31

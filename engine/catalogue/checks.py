@@ -1,0 +1,60 @@
+"""The checks that topics share: an array against its reference, numbers in any order, and a rule that must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.catalogue import data
+from engine.catalogue.building import wrapped
+from engine.records import Array, Check
+
+
+def equal(found: Array, expected: Array, note: str) -> Check:
+    """Every element equal, bit for bit of its value; shown is the one that misses by most."""
+    return within(found, expected, np.zeros(1), note)
+
+
+def within(found: Array, expected: Array, bound: Array, note: str) -> Check:
+    """Every element within its bound (broadcastable); shown is the one that misses by most, measured by its bound."""
+    whole = np.issubdtype(found.dtype, np.integer)
+    kind = np.int64 if whole else np.float64
+    got, wanted = found.astype(kind), expected.astype(kind)
+    error = np.abs(got - wanted).astype(np.float64)
+    bounds = np.broadcast_to(bound, error.shape)
+    misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)
+    at = int(np.argmax(misses))
+    number = int if whole else float
+    return Check(
+        ok=bool(misses[at] <= 1),
+        result=number(got[at]),
+        expected=number(wanted[at]),
+        error=float(error[at]),
+        error_bound=float(bounds[at]),
+        note=f"{note} Shown: element {at:,}, which is farthest off.",
+    )
+
+
+def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: int, note: str) -> Check:
+    """Sums against `exact` ones (int64, or float64 without rounding): ints equal after wrapping, floats within ten
+    standard deviations of a chain of `additions` roundings over numbers whose squares add up to `squares`.
+    """
+    if np.issubdtype(numbers.dtype, np.integer):
+        return equal(found, wrapped(exact), f"{note} 32-bit sums wrap on overflow, here as on the GPU.")
+    unit = data.unit_roundoff(numbers.dtype.name)
+    bound = 10 * unit * np.sqrt(additions) * (np.sqrt(squares) + np.abs(exact))
+    return within(found, exact, bound, f"{note} Bound: 10 standard deviations of {additions:,} roundings in a row.")
+
+
+def same_numbers(found: Array, expected: Array, note: str) -> Check:
+    """The same numbers, each as often, in any order; compared after sorting."""
+    return equal(np.sort(found), np.sort(expected), note)
+
+
+def rule(broken: int, count: int, note: str) -> Check:
+    """`count` cases of which `broken` do not follow the rule; result and expected are the numbers that do."""
+    return Check(broken == 0, count - broken, count, broken, 0, note)
+
+
+def exact_type(numbers: Array) -> Array:
+    """The numbers in the type whose sums are exact: int64, or float64 (all data are multiples of 2^-31)."""
+    return numbers.astype(np.int64 if np.issubdtype(numbers.dtype, np.integer) else np.float64)

@@ -1,0 +1,129 @@
+"""The ladders about memory, warps, atomics and scheduling: the parts of the lectures that are not reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.catalogue.entries import Ladder, Rung, Topic
+
+_CS121 = "CS121 Parallel Computing, GPUs and CUDA 2: Memory and Warps (ShanghaiTech, 2021)"
+_CROVELLA = "B. Crovella 2020, Atomics, Reductions, Warp Shuffle"
+
+
+def lecture_ladders(topics: Mapping[str, Topic]) -> tuple[Ladder, ...]:
+    """The ladders whose topic is in `topics`, in the order of the lectures."""
+    made = (_coalescing(), _access(), _banks(), _divergence(), _homework_sums())
+    return tuple(ladder for ladder in made if ladder.topic in topics)
+
+
+def _coalescing() -> Ladder:
+    return Ladder(
+        name="cs121-coalescing",
+        title="CS121: by row, by column, and through shared memory",
+        topic="matrix_sums",
+        lecture=_CS121,
+        summary="A matrix lies in memory row by row. What it costs to walk through it against the grain, and how "
+        "shared memory helps.",
+        n=1024,
+        block_size=128,
+        dtype="int32",
+        rungs=(
+            Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
+                 "Coalescing example"),
+            Rung("row_sums", "by column", "One thread per row: now the 32 numbers of a step lie a whole row apart.",
+                 "Coalescing example"),
+            Rung("row_sums_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into "
+                 "shared memory, and the columns from there.", "Improving coalescing"),
+            Rung("row_sums_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads "
+                 "them over all banks.", "Bank conflicts"),
+        ),
+    )  # fmt: skip
+
+
+def _access() -> Ladder:
+    return Ladder(
+        name="cs121-access",
+        title="CS121: copies with an offset and with a stride",
+        topic="memory",
+        lecture=_CS121,
+        summary="How many 32-byte sectors a warp touches to read 32 numbers. Sweep the offset and the stride to see "
+        "the law.",
+        n=2**18,
+        block_size=256,
+        dtype="int32",
+        rungs=(
+            Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number lies beside the border of "
+                 "a sector.", "Memory coalescing"),
+            Rung("copy_strided", "stride", "With an offset one sector more was touched; with a stride the numbers are "
+                 "spread over many, and most of what is moved is not used.", "Memory coalescing"),
+        ),
+    )  # fmt: skip
+
+
+def _banks() -> Ladder:
+    return Ladder(
+        name="cs121-banks",
+        title="CS121: bank conflicts in shared memory",
+        topic="memory",
+        lecture=_CS121,
+        summary="How many passes shared memory takes for one request of a warp. Sweep the stride and the number of "
+        "words to see the law.",
+        n=2**18,
+        block_size=256,
+        dtype="int32",
+        rungs=(
+            Rung("banks_strided", "stride", "Lane l reads word 32 * l: 32 different words in one bank, 32 passes.",
+                 "Bank conflicts"),
+            Rung("banks_broadcast", "broadcast", "Different words of a bank came one after the other; the same word "
+                 "comes to all lanes at once.", "Bank conflicts"),
+            Rung("banks_pairs_neighbours", "2*tid", "The lecture's example: each thread stores two neighbouring "
+                 "numbers, and two lanes meet in every second bank.", "Bank conflict example"),
+            Rung("banks_pairs_apart", "tid", "Every store took two passes; with the two numbers a block size apart the "
+                 "lanes use all banks.", "Bank conflict example"),
+        ),
+    )  # fmt: skip
+
+
+def _divergence() -> Ladder:
+    return Ladder(
+        name="cs121-divergence",
+        title="CS121: warp divergence",
+        topic="memory",
+        lecture=_CS121,
+        summary="What a warp does when its threads want different things. Sweep the number of branches to see the law.",
+        n=2**18,
+        block_size=256,
+        dtype="int32",
+        rungs=(
+            Rung("divergence_three", "% 3", "The lecture's three branches. They are so short that the compiler selects "
+                 "a value instead of branching.", "Warp divergence"),
+            Rung("divergence_ways", "% WAYS", "Nothing diverged; with a loop in each branch the warp must run them one "
+                 "after the other.", "Warp divergence"),
+            Rung("divergence_warps", "by warp", "Every warp ran all branches; when whole warps take the same branch, "
+                 "each runs only its own.", "Thread warps"),
+        ),
+    )  # fmt: skip
+
+
+def _homework_sums() -> Ladder:
+    return Ladder(
+        name="crovella-matrix-sums",
+        title="Crovella's homework: row and column sums",
+        topic="matrix_sums",
+        lecture=_CROVELLA,
+        summary="The same matrix and the same number of additions; what differs is who reads what, and how many "
+        "threads there are.",
+        n=1024,
+        block_size=256,
+        dtype="float32",
+        rungs=(
+            Rung("row_sums", "thread per row", "One thread per output, the thread strategy of a transformation.",
+                 "Homework"),
+            Rung("column_sums", "thread per column", "Neighbouring threads read a row apart; summing columns they read "
+                 "neighbours.", "Homework"),
+            Rung("row_sums_block", "block per row", "There were only n threads; with a block per row there are enough, "
+                 "and rows are read coalesced as well.", "Homework"),
+            Rung("row_sums_shuffle", "shuffles", "The tree went through shared memory with a barrier per step; now the "
+                 "lanes hand over registers.", "Homework"),
+        ),
+    )  # fmt: skip
