@@ -121,7 +121,7 @@ def select(a: Array, b: Array, condition: Array) -> Array:
     return result
 
 
-@computes("selp.{t}", "bits:t bits:t pred -> bits:t", t=(*BITS, *INTEGERS, "f16", "f32", "f64"))
+@computes("selp.{t}", "bits:t bits:t pred -> bits:t", t=(*BITS, *INTEGERS, "f32", "f64"))
 def select_by_predicate(a: Array, b: Array, condition: Array) -> Array:
     """a where the predicate holds, else b."""
     return select(a, b, condition)

@@ -112,7 +112,6 @@ def round_to_whole_flushed(a: Array, *, rounding: str, sat: bool) -> Array:
 
 @computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f32",), t=("f64",))
 @computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f16",), t=("f32",))
-@computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f16",), t=("f64",))
 def narrow(a: Array, *, rounding: str, ftz: bool, sat: bool, d: str) -> Array:
     """`.ftz` concerns float32 only: the result of one conversion, the operand of the other."""
     if ftz and a.dtype == np.float32:
@@ -121,6 +120,12 @@ def narrow(a: Array, *, rounding: str, ftz: bool, sat: bool, d: str) -> Array:
     if ftz and d == "f32":
         result = flushed(result)
     return saturated(result) if sat else result
+
+
+@computes("cvt.{rounding}.sat?.f16.f64", "f64 -> f16", rounding=ROUNDINGS)
+def narrow_double_to_half(a: Array, *, rounding: str, sat: bool) -> Array:
+    """Rounded once, not by way of float32."""
+    return narrow(a, rounding=rounding, ftz=False, sat=sat, d="f16")
 
 
 @computes("cvt.{rounding}.f16x2.f32", "f32 f32 -> f16x2", rounding=("rn", "rz"))
