@@ -33,7 +33,7 @@ def register(code: str) -> str:
 
 
 def text_of(opcode: str, found: Operation) -> str:
-    """A kernel that applies one opcode to arrays: pointers to the operands, a carry if it reads one, then the results."""
+    """A kernel that applies one opcode to arrays: pointers to the operands, its carry if any, then the results."""
     sources = [*found.operands, *(["u32"] if found.reads_carry else [])]
     targets = [*found.results, *(["u32"] if found.writes_carry else [])]
     names = [f"a{place}" for place in range(len(sources))] + [f"d{place}" for place in range(len(targets))]
