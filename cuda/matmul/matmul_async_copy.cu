@@ -68,8 +68,8 @@ matmul_async_copy(const float *M, const float *N, float *P, int width)
         __pipeline_wait_prior(STAGES - 2);
         __syncthreads();  // these tiles are complete, and those of the phase before no longer needed
         fetch(phase + (STAGES - 1) * DEPTH);
-
         int stage = phase / DEPTH % STAGES;
+        #pragma unroll
         for (int k4 = 0; k4 < DEPTH; k4 += 4) {
             float4 m[8];
             for (int r = 0; r < 8; ++r) m[r] = *reinterpret_cast<const float4 *>(&tile_M[stage][my_row + 8 * r][k4]);

@@ -10,6 +10,7 @@
 #define TILE (8 * TILE_WIDTH)  // rows and columns of P, for each block
 #define DEPTH 8                // of a phase
 #define THREADS (TILE_WIDTH * TILE_WIDTH)
+#define LOADS (TILE * DEPTH / 4 / THREADS)  // of four words from each matrix, for each thread and phase
 #define PAD 4  // shifts the rows, so that the transposed stores meet different banks
 
 // four neighbours in a row of a matrix, zeros beyond the border
@@ -46,16 +47,20 @@ matmul_vectorized(const float *M, const float *N, float *P, int width)
 
     float Pvalue[8][8] = {};
     for (int phase = 0; phase < width; phase += DEPTH) {
-        // all threads load the tiles together
-        for (int i = tid; i < TILE * DEPTH / 4; i += THREADS) {
+        // all threads load the tiles together; all loads are under way before the first one is stored
+        float4 m[LOADS], n[LOADS];
+        for (int l = 0, i = tid; l < LOADS; ++l, i += THREADS) {
+            m[l] = load4(M, block_row + i / (DEPTH / 4), phase + i % (DEPTH / 4) * 4, width);
+            n[l] = load4(N, phase + i / (TILE / 4), block_col + i % (TILE / 4) * 4, width);
+        }
+        for (int l = 0, i = tid; l < LOADS; ++l, i += THREADS) {
             int row = i / (DEPTH / 4), k = i % (DEPTH / 4) * 4;
-            float4 m = load4(M, block_row + row, phase + k, width);
-            tile_M[k][row] = m.x, tile_M[k + 1][row] = m.y, tile_M[k + 2][row] = m.z, tile_M[k + 3][row] = m.w;
-            int depth = i / (TILE / 4), col = i % (TILE / 4) * 4;
-            *reinterpret_cast<float4 *>(&tile_N[depth][col]) = load4(N, phase + depth, block_col + col, width);
+            for (int j = 0; j < 4; ++j) tile_M[k + j][row] = reinterpret_cast<float *>(&m[l])[j];
+            *reinterpret_cast<float4 *>(&tile_N[i / (TILE / 4)][i % (TILE / 4) * 4]) = n[l];
         }
         __syncthreads();  // the tiles are complete
 
+        #pragma unroll  // so that the words of the next k are loaded while this one's are used
         for (int k = 0; k < DEPTH; ++k) {
             float4 m[2], n[2];
             for (int half = 0; half < 2; ++half) {
