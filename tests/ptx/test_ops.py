@@ -232,6 +232,16 @@ def test_operands_of_different_shapes_broadcast(opcode: str) -> None:
         assert np.array_equal(np.broadcast_to(found.compute(*small), (4, 5)), found.compute(*full)) or len(small) == 1
 
 
+@given(st.integers(0, 2**16 - 1), st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=2))
+@settings(deadline=None)
+def test_one_selector_for_all_lanes(selector: int, words: list[int]) -> None:
+    """The bytes of a constant selector, as most of the compiler's are."""
+    a, b = np.full(3, words[0], np.uint32), np.full((1, 1), words[1], np.uint32)
+    made = operation("prmt.b32").compute(a, b, np.array([[selector]], np.uint32))
+    assert made.shape == (1, 3)
+    assert (made == expected("prmt.b32", ("b32", "b32", "u32"), ("b32",), [*words, selector])[0]).all()
+
+
 def test_an_unknown_instruction_is_named() -> None:
     with pytest.raises(UnknownInstruction, match=r"does not know the PTX instruction tex\.2d\.v4\.f32\.f32\."):
         operation("tex.2d.v4.f32.f32")

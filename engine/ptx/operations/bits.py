@@ -210,6 +210,8 @@ def _selectors(mode: str, select: Array) -> list[Array]:
 @computes("prmt.b32.{mode?}", "b32 b32 u32 -> b32", mode=("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"))
 def permute_bytes(a: Array, b: Array, select: Array, *, mode: str) -> Array:
     """Any four of the eight bytes of b:a; in the plain mode bit 3 of a selector spreads the byte's sign instead."""
+    if not mode and select.size == 1:
+        return _permuted(a, b, int(select.item()))
     if mode:
         chosen = _selectors(mode, select)
     else:
@@ -222,4 +224,19 @@ def permute_bytes(a: Array, b: Array, select: Array, *, mode: str) -> Array:
             spread = bit_mask(byte >= 128, "u4") & np.uint32(255)
             byte = byte ^ ((byte ^ spread) & bit_mask((selector & np.uint32(8)) > 0, "u4"))
         result = result | byte << np.uint32(8 * index)
+    return result
+
+
+def _permuted(a: Array, b: Array, select: int) -> Array:
+    """As `permute_bytes` with one selector for all: whole words are shifted and masked, nothing is looked up."""
+    a, b = np.broadcast_arrays(a, b)
+    result = np.zeros_like(a)
+    for index in range(4):
+        wanted = select >> 4 * index & 15
+        word, place = (b if wanted & 4 else a), wanted & 3
+        moved = word >> np.uint32(8 * (place - index)) if place > index else word << np.uint32(8 * (index - place))
+        if wanted & 8:
+            spread = (word << np.uint32(24 - 8 * place)).view(np.int32) >> np.int32(31)
+            moved = spread.view(np.uint32)
+        result = result | moved & np.uint32(255 << 8 * index)
     return result

@@ -30,7 +30,7 @@ FLOAT_TESTS = (*ORDERED, *UNORDERED, "num", "nan")
 def compare(a: Array, b: Array, test: str) -> Array:
     """One comparison by its PTX name. Without a `u`, comparisons with NaN are false: also `ne`, unlike NumPy's."""
     if test == "ne" and a.dtype.kind == "f":
-        return np.not_equal(a, b) & ~unordered(a, b)
+        return np.less(a, b) | np.greater(a, b)
     if test == "equ":
         return np.equal(a, b) | unordered(a, b)
     if test == "neu":

@@ -36,6 +36,8 @@ def convert_to_integer(a: Array, *, rounding: str, d: str) -> Array:
     target = np.iinfo(DTYPES[d])
     # 2^63 - 1 and 2^64 - 1 are no float64: the limit is the next lower one, and what lies above is put right below.
     top = float(target.max) if target.bits < 64 else np.nextafter(float(target.max), 0.0)
+    if whole.size and whole.min() >= target.min and whole.max() <= top:  # false as well where there is a NaN
+        return whole.astype(DTYPES[d])
     result = np.fmin(np.fmax(whole, float(target.min)), top).astype(DTYPES[d])
     if target.bits == 64:
         result[whole > top] = target.max
