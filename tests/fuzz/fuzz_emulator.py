@@ -119,13 +119,13 @@ def answer_of(choice: Choice) -> bytes:
     return launch.execute(plan_of(choice), inputs_of(choice), options=Options()).output.tobytes()
 
 
-def case(seed: int, number: int) -> Case:
-    """Case `number` of a seed."""
+def case(seed: int, number: int, sources: float = SOURCE_SHARE) -> Case:
+    """Case `number` of a seed; `sources`: the share of cases that change the .cu file."""
     make = random.Random(f"{seed}:{number}")
     choice = make.choice(choices())
     schedule = make.choice(SCHEDULES)
     plan = plan_of(choice)
-    if make.random() < SOURCE_SHARE:
+    if make.random() < sources:
         original = KERNELS[choice.kernel].text
         changed = mutated_source(original, make)
         return Case(
@@ -225,11 +225,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="how many cases")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other cases")
     parser.add_argument("--start", type=int, default=0, help="the number of the first case")
+    parser.add_argument(
+        "--sources", type=float, default=SOURCE_SHARE, help="the share that changes the .cu file, 0 to 1"
+    )
     parser.add_argument("--only", type=int, help="run one case and show what was changed")
     parser.add_argument("--verbose", action="store_true", help="show one sentence of every kind")
     chosen = parser.parse_args(arguments)
     if chosen.only is not None:
-        this = case(chosen.seed, chosen.only)
+        this = case(chosen.seed, chosen.only, chosen.sources)
         print(this.plan.choice, this.schedule, difference(this), outcome(this), sep="\n")
         return 0
     started = time.monotonic()
@@ -239,7 +242,7 @@ def main(arguments: list[str] | None = None) -> int:
     slowest = (0.0, 0)
     for number in range(chosen.start, chosen.start + chosen.cases):
         began = time.monotonic()
-        found = outcome(case(chosen.seed, number))
+        found = outcome(case(chosen.seed, number, chosen.sources))
         slowest = max(slowest, (time.monotonic() - began, number))
         counts[found.kind] += 1
         samples.setdefault(found.kind, f"case {number}: {found.text}")
