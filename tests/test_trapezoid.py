@@ -7,7 +7,9 @@ from math import cos, fsum, isclose, sin
 import numpy as np
 import pytest
 
+from engine import ptx
 from engine.catalogue import trapezoid
+from engine.measure import measure
 from engine.records import Choice, HostRun, HostSum, Launch
 
 KERNELS = {kernel.name: kernel for kernel in trapezoid.KERNELS}
@@ -80,3 +82,21 @@ def test_pythons_stand_in_does_what_the_file_does():
         out = np.full(1, np.nan)
         trapezoid._in_python(out, trapezoid.A, trapezoid.B, n)
         assert trapezoid.check(replace(plan_of("trapezoid_scalar", n)), out).ok
+
+
+def test_the_race_is_the_lectures_example_of_blocks_that_run_one_after_the_other():
+    """Suppose one multiprocessor of size 8: f_val[0] is summed before f_val[8] holds the sum of its eight."""
+    _, values = trapezoid.points(16)
+    terms = values * 2 / 15
+    terms[[0, -1]] /= 2
+    one_by_one = ptx.Schedule("waves", blocks_per_wave=1)
+    run = ptx.run(plan_of("trapezoid_global_race", 16, 8), {}, schedule=one_by_one)
+    assert run.output[0] == pytest.approx(fsum(terms[:8]) + terms[8], rel=1e-14) and run.findings
+    alone = ptx.run(plan_of("trapezoid_global_race", 8, 8), {}, schedule=one_by_one)
+    assert alone.output[0] == pytest.approx(trapezoid.trapezoid_sum(8), rel=1e-14)
+
+
+def test_the_scalar_rung_names_its_cpu_and_is_no_time_of_the_emulator():
+    found = measure(Choice("trapezoid_scalar", 1000, 256, dtype="float64", device="emulator"))
+    assert found.status == "ok" and found.time_us is None and found.times_us is None
+    assert found.environment["cpu"] in found.badges[0] and found.environment["cpu_threads"] == 1

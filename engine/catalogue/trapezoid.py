@@ -1,7 +1,7 @@
 """The topic "trapezoid": the integral of one function by n points. Its kernels, plans and check; it has no input data.
 
-Every kernel ends with the parameters (T a, T b, unsigned int n); `out` has one element per block, `f_val` one per
-point. The scalar rung runs on the CPU; its file is C++ and CUDA at once.
+A kernel that evaluates ends with the parameters (T a, T b, unsigned int n); `out` has one element per block, `f_val`
+one per point. The scalar rung runs on the CPU; its file is C++ and CUDA at once.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ A, B = -1.0, 1.0
 INTEGRAL = -0.347022118633863243825  # of f from A to B
 SIZE = (B - A) * sqrt(5)  # |sin g + 2 cos g| is at most sqrt(5), so no sum of h |f(x)| is larger
 MAX_N = 2**28
+BLOCK_SIZES = (8, 32, 64, 128, 256, 512, 1024)  # 8 is the multiprocessor that the lecture draws
 SUMMED_MAX_N = 2**20  # up to here the expected sum is added up, above it follows from the Euler-Maclaurin formula
 
 # x = a + i h: 2; g: 6; sine, cosine (one each), twice the cosine, their sum: 4; times h: 1; the sum over points: 1.
@@ -48,8 +49,8 @@ _ONLY_DOUBLE = {
 
 
 def _kernel(name: str, title: str, combine: str, expect: str = "ok", shows: str = "") -> Kernel:
-    return Kernel(name, "trapezoid", title, dtypes=("float64",), combines=(combine,), expect=expect,
-                  shows=shows, refuses=_ONLY_DOUBLE)  # fmt: skip
+    return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=BLOCK_SIZES, combines=(combine,),
+                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE)  # fmt: skip
 
 
 KERNELS = (
@@ -82,7 +83,8 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         additions, moved = n, 1
     elif kernel.name == "trapezoid_global_race":
         buffers, result = (one_per_point,), "f_val"
-        steps = (_launch(kernel, choice, kernel.name, blocks, ("f_val", *interval)),)
+        evaluate = _launch(kernel, choice, "evaluate", blocks, ("f_val", *interval))
+        steps = (evaluate, _launch(kernel, choice, kernel.name, blocks, ("f_val", interval[-1])))
         additions, moved = ceil(log2(n)), in_global
     elif kernel.name == "trapezoid_blocked_global":
         buffers = (one_per_point, one_per_block)
