@@ -7,6 +7,7 @@ lecture it comes from, and the sentence that leads from one rung to the next.
 from __future__ import annotations
 
 from engine.catalogue import (
+    atomics,
     ladders,
     lecture_ladders,
     matmul,
@@ -23,7 +24,15 @@ from engine.records import Choice, NotRunnable
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
            "kernel_named", "topic_of"]  # fmt: skip
 
-_TOPICS = (reduction.TOPIC, matmul.TOPIC, trapezoid.TOPIC, memory.TOPIC, matrix_sums.TOPIC, other_reductions.TOPIC)
+_TOPICS = (
+    reduction.TOPIC,
+    matmul.TOPIC,
+    trapezoid.TOPIC,
+    memory.TOPIC,
+    matrix_sums.TOPIC,
+    atomics.TOPIC,
+    other_reductions.TOPIC,
+)
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in TOPICS.values() for kernel in topic.kernels}
 # The lectures' ladders first, in their order; those of all rungs of a topic last.

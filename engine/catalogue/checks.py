@@ -21,7 +21,8 @@ def within(found: Array, expected: Array, bound: Array, note: str) -> Check:
     got, wanted = found.astype(kind), expected.astype(kind)
     error = np.abs(got - wanted).astype(np.float64)
     bounds = np.broadcast_to(bound, error.shape)
-    misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)
+    with np.errstate(over="ignore"):  # where nothing may miss, any miss is infinitely too large
+        misses = np.where(np.isfinite(error), error / np.maximum(bounds, np.finfo(np.float64).tiny), np.inf)
     at = int(np.argmax(misses))
     number = int if whole else float
     return Check(

@@ -1,0 +1,14 @@
+// atomic_add: out[i % ADDRESSES] += in[i], with one atomic per element.
+// Idea: read, modify and write as one indivisible step. Every thread adds its number to one of ADDRESSES sums.
+// Fixes: the race of *c += a[i]: no addition is lost, whatever the order of the threads.
+// Limit: threads that meet at one address wait for each other. With ADDRESSES = 1 all n atomics stand in one line; with
+//   more addresses there are as many lines.
+// Conditions: any n; ADDRESSES from 1 to 2^20; out is zero before. A float sum depends on the order of the additions.
+// Lecture: Crovella 2020, "Atomics to the rescue".
+extern "C" __global__ void atomic_add(const T *in, T *out, unsigned int n)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        atomicAdd(&out[i % ADDRESSES], in[i]);
+}

@@ -1,0 +1,14 @@
+// atomic_min: out[i % ADDRESSES] becomes the smallest number given to it, with one atomic per element.
+// Idea: choose the smallest of two numbers and keep it, as one indivisible step.
+// Fixes: the same race as for sums: between reading the old smallest and writing the new one another thread may write.
+// Limit: threads that meet at one address wait for each other, although most of them change nothing.
+// Conditions: any n; ADDRESSES from 1 to 2^20; int32, as CUDA has no atomicMin for float or double. out holds zeros
+//   before, so the result is the smallest of 0 and the numbers.
+// Lecture: Crovella 2020, "Other atomics".
+extern "C" __global__ void atomic_min(const T *in, T *out, unsigned int n)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        atomicMin(&out[i % ADDRESSES], in[i]);
+}
