@@ -1,0 +1,63 @@
+"""The emulator and compute-sanitizer agree on which kernels are clean, or the reason why not is said.
+
+tests/gpu/sanitize.py records the verdicts of racecheck, synccheck, memcheck and initcheck on a GPU.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import KERNELS, default_choice
+from engine.measure import measure
+from tests.ptx.planted import Planted
+from tests.ptx.test_planted_bugs import BUGS, found
+
+VERDICTS = json.loads((Path(__file__).parents[1] / "golden" / "sanitizer.json").read_text())["results"]
+
+# What the emulator finds and the tool cannot: the tool looks for these only elsewhere.
+ONLY_EMULATED = {
+    "global-race": "racecheck watches shared memory only",
+    "uninitialised-shared": "initcheck watches global memory only",
+}
+# Single disagreements, as recorded: the tool said nothing (or, last, the emulator does not).
+SINGLE = {
+    "barrier_in_a_loop_of_different_lengths": "synccheck says nothing of threads at different turns of a loop",
+    "shared_atomic_before_zero": "racecheck says nothing of an atomic beside a plain store",
+    "shared_before_the_start": "memcheck says nothing of an access below the block's shared memory",
+    "shuffle_of_absent_lanes": "synccheck says nothing of a shuffle that names lanes which are elsewhere",
+    "syncwarp_of_absent_lanes": "synccheck says nothing of a __syncwarp that names lanes which are elsewhere",
+    "spin_lock_in_a_warp": "the GPU schedules lanes independently and finishes; lockstep, as emulated here, never does",
+    "warp_tail_one_syncwarp": "racecheck says nothing of a write that may overtake a read in the same step",
+    "warp_halves_wait_apart": "the emulator takes a __syncwarp with a mask per half for one of all lanes",
+}
+
+
+def complaints(name: str) -> dict[str, str]:
+    """Tool -> verdict of those that did not find the kernel clean."""
+    tools = VERDICTS[name]["tools"]
+    return {tool: said["verdict"] for tool, said in tools.items() if said["verdict"] != "clean"}
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])
+def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
+    told = VERDICTS[name]
+    run = measure(replace(default_choice(name), n=told["n"], block_size=told["block_size"], device="emulator"))
+    kinds = {finding["kind"] for finding in run.findings}
+    assert bool(complaints(name)) == bool(kinds - set(ONLY_EMULATED)), (complaints(name), kinds)
+
+
+@pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS])
+def test_both_agree_on_a_planted_bug_and_its_correct_twin(bug: Planted) -> None:
+    kinds = found(bug)
+    agree = bool(complaints(bug.name)) == bool(kinds - set(ONLY_EMULATED))
+    assert agree != (bug.name in SINGLE), (complaints(bug.name), kinds)
+
+
+def test_a_correct_kernel_is_clean_for_both() -> None:
+    for bug in BUGS:
+        if bug.correct:
+            assert not complaints(bug.name) and not found(bug), bug.name
