@@ -14,6 +14,7 @@ from engine.tables import COLUMNS, STATUS_WORDS, text_of
 from views.source import source_html
 
 # Ours -> the lecture's.
+_LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
 _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
           ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
 _COUNTER_TILES = ("warp_instructions", "divergent_branches", "bank_conflicts", "sectors_per_request", "barriers")
@@ -74,7 +75,7 @@ def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -
         st.html(_tiles(row, topic) + _sentence(row, fact) + counted)
         return
     expected = KERNELS[row["kernel"]].expect
-    lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in ("wrong", "hazard") else ""
+    lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
     tiles = _tiles(row, topic) if fact.timed is not None else ""
     st.html(
         f'{tiles}<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> '

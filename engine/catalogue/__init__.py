@@ -17,6 +17,7 @@ from engine.catalogue import (
     other_reductions,
     reduction,
     trapezoid,
+    volta,
 )
 from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
 from engine.records import Choice, NotRunnable
@@ -31,6 +32,7 @@ _TOPICS = (
     memory.TOPIC,
     matrix_sums.TOPIC,
     atomics.TOPIC,
+    volta.TOPIC,
     other_reductions.TOPIC,
 )
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}

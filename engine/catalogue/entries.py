@@ -47,7 +47,8 @@ class Kernel:
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
     `shows`: the counter that this rung is meant to change against the rung before, one of engine.inside.TITLES.
-    `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck).
+    `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
+    "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta).
     `refuses`: element type, or block size as text -> why it cannot run with it.
     """
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from engine.catalogue.entries import Ladder, Rung, Topic
 
 _CS121 = "CS121 Parallel Computing, GPUs and CUDA 2: Memory and Warps (ShanghaiTech, 2021)"
+_HEIDELBERG = "GPU Computing 07, Scheduling Optimizations (Heidelberg University)"
 _CROVELLA = "B. Crovella 2020, Atomics, Reductions, Warp Shuffle"
 
 
@@ -230,5 +231,65 @@ def _homework_sums() -> Ladder:
                  "and rows are read coalesced as well.", "Homework"),
             Rung("row_sums_shuffle", "shuffles", "The tree went through shared memory with a barrier per step; now the "
                  "lanes hand over registers.", "Homework"),
+        ),
+    )  # fmt: skip
+
+
+def _scheduling() -> Ladder:
+    return Ladder(
+        name="heidelberg-volta",
+        title="Heidelberg: Volta's independent thread scheduling",
+        topic="volta",
+        lecture=_HEIDELBERG,
+        summary="What a warp promises about the order of its lanes, and what it no longer does. On the emulator choose "
+        "between lockstep (up to Pascal) and independent lanes.",
+        n=256,
+        block_size=128,
+        dtype="int32",
+        rungs=(
+            Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show who runs when.",
+                 "Volta's (and after) SIMT model"),
+            Rung("branch_order_syncwarp", "__syncwarp", "Z could run beside a branch; __syncwarp lets the lanes meet "
+                 "before it.", "Volta's (and after) SIMT model"),
+            Rung("branch_exchange", "exchange", "An order alone does no harm; reading what the other branch wrote "
+                 "does.",
+                 "Volta's (and after) SIMT model"),
+            Rung("branch_exchange_syncwarp", "safe exchange", "The reader may have come too early; now the warp meets "
+                 "between writing and reading.", "Volta's (and after) SIMT model"),
+            Rung("lock_inside", "lock, Pascal", "Lanes met once; a lock lets them wait for each other. Up to Pascal "
+                 "only with the work inside the loop.", "Pascal's (and before) SIMT model"),
+            Rung("lock_spin", "lock", "The loop had to be turned inside out; with independent lanes the plain lock "
+                 "works. In lockstep it never ends.", "Starvation-free algorithms"),
+            Rung("lock_ticket", "ticket lock", "Nothing decided who is next; tickets do, and nobody is passed over for "
+                 "ever.", "Starvation-free algorithms"),
+            Rung("groups_tile", "groups", "Who works with whom stood nowhere in the code; a group has a name and a "
+                 "size.",
+                 "Escape the new feature"),
+            Rung("groups_coalesced", "coalesced group", "The tiles were fixed; in a branch the group is whoever came.",
+                 "Escape the new feature"),
+        ),
+    )  # fmt: skip
+
+
+def _exercise() -> Ladder:
+    return Ladder(
+        name="heidelberg-exercise",
+        title="Heidelberg's exercise: two ways out of the new feature",
+        topic="reduction",
+        lecture=_HEIDELBERG,
+        summary="First part: the warp-synchronous tail, which needs the Pascal model. CUDA 13 has no Pascal "
+        "target any more; the emulator's lockstep schedule is that model. Second part: warp primitives and groups.",
+        n=2**22,
+        block_size=128,
+        dtype="int32",
+        rungs=(
+            Rung("reduce_unroll_volatile", "first part", "Volatile, and the trust that a warp runs in lockstep.",
+                 "Exercise", "relaunch"),
+            Rung("reduce_unroll_syncwarp", "__syncwarp", "Lockstep is no longer promised; the warp waits between "
+                 "reading and writing.", "Exercise", "relaunch"),
+            Rung("reduce_unroll_shuffle", "shuffle", "Two waits, a load and a store per step become one shuffle, which "
+                 "waits by itself.", "Exercise", "relaunch"),
+            Rung("reduce_cooperative", "groups", "Masks and lane numbers were written by hand; groups know theirs.",
+                 "Exercise", "grid-sync"),
         ),
     )  # fmt: skip
