@@ -41,8 +41,8 @@ class Claim:
     """One numeric claim. `sentence`: the lecture's words; `case`: what of them is checked here.
 
     `expected`: the number that follows from the words, in `unit`. `counted`: what is counted today where that is
-    another number, and `why`. `parameter`: the kernel's knob. `against`: another kernel; the value is then its count over this
-    kernel's. The run: n, block_size, dtype.
+    another number, and `why`. `parameter`: the kernel's knob. `against`: another kernel; the value is then its count
+    over this kernel's. The run: n, block_size, dtype.
     """
 
     name: str
@@ -171,7 +171,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("different-warps", _CS121, "Thread warps",
           "Different warps can do different things without performance loss.",
           "cs121-divergence", "divergence_warps", _BRANCH_PASSES, "passes", 1, parameter=32, n=1024),
-    Claim("tiles-reuse", _CS121, "Shared memory and tiled MM", "Total (n/m)^2*(n/m)*2m^2 = 2n^3/m accesses. A factor of m less!",
+    Claim("tiles-reuse", _CS121, "Shared memory and tiled MM",
+          "Total (n/m)^2*(n/m)*2m^2 = 2n^3/m accesses. A factor of m less!",
           "cs121-tiling", "matmul_tiled", Count("global_load_requests"), "times fewer reads", 16, "m = 16",
           against="matmul_naive", n=64, block_size=16, dtype="float32"),
     Claim("divergent-iterations", _CS121, "Reducing divergence", "8 iterations, only 4 have divergence.",
