@@ -53,8 +53,15 @@ def exchanged(numbers: Array, output: Array, addresses: int) -> Check:
     n = len(numbers)
     address = np.concatenate([np.arange(n) % addresses, np.arange(addresses)])
     put = np.concatenate([numbers, np.zeros(addresses, numbers.dtype)])
-    found = output[np.lexsort((output, address))]
-    return checks.equal(found, put[np.lexsort((put, address))], "Checked: the numbers of every address, in any order.")
+    found, expected = (_sorted_by_address(address, values) for values in (output, put))
+    return checks.equal(found, expected, "Checked: the numbers of every address, in any order.")
+
+
+def _sorted_by_address(address: Array, values: Array) -> Array:
+    """32-bit values in the order of their addresses; at one address in the order of their bits."""
+    keys = (address.astype(np.int64) << 32) | values.view(np.uint32)
+    keys.sort()
+    return keys.astype(np.uint32).view(values.dtype)
 
 
 def taken(output: Array, n: int, addresses: int) -> Check:
