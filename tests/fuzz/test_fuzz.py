@@ -6,6 +6,8 @@ import pytest
 
 from tests.fuzz.fuzz_emulator import Case, case, choices, difference, outcome
 
+pytestmark = pytest.mark.thorough
+
 PER_TEST = 10
 SOURCES = range(0, 50, PER_TEST)
 PTX = range(0, 100, PER_TEST)

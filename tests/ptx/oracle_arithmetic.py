@@ -113,7 +113,7 @@ def computed(opcode: str, operands: list[str], widths: dict[str, int]) -> Callab
     if head == "cvt":
         return _conversion(words, operands, widths)
     if head == "activemask":
-        raise AssertionError("activemask depends on the schedule; the oracle has none")
+        raise ValueError("which lanes are together depends on the schedule; the oracle has none")
     types, result = _signature(head, words, code, len(operands) - 1)
     reads = [reader(text, kind, widths) for text, kind in zip(operands[1:], types, strict=True)]
     write = writer(operands[0].split("|")[0], result, widths)

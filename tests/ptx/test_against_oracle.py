@@ -13,9 +13,11 @@ from engine.catalogue import KERNELS, data, default_choice, topic_of
 from engine.compile import EMULATED_ARCHITECTURE, compile_source
 from engine.plan import plan as plan_of
 from engine.ptx.launch import execute
-from engine.ptx.machine import Options
+from engine.ptx.schedule import Schedule
 from engine.records import Array, Choice, HostRun, HostSum, Launch, NotRunnable, Plan, Zero, dtype_of
 from tests.ptx import oracle, random_programs
+
+pytestmark = pytest.mark.thorough
 
 SEEDS = range(12)  # `python -m tests.ptx.random_programs` does a thousand
 
@@ -39,7 +41,7 @@ def test_random_sources(kernel: int) -> None:
 def small_plan(kernel: str, dtype: str) -> Plan:
     """A plan that the oracle can execute in no time."""
     entry, topic = KERNELS[kernel], topic_of(kernel)
-    size = 8 if "width" in topic.block_label else 32
+    size = 8 if "width" in topic.block_label.lower() else 32
     choice = replace(
         default_choice(kernel), dtype=dtype, device="emulator", n=max(topic.min_n, 13 if size == 8 else 83),
         block_size=size if size in entry.block_sizes else entry.block_sizes[0],
@@ -84,9 +86,14 @@ def by_oracle(plan: Plan) -> Array:
 
 
 def _cases() -> list[tuple[str, str]]:
-    """Kernels whose answer does not depend on who runs first, each in one element type. Without the register tiles,
+    """Kernels that are right whoever runs first, each in one element type. Without the register tiles,
     which take the oracle seconds: `test_differential` and the kernels' own tests have them."""
-    names = [name for name, kernel in KERNELS.items() if kernel.expect == "ok" and not kernel.cooperative]
+    # What depends on the order of threads is checked in every order by test_atomics.py and test_volta.py.
+    names = [
+        name
+        for name, kernel in KERNELS.items()
+        if kernel.expect == "ok" and not kernel.cooperative and kernel.topic not in ("atomics", "volta")
+    ]
     names = [name for name in names if not name.startswith("matmul_") or name in LECTURE_MATMUL]
     return [(name, KERNELS[name].dtypes[number % len(KERNELS[name].dtypes)]) for number, name in enumerate(names)]
 
@@ -103,12 +110,9 @@ def test_catalogue_kernels(kernel: str, dtype: str) -> None:
         wanted = by_oracle(plan)
     except oracle.Unknown as opcode:
         pytest.skip(f"the oracle does not know {opcode}")
-    for found in (
-        ptx.run(plan, inputs_of(plan.choice)),
-        execute(plan, inputs_of(plan.choice), options=Options(flat=True, lanes=32)),
-    ):
-        if wanted.dtype.kind == "i":
-            assert found.output.tobytes() == wanted.tobytes()
-        else:
-            assert topic_of(kernel).check(plan, found.output).ok and topic_of(kernel).check(plan, wanted).ok
-            assert np.allclose(found.output, wanted, rtol=1e-5, atol=1e-6)
+    check = topic_of(kernel).check
+    found = ptx.run(plan, inputs_of(plan.choice)).output
+    other = execute(plan, inputs_of(plan.choice), schedule=Schedule("independent", seed=1)).output
+    assert check(plan, found).ok and check(plan, wanted).ok
+    if found.dtype.kind == "i" and found.tobytes() == other.tobytes():  # else the answer depends on who runs first
+        assert found.tobytes() == wanted.tobytes()
