@@ -106,7 +106,7 @@ def test_without_a_gpu_asking_for_one_is_refused():
     [
         ("int broken(", 2, "compile-error", "student.cu does not compile: line 1"),
         ("// no kernel here\n", 2, "compile-error", "reduce_sequential"),
-        (ENDLESS, 3, "timeout", "line 3"),
+        pytest.param(ENDLESS, 3, "timeout", "line 3", marks=pytest.mark.thorough),
         (PAST_THE_END, 3, "out-of-bounds", "line 3"),
     ],
 )

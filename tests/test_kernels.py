@@ -13,13 +13,21 @@ SIZES_OF_WIDTHS = (1, 31, 32, 33, 100)  # where n is the width of a matrix
 
 # Those that never end in lockstep are run with another schedule, in test_volta.py.
 ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock"]
+
+
+def _case(kernel: Kernel, n: int, block_size: int, quick: bool) -> object:
+    marks = [] if quick else [pytest.mark.thorough]
+    return pytest.param(kernel, n, block_size, id=f"{kernel.name}-{n}-{block_size}", marks=marks)
+
+
+# The quick run meets every kernel at every size with its middle block size; the thorough one with three.
 CASES = [
-    pytest.param(kernel, n, block_size, id=f"{kernel.name}-{n}-{block_size}")
+    _case(kernel, n, block_size, quick=block_size == middle)
     for kernel in ENDING
+    for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
     for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
-    for block_size in sorted({kernel.block_sizes[0], kernel.block_sizes[len(kernel.block_sizes) // 2],
-                              kernel.block_sizes[-1]})
-]  # fmt: skip
+    for block_size in sorted({kernel.block_sizes[0], middle, kernel.block_sizes[-1]})
+]
 
 
 def measured(choice: Choice) -> Measurement:

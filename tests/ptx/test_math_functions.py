@@ -14,6 +14,8 @@ from engine.records import Array, Source
 from tests.ptx import emulated
 from tests.ptx.exact import distance
 
+pytestmark = pytest.mark.thorough
+
 Function = Callable[[float], float]
 # Function -> (Python's, ulp in float, ulp in double, what it is asked).
 FUNCTIONS: dict[str, tuple[Function, int, int, str]] = {

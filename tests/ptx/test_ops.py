@@ -17,6 +17,8 @@ from engine.ptx.ops import DTYPES, Operation, UnknownInstruction, operation
 from engine.records import Array
 from tests.ptx.ops_oracle import decode, encode, expected, width
 
+pytestmark = pytest.mark.thorough
+
 # NaN, infinities, zeros, the smallest and largest denormals and normals, one and its neighbours.
 SPECIAL = {
     "f16": [0x7E00, 0xFFFF, 0x7C00, 0xFC00, 0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x7BFF, 0xFBFF, 0x3C00, 0xBC00, 0x3C01],

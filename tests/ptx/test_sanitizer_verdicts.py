@@ -16,6 +16,8 @@ from engine.measure import measure
 from tests.ptx.planted import Planted
 from tests.ptx.test_planted_bugs import BUGS, found
 
+pytestmark = pytest.mark.thorough
+
 VERDICTS = json.loads((Path(__file__).parents[1] / "golden" / "sanitizer.json").read_text())["results"]
 
 # What the emulator finds and the tool cannot: the tool looks for these only elsewhere.
