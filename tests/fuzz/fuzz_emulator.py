@@ -120,7 +120,7 @@ def choices() -> tuple[Choice, ...]:
 def inputs_of(choice: Choice) -> Mapping[str, Array]:
     """The topic's numbers."""
     recipe = topic_of(choice.kernel).input_recipe(choice)
-    return {name: data.repeated(numbers, count) for name, (numbers, count) in recipe.items()}
+    return {name: data.repeated(numbers, count).copy() for name, (numbers, count) in recipe.items()}
 
 
 @cache
