@@ -10,6 +10,8 @@ from engine.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Launch, Measurement, NotRunnable
 
+pytestmark = pytest.mark.thorough
+
 
 def measured(kernel: str, n: int = 4096, parameter: int | None = None, dtype: str = "int32") -> Measurement:
     found = measure(Choice(kernel, n, 128, dtype=dtype, device="emulator", parameter=parameter))

@@ -10,6 +10,8 @@ from engine.catalogue.claims import CLAIMS, Claim, Count, claims_of, counted, ju
 from engine.measure import measure
 from engine.records import COUNTERS, Choice
 
+pytestmark = pytest.mark.thorough
+
 measured = cache(measure)
 EVERY_CLAIM = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 

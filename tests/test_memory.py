@@ -11,6 +11,8 @@ from engine.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable
 
+pytestmark = pytest.mark.thorough
+
 
 def measured(kernel: str, parameter: int | None = None, dtype: str = "int32", n: int = 4096) -> Measurement:
     block_size = 128 if 128 in KERNELS[kernel].block_sizes else KERNELS[kernel].block_sizes[0]

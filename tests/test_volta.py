@@ -8,6 +8,8 @@ from engine.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable, RunFailed
 
+pytestmark = pytest.mark.thorough
+
 SCHEDULES = ["lockstep", *(f"independent:{seed}" for seed in range(4))]
 WAITING = [kernel.name for kernel in volta.KERNELS if kernel.expect == "deadlock"]
 

@@ -14,6 +14,8 @@ import pytest
 from engine.catalogue import default_choice
 from engine.measure import measure
 
+pytestmark = pytest.mark.thorough
+
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "catalogue.json").read_text())["kernels"]
 
 EXACT = (

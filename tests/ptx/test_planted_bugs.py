@@ -14,6 +14,8 @@ from engine.records import RunFailed
 from tests.ptx.planted import Planted, planted
 from tests.ptx.small_kernels import execute
 
+pytestmark = pytest.mark.thorough
+
 BUGS = planted()
 
 # What the search for hazards does not see yet. Each fails here as soon as it is seen.
