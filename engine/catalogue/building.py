@@ -16,14 +16,19 @@ def knob(kernel: Kernel, choice: Choice) -> int:
     return kernel.parameter.default if kernel.parameter is not None else 1
 
 
-def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:
-    """The kernel's file, or the text given in its place, with BLOCK_SIZE, the kernel's knob and `macros` as macros."""
+def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:
+    """The kernel's file, or the text given in its place, with these macros."""
     text = kernel.text if choice.source is None else choice.source
     name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
+    return Source(name, text, choice.dtype, defines)
+
+
+def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:
+    """The kernel's file, or the text given in its place, with BLOCK_SIZE, the kernel's knob and `macros` as macros."""
     defines = [("BLOCK_SIZE", choice.block_size)]
     if kernel.parameter is not None:
         defines.append((kernel.parameter.name, knob(kernel, choice)))
-    return Source(name, text, choice.dtype, (*defines, *(macros or {}).items()))
+    return given_source(kernel, choice, *defines, *(macros or {}).items())
 
 
 def launch_of(

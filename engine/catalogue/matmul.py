@@ -12,8 +12,9 @@ from math import ceil
 import numpy as np
 
 from engine.catalogue import data
+from engine.catalogue.building import given_source
 from engine.catalogue.entries import Kernel, Tile, Topic
-from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Source
+from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar
 
 SEEDS = {"M": 512, "N": 1024}
 WHOLE_CHECK_MAX = 512  # up to this width every element is checked; above, SAMPLED_ROWS whole rows
@@ -55,11 +56,9 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     n, width = choice.n, choice.block_size
     rows, columns = block_shape(kernel, width)
     grid = (ceil(n / columns), ceil(n / rows), 1)
-    text = kernel.text if choice.source is None else choice.source
-    name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
     launch = Launch(
         kernel=kernel.name,
-        source=Source(name, text, choice.dtype, (("TILE_WIDTH", width),)),
+        source=given_source(kernel, choice, ("TILE_WIDTH", width)),
         grid=grid,
         block=(width, width, 1),
         args=("M", "N", "P", Scalar("int32", n)),

@@ -12,8 +12,9 @@ from math import ceil, sqrt
 import numpy as np
 
 from engine.catalogue import data, reduction
+from engine.catalogue.building import given_source
 from engine.catalogue.entries import Kernel, Parameter, Topic
-from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Source, Zero, dtype_of
+from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Zero, dtype_of
 
 SEED = 7
 _BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64, 128, 256), 256)
@@ -51,9 +52,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         )
     fill = reduction.MULTIPROCESSORS * reduction.THREADS_RESIDENT // block_size
     blocks = choice.grid_size or min(ceil(n / block_size), fill)
-    text = kernel.text if choice.source is None else choice.source
-    name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
-    source = Source(name, text, choice.dtype, (("BLOCK_SIZE", block_size), (kernel.parameter.name, bins)))
+    source = given_source(kernel, choice, ("BLOCK_SIZE", block_size), (kernel.parameter.name, bins))
     launch = Launch(kernel.name, source, (blocks, 1, 1), (block_size, 1, 1), ("in", "out", Scalar("uint32", n)))
     return Plan(
         choice=choice,

@@ -11,6 +11,7 @@ from math import ceil, log2, sqrt
 import numpy as np
 
 from engine.catalogue import data
+from engine.catalogue.building import given_source
 from engine.catalogue.entries import Kernel, Topic
 from engine.records import (
     Array,
@@ -22,7 +23,6 @@ from engine.records import (
     NotRunnable,
     Plan,
     Scalar,
-    Source,
     Step,
     Zero,
     dtype_of,
@@ -178,11 +178,9 @@ def _launch(
     blocks: int,
     extra: tuple[str | Scalar, ...] = (),
 ) -> Launch:
-    text = kernel.text if choice.source is None else choice.source
-    name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
     return Launch(
         kernel=kernel.name,
-        source=Source(name, text, choice.dtype, (("BLOCK_SIZE", block_size),)),
+        source=given_source(kernel, choice, ("BLOCK_SIZE", block_size)),
         grid=(blocks, 1, 1),
         block=(block_size, 1, 1),
         args=(source, target, Scalar("uint32", n), *extra),

@@ -11,6 +11,7 @@ from math import ceil, cos, fsum, log2, sin, sqrt
 
 import numpy as np
 
+from engine.catalogue.building import given_source
 from engine.catalogue.data import unit_roundoff
 from engine.catalogue.entries import Kernel, Topic
 from engine.records import (
@@ -23,7 +24,6 @@ from engine.records import (
     Launch,
     Plan,
     Scalar,
-    Source,
     Step,
 )
 
@@ -117,21 +117,15 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:
-    text = kernel.text if choice.source is None else choice.source
-    name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
-    return Source(name, text, choice.dtype, defines)
-
-
 def _launch(kernel: Kernel, choice: Choice, function: str, blocks: int, args: tuple[str | Scalar, ...]) -> Launch:
-    source = _source(kernel, choice, ("BLOCK_SIZE", choice.block_size))
+    source = given_source(kernel, choice, ("BLOCK_SIZE", choice.block_size))
     return Launch(function, source, (blocks, 1, 1), (choice.block_size, 1, 1), args)
 
 
 def _scalar(kernel: Kernel, choice: Choice, interval: tuple[Scalar, ...]) -> Step:
     """The rung on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
     the GPU or of the emulator."""
-    source = _source(kernel, choice)
+    source = given_source(kernel, choice)
     if source.text == kernel.text:
         return HostRun(kernel.name, source, ("out", *interval), _in_python)
     return Launch(kernel.name, source, (1, 1, 1), (1, 1, 1), ("out", *interval))
