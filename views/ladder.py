@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
 from engine import figures, tables
-from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic
+from engine.catalogue import KERNELS, TOPICS, Rung, Topic
 from engine.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
-from views import choices, grid, keyboard, rungs, show, state, work
+from views import choices, grid, keyboard, panels, rungs, show, state, work
 from views.choices import AUTO
+from views.page import Page
+from views.panels.entries import Section
 
 WORK = "ladder work"
 RUNG_ROWS = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
-
-
-@dataclass(frozen=True)
-class Page:
-    """What the page is about in this run of the script."""
-
-    ladder: Ladder
-    topic: Topic
-    position: int
-    choices: tuple[Choice, ...]  # one a rung
-    presenting: bool
-
-    @property
-    def rung(self) -> Rung:
-        """The rung on the page."""
-        return self.ladder.rungs[self.position]
-
-    @property
-    def kernel(self) -> Kernel:
-        """Its kernel."""
-        return KERNELS[self.rung.kernel]
-
-    @property
-    def counting(self) -> bool:
-        """Whether runs are counted by the emulator, and not timed."""
-        return choices.settled(self.choice).device == "emulator"
-
-    @property
-    def choice(self) -> Choice:
-        """What Run would run."""
-        return self.choices[self.position]
 
 
 def toggle_presenting(on: bool) -> None:
@@ -109,7 +79,8 @@ def main() -> None:
     state.publish(
         topic.name,
         {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
-         "device": chosen["device"], "show": st.session_state.get("show"), "counter": st.session_state.get("counter"),
+         "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
+         "counter": st.session_state.get("counter"),
          "present": st.session_state.get("present")}
     )  # fmt: skip
     try:
@@ -171,17 +142,23 @@ def show_page(page: Page) -> None:
     with right:
         buttons(page)
         numbers = st.empty()
-        plots = ["rate", "time", "speedup", "counters"]
+        pictures = panels.pictures_of(page)
         words = {"rate": RUNG_ROWS[page.topic.metric], "time": "Time", "speedup": "Speedup", "counters": "Counters"}
-        if st.session_state.get("show") not in plots:
+        words |= {name: picture.title for name, picture in pictures.items()}
+        if st.session_state.get("show") not in words:
             st.session_state["show"] = "rate"
+        shown = st.session_state["show"]
         with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
-            st.segmented_control("Plot", plots, default=st.session_state["show"], key="show",
+            st.segmented_control("Plot", list(words), default=shown, key="show",
                                  format_func=words.get, required=True, label_visibility="collapsed")  # fmt: skip
-            if st.session_state["show"] == "counters":
+            if shown == "counters":
                 choices_of_counter()
+        if shown in pictures and (controls := pictures[shown].controls):
+            controls(page)
         drawing = Drawing()
     table = st.empty()
+    section = section_chosen(page)
+    below = st.empty()
     drawn = 0
 
     def draw() -> None:
@@ -194,9 +171,27 @@ def show_page(page: Page) -> None:
             drawing.show(figure_of(page, frame, facts))
             with table.container():
                 show_table(page, frame, facts, drawn)
+            if section is not None:
+                below.html(section.html(page, facts))
 
     work.follow(WORK, draw)
     draw()
+
+
+def section_chosen(page: Page) -> Section | None:
+    """The menu of the sections below the table, and the one that is chosen, with its widgets."""
+    sections = panels.sections_of(page)
+    if not sections:
+        return None
+    if st.session_state.get("below") not in sections:
+        st.session_state["below"] = next(iter(sections))
+    st.segmented_control("Beside the lecture", list(sections), default=st.session_state["below"], key="below",
+                         format_func=lambda name: sections[name].title, required=True,
+                         label_visibility="collapsed")  # fmt: skip
+    section = sections[st.session_state["below"]]
+    if section.controls is not None:
+        section.controls(page)
+    return section
 
 
 class Drawing:
@@ -236,6 +231,8 @@ def figure_of(
 ) -> figures.Figure:
     """The plot that was chosen."""
     which = st.session_state.get("show", "rate")
+    if picture := panels.pictures_of(page).get(which):
+        return picture.figure(page, frame, facts, look)
     if which == "time":
         return figures.time_bars(frame, page.position, look)
     if which == "speedup":

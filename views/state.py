@@ -13,7 +13,7 @@ from math import inf
 import streamlit as st
 
 # What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
-NAMES = ("ladder", "rung", "n", "block", "grid", "dtype", "cache", "combine", "device", "show", "present",
+NAMES = ("ladder", "rung", "n", "block", "grid", "dtype", "cache", "combine", "device", "show", "below", "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes")

@@ -1,0 +1,22 @@
+"""What hangs off a topic: pictures in the place of the ladder's bars, and sections below its table.
+
+Each module of this package makes one of them; the two lists here are their order on the page.
+"""
+
+from __future__ import annotations
+
+from views.page import Page
+from views.panels.entries import Picture, Section
+
+PICTURES: tuple[Picture, ...] = ()
+SECTIONS: tuple[Section, ...] = ()
+
+
+def pictures_of(page: Page) -> dict[str, Picture]:
+    """The pictures that are offered on this page, by their name in the address."""
+    return {picture.name: picture for picture in PICTURES if picture.offered(page)}
+
+
+def sections_of(page: Page) -> dict[str, Section]:
+    """The sections that are offered on this page, by their name in the address."""
+    return {section.name: section for section in SECTIONS if section.offered(page)}
