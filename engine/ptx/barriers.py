@@ -85,15 +85,18 @@ class Barriers:
             self._waiting[number] = left
         else:
             del self._waiting[number]
-        for entry in gone:
-            self._count_votes(entry.mask)
+        self._count_votes(self._masks.common(arrived, columns))
         return gone
 
     def _count_votes(self, released: Mask) -> None:
-        """Per block: how many said yes (and, in bit 30, whether all did)."""
+        """For each thread that goes on: how many of its block said yes (and, in bit 30, whether all did).
+
+        All groups of a block are counted together, however late each of them came. Each thread keeps its own result,
+        because another barrier of the block may count before this thread reads it.
+        """
         if self._votes is None:
             return
         lanes = released.full_dense()
         yes = (self._votes & lanes).sum(axis=0)
         counted = yes | ((yes == lanes.sum(axis=0)).astype(np.int64) << 30)
-        self.results = np.where(released.columns, counted, self.results[0]).astype(np.uint32)[None, :]
+        self.results = np.where(lanes, counted, self.results).astype(np.uint32)

@@ -227,13 +227,13 @@ def _fence(machine: Machine, item: Instruction) -> Step | None:
 
 
 def _barrier_result(machine: Machine, item: Instruction) -> Step:
-    """The result of a `barrier.red`, one number per block."""
+    """The result of a `barrier.red`."""
     kind = item.opcode.split(".red.")[1].split(".")[0]
     put = writer(item.operands[0], "u32" if kind == "popc" else "pred", machine.program.widths, item.line)
     everyone, count = np.uint32(1 << 30), np.uint32((1 << 30) - 1)
 
     def step(registers: Registers, mask: Mask) -> None:
-        results = restrict(machine.chunk.barriers.results, None, mask.column_index)
+        results = restrict(machine.chunk.barriers.results, mask.row_index, mask.column_index)
         if kind == "and":
             put(registers, results >= everyone)
         else:
