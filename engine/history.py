@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS
+from engine.catalogue import KERNELS, spelled_out
 from engine.records import Choice, Measurement
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
@@ -145,9 +145,8 @@ def folder() -> Path:
 
 
 def _shape(choice: Choice) -> tuple[Any, ...]:
-    kernel = KERNELS.get(choice.kernel)
-    combine = choice.combine or (kernel.combines[0] if kernel else None)
-    return (choice.kernel, choice.n, choice.block_size, choice.dtype, combine, choice.parameter)
+    named = spelled_out(choice)
+    return (named.kernel, named.n, named.block_size, named.dtype, named.combine, named.parameter)
 
 
 def _key(choice: Choice) -> _Key:
@@ -180,12 +179,10 @@ def _recorded() -> dict[tuple[Any, ...], Measurement]:
 
     found: dict[tuple[Any, ...], Measurement] = {}
     for measurement in load():
-        kernel = KERNELS.get(measurement.kernel)
-        combine = measurement.combine or (kernel.combines[0] if kernel else None)
         m = measurement
-        shape = (m.kernel, m.n, m.block_size, m.dtype, combine, m.parameter)
+        asked = Choice(m.kernel, m.n, m.block_size, dtype=m.dtype, combine=m.combine, parameter=m.parameter)
         # A grid that the kernel chose itself answers the choice that leaves the grid to the kernel.
-        found[(*shape, measurement.cache, None)] = measurement
+        found[(*_shape(asked), m.cache, None)] = m
     return found
 
 

@@ -242,11 +242,13 @@ def recorded(choice: Choice) -> Hardware | None:
 
 def recorded_sizes(choice: Choice) -> Sequence[Hardware]:
     """The hardware's counters for this kernel and type at every recorded size; none for a kernel run another way."""
-    from engine.catalogue import KERNELS
+    from engine.catalogue import KERNELS, spelled_out
 
-    kernel = KERNELS.get(choice.kernel)
-    changed = (choice.grid_size, choice.parameter, choice.source) != (None, None, None)
-    if kernel is None or changed or choice.combine not in (None, kernel.combines[0]):
+    own = spelled_out(Choice(choice.kernel, choice.n, choice.block_size))
+    named = spelled_out(choice)
+    if choice.kernel not in KERNELS or (choice.grid_size, choice.source) != (None, None):
+        return ()
+    if (named.combine, named.parameter) != (own.combine, own.parameter):
         return ()
     return [entry for name, dtype, entry in _hardware() if (name, dtype) == (choice.kernel, choice.dtype)]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine import cpu
-from engine.catalogue import data, topic_of
+from engine.catalogue import data, spelled_out, topic_of
 from engine.environment import device, environment
 from engine.gpus import gpus, resolve
 from engine.plan import plan as plan_of
@@ -40,7 +40,7 @@ def measure(choice: Choice, progress: Progress | None = None, schedule: str | No
     `schedule`: in which order the emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS".
     """
     say = progress or (lambda fraction, text: None)
-    choice = resolve(choice)
+    choice = spelled_out(resolve(choice))
     plan = plan_of(choice)
     if schedule is not None and choice.device != "emulator":
         raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; choose the emulator for a schedule.")

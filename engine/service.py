@@ -141,11 +141,11 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
 
 def _key(choice: Choice, schedule: str | None) -> str:
     """What makes two runs the same: the source's text, all that was chosen, the device, the versions."""
-    from engine.catalogue import kernel_named
+    from engine.catalogue import kernel_named, spelled_out
 
     kernel = kernel_named(choice.kernel)
     devices = gpus() if choice.device == "gpu" else ()
-    return hashlib.sha256(repr((kernel.text, choice, schedule, devices, _versions())).encode()).hexdigest()
+    return hashlib.sha256(repr((kernel.text, spelled_out(choice), schedule, devices, _versions())).encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -11,11 +11,13 @@ import streamlit as st
 
 from engine import service
 from engine.catalogue import Kernel, Topic
+from engine.catalogue.entries import Parameter
 from engine.plan import plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable
 from engine.tables import size_text
+from views import state
 
-AUTO = "auto"
+AUTO, NONE = "auto", "none"
 DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
 
 
@@ -95,6 +97,54 @@ def grid_size(kernel: Kernel) -> str:
         return AUTO
     return select("Blocks", "grid", [AUTO, "1", "32", "132", "264", "528", "1056", "2112"], AUTO,
                   {AUTO: "automatic"}, new=True, help="Choose, or type any whole number.")  # fmt: skip
+
+
+def knob(kernel: Kernel) -> str:
+    """The menu for the kernel's own knob (a stride, a number of ways); "" is its default, or that there is none.
+
+    It stands disabled where a kernel has none, so that nothing moves from rung to rung.
+    """
+    own, asked = kernel.parameter, knob_chosen(kernel)
+    if own is None:
+        if asked:
+            return select("Knob", "parameter", [NONE], NONE, {NONE: "none"}).removeprefix(NONE)
+        st.selectbox("Knob", ["none"], disabled=True, key="parameter fixed",
+                     help="Nothing in this kernel can be set but what stands beside.")  # fmt: skip
+        return ""
+    select(_short(own), "parameter", [str(value) for value in own.values], str(own.default),
+           help=f"{own.label}: the macro `{own.name}` of this kernel, whose own value is {own.default:,}.")  # fmt: skip
+    return knob_chosen(kernel)
+
+
+def knob_chosen(kernel: Kernel) -> str:
+    """What the knob's menu or the address says, also where the menu is not shown; "" is the kernel's own value."""
+    own = kernel.parameter
+    state.recall_knob(own.name if own else None)
+    chosen = str(st.session_state["parameter"] or "")
+    return "" if chosen == (str(own.default) if own else NONE) else chosen
+
+
+def has_knobs(topic: Topic) -> bool:
+    """Whether a kernel of the topic has a knob, so that the menu stands on its pages."""
+    return any(kernel.parameter is not None for kernel in topic.kernels)
+
+
+def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
+    """What `knob(shown)` chose, for `kernel`: it holds for every kernel with a knob of that name; None: its default.
+
+    NotRunnable where it is no number.
+    """
+    if not chosen:
+        return None
+    own, same = shown.parameter, kernel.parameter
+    if kernel.name != shown.name and (own is None or same is None or own.name != same.name):
+        return None
+    return whole_number(chosen, _short(own) if own else "The knob")
+
+
+def _short(knob: Parameter) -> str:
+    """ "Stride (elements)" -> "Stride": what fits above a menu."""
+    return knob.label.partition(" (")[0]
 
 
 def whole_number(text: str, what: str) -> int:

@@ -29,6 +29,8 @@ def settings(topic: Topic, rung: Rung) -> None:
     """The row of menus."""
     kernel = KERNELS[rung.kernel]
     columns = st.columns([1.35, 1, 0.9, 1.05, 1.25, 0.95, 1.3], vertical_alignment="bottom")
+    # No kernel with a knob can combine its blocks in several ways: one menu stands in the place of the other.
+    knobs = choices.has_knobs(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
     for column, menu in zip(
         columns,
         (
@@ -36,7 +38,7 @@ def settings(topic: Topic, rung: Rung) -> None:
             lambda: choices.block_size(topic),
             lambda: choices.element_type(topic),
             choices.cache_state,
-            lambda: choices.combining(kernel, rung.combine),
+            lambda: choices.knob(kernel) if knobs else choices.combining(kernel, rung.combine),
             lambda: choices.grid_size(kernel),
             choices.device,
         ),
@@ -46,9 +48,10 @@ def settings(topic: Topic, rung: Rung) -> None:
             menu()
 
 
-def choice_of(rung: Rung, chosen: Mapping[str, str], this: bool) -> Choice:
-    """What the menus say, for one rung. Combining and grid size were chosen for this rung only."""
-    combine, blocks = chosen["combine"], chosen["grid"]
+def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Choice:
+    """What the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its knob for
+    every rung that has the same."""
+    combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
     return Choice(
         kernel=rung.kernel,
         n=choices.whole_number(chosen["n"], "N"),
@@ -58,6 +61,7 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], this: bool) -> Choice:
         cache=chosen["cache"],
         device=chosen["device"],
         combine=rung.combine if not this or combine in ("", AUTO) else combine,
+        parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
     )
 
 
@@ -76,6 +80,7 @@ def main() -> None:
         settings(topic, ladder.rungs[position])
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
+    chosen["parameter"] = choices.knob_chosen(KERNELS[ladder.rungs[position].kernel])
     state.publish(
         topic.name,
         {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
@@ -84,7 +89,7 @@ def main() -> None:
          "present": st.session_state.get("present")}
     )  # fmt: skip
     try:
-        asked = tuple(choice_of(rung, chosen, i == position) for i, rung in enumerate(ladder.rungs))
+        asked = tuple(choice_of(rung, chosen, ladder.rungs[position]) for rung in ladder.rungs)
     except NotRunnable as refused:
         st.error(str(refused), icon=":material/block:")
         keyboard.on_key({})

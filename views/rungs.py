@@ -72,6 +72,7 @@ def _take_ladder(emulated: bool) -> None:
     """Another ladder: its first rung, and the lecture's own N, block size and type."""
     ladder = LADDERS[st.session_state["ladder"]]
     st.session_state.update(rung=names(ladder)[0], combine=AUTO, grid=AUTO)
+    state.forget_knobs()
     state.keep(ladder.topic, own_choices(ladder, emulated))
 
 

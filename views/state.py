@@ -13,14 +13,17 @@ from math import inf
 import streamlit as st
 
 # What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
-NAMES = ("ladder", "rung", "n", "block", "grid", "dtype", "cache", "combine", "device", "show", "below", "present",
+NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
+         "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes")
 _TOPICAL = ("n", "block", "dtype")
-_OPTIONAL = ("present", "grid", "combine", "heat", "look", "schedule", "launch", "b", "warp")  # left out when plain
+# Left out of the address when plain.
+_OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp")
 _SENT, _IN_FLIGHT_S = "addresses sent", 2.0
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
+_KNOB, _KNOBS = "knob shown", "knobs kept"
 
 
 def restore() -> None:
@@ -62,6 +65,24 @@ def recall_for(topic: str, defaults: Mapping[str, str]) -> None:
     st.session_state[_TOPIC] = here
 
 
+def recall_knob(name: str | None) -> None:
+    """The same for "parameter": it belongs to the knob of that name, and each knob keeps a value of its own.
+
+    None: the rung on the page has no knob.
+    """
+    another = st.session_state.get(_KNOB) != name
+    given = "parameter" in st.session_state[_GIVEN]
+    if "parameter" not in st.session_state or (another and not given):
+        st.session_state["parameter"] = st.session_state.setdefault(_KNOBS, {}).get(name, "")
+    st.session_state[_KNOB] = name
+
+
+def forget_knobs() -> None:
+    """Every knob goes back to its default. For callbacks."""
+    forget("parameter")
+    st.session_state[_KNOBS] = {}
+
+
 def keep(topic: str, values: Mapping[str, str]) -> None:
     """Choose these for a topic. For callbacks."""
     _kept(topic).update(values)
@@ -90,7 +111,10 @@ def publish(topic: str, values: Mapping[str, object]) -> None:
     if asked != address:
         st.query_params.from_dict(address)
     for name in NAMES:
-        if name in st.session_state:
+        if name == "parameter":
+            if name in st.session_state and st.session_state.get(_KNOB):
+                st.session_state.setdefault(_KNOBS, {})[st.session_state[_KNOB]] = st.session_state[name]
+        elif name in st.session_state:
             _kept(topic if name in _TOPICAL else "")[name] = st.session_state[name]
     now = time.monotonic()
     sent: dict[str, float] = st.session_state[_SENT]
