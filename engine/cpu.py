@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.catalogue import kernel_named
+from engine.catalogue import data, kernel_named, topic_of
 from engine.records import (
     C_TYPES,
     COUNTERS,
@@ -118,7 +118,18 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _buffers(plan: Plan) -> dict[str, Array]:
-    return {buffer.name: np.full(buffer.count, np.nan, dtype_of(buffer.dtype)) for buffer in plan.buffers}
+    given = topic_of(plan.choice.kernel).input_recipe(plan.choice)
+    return {
+        buffer.name: data.repeated(*given[buffer.name])
+        if buffer.fill == "input"
+        else np.full(buffer.count, _poison(buffer.dtype), dtype_of(buffer.dtype))
+        for buffer in plan.buffers
+    }
+
+
+def _poison(dtype: str) -> float:
+    """What no answer looks like."""
+    return -(2**31) + 77 if dtype == "int32" else float("nan")
 
 
 def _callable(plan: Plan, step: HostRun, buffers: dict[str, Array]) -> Callable[[], object]:

@@ -101,7 +101,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Published:
-    """One figure that a lecture printed, with its origin. None: the lecture does not say."""
+    """One figure that a lecture printed, with its origin. None: the lecture does not say; `grid_size`: its blocks."""
 
     lecture: str
     gpu: str
@@ -112,6 +112,7 @@ class Published:
     bandwidth_gb_s: float | None = None
     step_speedup: float | None = None
     cumulative_speedup: float | None = None
+    grid_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ class Ladder:
     """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from.
 
     `n`: the lecture's own; `emulator_n`: where there is no GPU and the emulator would take too long for that.
+    `today`: why the numbers of today have another shape than the lecture's; its figures are filled in by engine.today.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Ladder:
     dtype: str
     baseline: int = 0
     emulator_n: int | None = None
+    today: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

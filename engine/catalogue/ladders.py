@@ -152,13 +152,16 @@ def _hekun() -> Ladder:
         block_size=256,
         dtype="int32",
         rungs=(
-            Rung("reduce_sequential", "1", "Addition takes two numbers, so the threads reduce by half every time.",
+            Rung("reduce_scalar", "CPU", "The loop that the full code compares with: 8 numbers take 7 additions, one "
+                 "after the other.", "Full code: cpu execution", None, published("hekun", "scalar-cpu")),
+            Rung("reduce_sequential", "1", "Each addition waited for the one before; as it takes two numbers, the "
+                 "threads reduce by half every time, and 8 numbers take 3 steps.",
                  "1. Threads reduce by half every time", "relaunch"),
             Rung("reduce_grid_stride_atomic", "2", "Every element had its thread; a grid-stride loop reuses a few "
                  "threads, and one atomic per block ends it in one launch.", "2. Grid stride loop", "atomic"),
             Rung("reduce_register_tree", "full code", "The running sum lay in shared memory, and a tree step read and "
                  "wrote at once; now the sum is a private register, and a barrier parts reading from writing.",
-                 "Full code", "atomic", published("hekun", "grid-stride-atomic (GPU)")),
+                 "Full code", "atomic", published("hekun", "grid-stride-atomic (GPU)", grid_size=32)),
         ),
     )  # fmt: skip
 
@@ -222,8 +225,11 @@ def _all_rungs(topic: Topic) -> Ladder:
     )
 
 
-def published(lecture: str, kernel: str) -> tuple[Published, ...]:
-    """The rows of published_times.csv that `lecture` prints for its kernel of that name. KeyError if there is none."""
+def published(lecture: str, kernel: str, grid_size: int | None = None) -> tuple[Published, ...]:
+    """The rows of published_times.csv that `lecture` prints for its kernel of that name. KeyError if there is none.
+
+    `grid_size`: the number of blocks, where the lecture's code shows one.
+    """
     found = tuple(
         Published(
             lecture=row["lecture"],
@@ -235,6 +241,7 @@ def published(lecture: str, kernel: str) -> tuple[Published, ...]:
             bandwidth_gb_s=_number(row["bandwidth_gb_s"]),
             step_speedup=_number(row["step_speedup"]),
             cumulative_speedup=_number(row["cumulative_speedup"]),
+            grid_size=grid_size,
         )
         for row in _rows("published_times.csv")
         if (row["lecture"], row["kernel"]) == (lecture, kernel)

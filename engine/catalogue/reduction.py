@@ -18,6 +18,7 @@ from engine.records import (
     Buffer,
     Check,
     Choice,
+    HostRun,
     HostSum,
     Launch,
     NotRunnable,
@@ -39,6 +40,7 @@ MULTIPROCESSORS, BLOCKS_RESIDENT, THREADS_RESIDENT = 132, 32, 2048
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
 KERNELS = (
+    Kernel("reduce_scalar", "reduction", "One loop, on one thread of the CPU"),
     Kernel("reduce_racy", "reduction", "Every thread adds to one sum, unprotected", expect="wrong"),
     Kernel("reduce_atomic", "reduction", "One atomic per element", combines=("atomic",), shows="findings"),
     Kernel("reduce_atomic_cas", "reduction", "One atomic per block, built on compare-and-swap", combines=("atomic",),
@@ -80,6 +82,8 @@ KERNELS = (
 def plan(kernel: Kernel, choice: Choice) -> Plan:
     """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     combine = choice.combine or kernel.combines[0]
+    if kernel.name == "reduce_scalar":
+        return _scalar(kernel, choice)
     if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
         raise NotRunnable(
             f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
@@ -140,6 +144,22 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         additions=int(additions),
         grid_size=blocks,
     )
+
+
+def _scalar(kernel: Kernel, choice: Choice) -> Plan:
+    """The loop on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
+    the GPU or of the emulator."""
+    source, args = given_source(kernel, choice), ("in", "out", Scalar("uint32", choice.n))
+    buffers = (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, 1, "poison"))
+    step: Step = Launch(kernel.name, source, (1, 1, 1), (1, 1, 1), args)
+    if source.text == kernel.text:
+        step = HostRun(kernel.name, source, args, _in_python)
+    moved = choice.n * dtype_of(choice.dtype).itemsize
+    return Plan(choice, buffers, (step,), "out", 1, moved, choice.n - 1, choice.n, grid_size=1)
+
+
+def _in_python(numbers: Array, out: Array, n: int) -> None:
+    out[0] = np.add.accumulate(numbers)[n - 1]
 
 
 def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
