@@ -32,7 +32,7 @@ def period(dtype: str, seed: int) -> Array:
 
 def repeated(numbers: Array, count: int) -> Array:
     """The period repeated to `count` elements, as a fresh array of shape (count,)."""
-    return np.resize(numbers, count)
+    return np.tile(numbers, -(-count // len(numbers)))[:count] if count > len(numbers) else numbers[:count].copy()
 
 
 @lru_cache(maxsize=256)
