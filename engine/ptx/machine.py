@@ -121,7 +121,7 @@ class Machine:
             raise self.failure("crashed", clause, 0)
 
     def _chunks(self) -> list[tuple[int, int]]:
-        """(first block, number of blocks). The last block, which may be ragged, is a chunk of its own."""
+        """(first block, number of blocks). The last block of a row of blocks may be ragged: a chunk of its own."""
         if self.cooperative:
             return [(0, self.blocks)]
         lanes = self.options.lanes or _lanes_for(self.program)
@@ -131,9 +131,10 @@ class Machine:
         if self.schedule.kind == "waves" and self.schedule.blocks_per_wave:
             size = self.schedule.blocks_per_wave
             return [(first, min(size, self.blocks - first)) for first in range(0, self.blocks, size)]
-        whole = self.blocks - 1
+        apart = self.blocks == self.grid[0] > 1  # of a grid with rows and columns a whole side may be ragged
+        whole = self.blocks - apart
         chunks = [(first, min(size, whole - first)) for first in range(0, whole, size)]
-        return [*chunks, (self.blocks - 1, 1)]
+        return [*chunks, (whole, 1)] if apart else chunks
 
     def _chunk(self, first: int, count: int) -> None:
         self.first, self.chunk_blocks = first, count
@@ -150,7 +151,7 @@ class Machine:
             for hook in hooks(self.observers, "on_chunk_end"):
                 hook()
         except PtxError as error:
-            raise self.failure("crashed", f"{error}; run it on a GPU", error.line or 0) from None
+            raise RunFailed("crashed", error.sentence(self.file_name), error.line) from None
         except MemoryError:
             raise self.failure("crashed", "the emulator has not enough memory for this launch", 0) from None
         finally:

@@ -7,7 +7,9 @@ The tool is the error of an operation. `two_sum` gives what a float64 addition l
 from __future__ import annotations
 
 import math
+import threading
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -18,32 +20,44 @@ SPLITTER = 134217729.0  # 2^27 + 1: splits a float64 into two halves of 26 bits
 
 
 def fused(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c, rounded once; float32 or float64 arrays of any broadcasting shapes.
+    """a * b + c, rounded once; float32 or float64 arrays of equally many axes whose shapes broadcast.
 
     NumPy has no fused multiply-add of its own. Its complex product does: the real part of (a + ic)(b - i) is computed
     as fma(a, b, c), where the processor has that instruction. `_product_is_fused` makes sure; else error terms do it.
     """
     if not _product_is_fused():
         return _fused_by_error_terms(a, b, c)
-    shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
-    if math.prod(shape) <= BLOCK // 4:  # one pass; the preparations below would cost more than the work
-        whole, other = (np.empty(shape, np.result_type(a.dtype, np.complex64)) for _ in range(2))
-        whole.real, whole.imag, other.real, other.imag = a, c, b, -1
-        return np.ascontiguousarray((whole * other).real)
-    a, b, c = np.broadcast_arrays(a, b, c)
-    out = np.empty(a.shape, a.dtype)
-    flat = [np.ascontiguousarray(part).reshape(-1) for part in (a, b, c)]
-    result = out.reshape(-1)
-    size = min(BLOCK, result.size)
-    left, right = (np.zeros(size, np.result_type(a.dtype, np.complex64)) for _ in range(2))
-    right.imag = -1
-    for start in range(0, result.size, size or 1):
-        stop = min(start + size, result.size)
-        x, y = left[: stop - start], right[: stop - start]
-        x.real, y.real, x.imag = (part[start:stop] for part in flat)
-        np.multiply(x, y, out=x)
-        result[start:stop] = x.real
+    out = np.empty(np.broadcast(a, b, c).shape, a.dtype)
+    width = math.prod(out.shape[1:])
+    height = max(1, BLOCK // max(width, 1))
+    for start in range(0, out.shape[0], height):
+        here = out[start : start + height]
+        x, y = (buffer[: here.size].reshape(here.shape) for buffer in _buffers.of(a.dtype, here.size))
+        x.real, y.real, x.imag = (part if len(part) == 1 else part[start : start + height] for part in (a, b, c))
+        here[...] = np.multiply(x, y, out=x).real
     return out
+
+
+class _Buffers(threading.local):
+    """Where `fused` puts its complex numbers: to make the arrays anew for every instruction costs more than the work.
+
+    The second one's imaginary part is -1 throughout.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[np.dtype[Any], tuple[Array, Array]] = {}
+
+    def of(self, kind: np.dtype[Any], size: int) -> tuple[Array, Array]:
+        """Two arrays of at least `size` complex numbers with parts of the type `kind`."""
+        found = self._made.get(kind)
+        if found is None or found[0].size < size:
+            left, right = (np.zeros(max(size, BLOCK), np.result_type(kind, np.complex64)) for _ in range(2))
+            right.imag = -1
+            found = self._made[kind] = left, right
+        return found
+
+
+_buffers = _Buffers()
 
 
 @lru_cache(maxsize=1)
