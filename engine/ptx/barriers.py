@@ -85,7 +85,9 @@ class Barriers:
             self._waiting[number] = left
         else:
             del self._waiting[number]
-        self._count_votes(self._masks.common(arrived, columns))
+        released = self._masks.common(arrived, columns)
+        if released is not None:
+            self._count_votes(released)
         return gone
 
     def _count_votes(self, released: Mask) -> None:

@@ -14,7 +14,7 @@ from engine.ptx.masks import Mask
 from engine.ptx.operands import Reader, Registers, raw_reader, reader, writer
 from engine.ptx.ops import operation
 from engine.ptx.symbolic import rule
-from engine.ptx.syntax import Instruction, Operand, Pair, PtxError, Register
+from engine.ptx.syntax import Instruction, InvalidPtx, Operand, Pair, Register
 from engine.records import Array
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def computed(machine: Machine, item: Instruction) -> Step:
     """The step of an instruction that `ops` knows."""
     found = operation(item.opcode)
     widths, line = machine.program.widths, item.line
+    if not item.operands:
+        raise InvalidPtx(f"{item.opcode} is given no operands")
     first = item.operands[0]
     targets: list[Operand] = [first.first, first.second] if isinstance(first, Pair) else [first]
     sources: list[Operand] = list(item.operands[1:])
@@ -38,7 +40,9 @@ def computed(machine: Machine, item: Instruction) -> Step:
     results = (*found.results, "u32") if found.writes_carry and len(found.results) < len(targets) else found.results
     operands = (*found.operands, "u32") if found.reads_carry and len(found.operands) < len(sources) else found.operands
     if len(sources) != len(operands) or len(targets) > len(results):
-        raise PtxError(f"this form of {item.opcode} is not emulated", line)
+        raise InvalidPtx(
+            f"{item.opcode} takes {len(found.operands)} operands and is given {len(item.operands) - 1}", line
+        )
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute
@@ -90,6 +94,8 @@ def two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Step:
     words, widths, line = item.words, machine.program.widths, item.line
     join = next((word for word in words if word in _JOINS), None)
     found = operation(".".join(word for word in words if word not in _JOINS))
+    if len(item.operands) != (4 if join else 3):
+        raise InvalidPtx(f"{item.opcode} takes {3 if join else 2} operands and is given {len(item.operands) - 1}", line)
     left, right = (reader(item.operands[at], found.operands[at - 1], widths, line) for at in (1, 2))
     other = reader(item.operands[3], "pred", widths, line) if join else None
     put, put_opposite = (writer(target, "pred", widths, line) for target in (pair.first, pair.second))

@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.compile import EMULATED_ARCHITECTURE, compile_launch, compile_source
 from engine.ptx.counters import Counters
+from engine.ptx.faults import told
 from engine.ptx.hazards import Hazards
 from engine.ptx.machine import Machine, Options
 from engine.ptx.memory import AddressSpace, DeviceArray
@@ -153,27 +154,23 @@ def launch(
     shared_bytes: int = 0,
 ) -> Machine:
     """Execute one launch on the buffers of `device`. `shared_bytes`: dynamic shared memory per block."""
-    name = step.source.name
-    try:
+    with told(step.source.name):
         compile_launch(step, EMULATED_ARCHITECTURE)
         program = load(step.source, step.kernel)
         arguments = _arguments(device, program, step)
         machine = Machine(
-            program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block, name,
-            shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
+            program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
+            step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
             options or Options(), observers,
         )  # fmt: skip
-    except PtxError as error:
-        where = f"{name}, line {error.line}" if error.line else name
-        raise RunFailed("crashed", f"{where}: {error}; run it on a GPU.", error.line) from None
-    device.launches += 1
-    for observer in observers:
-        if hasattr(observer, "on_launch"):
-            observer.on_launch(machine)
-    try:
-        machine.run(progress)
-    finally:
-        machine.close()
+        device.launches += 1
+        for observer in observers:
+            if hasattr(observer, "on_launch"):
+                observer.on_launch(machine)
+        try:
+            machine.run(progress)
+        finally:
+            machine.close()
     return machine
 
 

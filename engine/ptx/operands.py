@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from engine.ptx.ops import DTYPES
-from engine.ptx.syntax import WIDTHS, Immediate, Operand, PtxError, Register, Sink
+from engine.ptx.syntax import WIDTHS, Immediate, InvalidPtx, Operand, PtxError, Register, Sink, shown
 from engine.ptx.values import UNSIGNED, Value, plain
 from engine.records import Array
 
@@ -39,6 +39,8 @@ def immediate(operand: Immediate, code: str) -> Array:
     """A literal as the type `code`."""
     if operand.bits and code[0] in "fb" and code[1:].isdigit() and int(code[1:]) == operand.bits:
         return constant(operand.value, f"u{operand.bits}").view(DTYPES[code])
+    if operand.bits and DTYPES[code].kind != "f":
+        raise InvalidPtx(f"a floating constant stands where the type {code} is wanted")
     if operand.bits:
         form = "<f" if operand.bits == 32 else "<d"
         raw = operand.value.to_bytes(operand.bits // 8, "little", signed=operand.value < 0)
@@ -52,17 +54,17 @@ def reader(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> R
         fixed = immediate(operand, code)
         return lambda registers: fixed
     if not isinstance(operand, Register):
-        raise PtxError(f"this operand is not emulated: {operand}", line)
+        raise PtxError(f"this operand is not emulated: {shown(operand)}", line)
     index, kind, width = operand.index, DTYPES[code], widths[operand.index]
     if code == "pred":
         if width != 1:
-            raise PtxError("a predicate is read from a register that is none", line)
+            raise InvalidPtx("a predicate is read from a register that is none", line)
         if operand.negated:
             return lambda registers: ~registers[index]
         return lambda registers: registers[index]
     wanted = 8 * kind.itemsize
     if width < wanted:
-        raise PtxError(f"a register of {width} bits is read as {wanted} bits", line)
+        raise InvalidPtx(f"a register of {width} bits is read as {wanted} bits", line)
     if width > wanted:
         narrow = UNSIGNED[wanted]
         return lambda registers: _unsigned(registers[index], width).astype(narrow).view(kind)
@@ -93,10 +95,10 @@ def writer(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> W
     if isinstance(operand, Sink):
         return lambda registers, value: None
     if not isinstance(operand, Register):
-        raise PtxError(f"this destination is not emulated: {operand}", line)
+        raise PtxError(f"this destination is not emulated: {shown(operand)}", line)
     index, width, made = operand.index, widths[operand.index], WIDTHS[code]
     if (code == "pred") != (width == 1) or made > max(width, 1):
-        raise PtxError(f"a result of the type {code} does not fit its register of {width} bits", line)
+        raise InvalidPtx(f"a result of the type {code} does not fit its register of {width} bits", line)
     if made == width:
 
         def write(registers: Registers, value: Array) -> None:

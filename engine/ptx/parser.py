@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 
+from engine.ptx.check import check_instruction, check_targets
 from engine.ptx.syntax import (
     WIDTHS,
     Address,
@@ -17,6 +19,7 @@ from engine.ptx.syntax import (
     Group,
     Immediate,
     Instruction,
+    InvalidPtx,
     Label,
     Module,
     Operand,
@@ -40,6 +43,9 @@ _SPECIALS = re.compile(
     r"|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|globaltimer(_lo|_hi)?|envreg\d+|total_smem_size|aggr_smem_size"
     r"|dynamic_smem_size|is_explicit_cluster|current_graph_exec|reserved_smem_\w+|pm\d+)$"
 )
+_ALIGNMENTS = tuple(1 << power for power in range(13))
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
+_MOST_BYTES = 1 << 30  # of one variable
 _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
 
@@ -58,23 +64,29 @@ class _Parser:
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.declared: set[str] = set()
-        self.line = 0
+        self.line = self.place = 0
         self.origin: dict[tuple[str, str, str], int] = {}
         self.scopes: list[dict[str, Operand]] = []
 
     def module(self) -> Module:
         """Read everything."""
-        for statement in self._statements():
+        try:
+            for statement in self._statements():
+                if self.scopes:
+                    self._in_function(statement)
+                else:
+                    self._at_top(statement)
             if self.scopes:
-                self._in_function(statement)
-            else:
-                self._at_top(statement)
+                raise InvalidPtx(f"the PTX of {self.name} does not end")
+        except PtxError as error:
+            line = error.line or (self.line if self.scopes else None)
+            raise type(error)(str(error), line, error.ptx_line or self.place) from None
         return Module(self.functions, self.variables, frozenset(self.declared))
 
     def _statements(self) -> Iterator[str]:
         """Statements without `;`, scope braces, labels with their `:` and function headers with their `{`."""
         pending, skip = "", False
-        for raw in self.text.split("\n"):
+        for self.place, raw in enumerate(self.text.split("\n"), 1):  # noqa: B020
             line = raw.strip()
             if skip:  # the body of a `.section`
                 skip = line != "}"
@@ -141,14 +153,15 @@ class _Parser:
 
     def _header(self, statement: str) -> None:
         kind = re.search(r"\.(entry|func)\b", statement)
-        assert kind
+        assert kind  # it is why the statement is a header
         rest = statement[kind.end() :].strip()
         returns: tuple[Variable, ...] = ()
         if rest.startswith("("):
             inside, rest = _bracketed(rest)
             returns = _parameters(inside)
         name = re.match(r"[$%\w]+", rest)
-        assert name
+        if not name:
+            raise InvalidPtx(f"a function has no name: {statement[:60]}")
         rest = rest[name.end() :].strip()
         params: tuple[Variable, ...] = ()
         if rest.startswith("("):
@@ -166,6 +179,10 @@ class _Parser:
         self.line = 0
         self.scopes = [{}]
         self.last_label = ""
+        self.opened, self.open = 0, [0]  # how many scopes there were, and which of them are open
+        self.labels: dict[tuple[int, str], str] = {}
+        self.jumps: list[tuple[int, tuple[int, ...]]] = []
+        self.table_scopes: dict[str, tuple[int, ...]] = {}
 
     # ---- inside functions
 
@@ -174,19 +191,49 @@ class _Parser:
             return
         if statement == "{":
             self.scopes.append({})
+            self.opened += 1
+            self.open.append(self.opened)
         elif statement == "}":
             self.scopes.pop()
+            self.open.pop()
             if not self.scopes:
                 self._close()
         elif statement.endswith(":"):
-            self.last_label = statement[:-1]
-            self.body.append(Label(self.last_label))
+            self._label(statement[:-1])
         elif statement.startswith("."):
             self._declaration(statement)
         else:
             self.body.append(self._instruction(statement))
 
+    # Labels hold in their own scope: an asm statement that is inlined twice brings each of its labels twice.
+
+    def _label(self, name: str) -> None:
+        scope = self.open[-1]
+        if (scope, name) in self.labels:
+            raise InvalidPtx(f"the label {name} stands twice")
+        self.last_label = self.labels[(scope, name)] = f"{name}:{scope}" if scope else name
+        self.body.append(Label(self.last_label))
+
+    def _found(self, name: str, scopes: tuple[int, ...]) -> str:
+        """The label that `name` means in the innermost of the scopes that has it."""
+        return next((self.labels[(scope, name)] for scope in reversed(scopes) if (scope, name) in self.labels), name)
+
+    def _resolve(self) -> None:
+        for place, scopes in self.jumps:
+            item = self.body[place]
+            assert isinstance(item, Instruction)
+            last = item.operands[-1]
+            if isinstance(last, Symbol):
+                self.body[place] = replace(
+                    item, operands=(*item.operands[:-1], Symbol(self._found(last.name, scopes), last.offset))
+                )
+        for label, scopes in self.table_scopes.items():
+            self.tables[label] = tuple(self._found(name, scopes) for name in self.tables[label])
+
     def _close(self) -> None:
+        if any(scope for scope, _ in self.labels):
+            self._resolve()
+        check_targets(self.body, self.tables)
         first = next((item.line for item in self.body if isinstance(item, Instruction) and item.line), 0)
         self.functions[self.name] = Function(
             self.name, self.entry, self.params, self.returns, tuple(self.body), tuple(self.widths),
@@ -211,6 +258,7 @@ class _Parser:
             elif variable.space != "param":
                 self.locals.append(variable)
         elif statement.startswith(".branchtargets"):
+            self.table_scopes[self.last_label] = tuple(self.open)
             self.tables[self.last_label] = tuple(name.strip() for name in statement[14:].split(","))
 
     def _declare_registers(self, name: str, width: int) -> None:
@@ -223,18 +271,26 @@ class _Parser:
     def _instruction(self, statement: str) -> Instruction:
         guard: Register | None = None
         if statement[0] == "@":
-            name, statement = statement[1:].split(None, 1)
+            name, _, statement = statement[1:].replace("\t", " ").strip().partition(" ")
             found = self._operand(name)
-            if not isinstance(found, Register):
-                raise PtxError(f"a guard must be a predicate register: @{name}", self.line)
-            guard = found
+            if not isinstance(found, Register) or self.widths[found.index] != 1:
+                raise InvalidPtx(f"a guard must be a predicate register: @{name}")
+            if not statement.strip():
+                raise InvalidPtx(f"nothing stands behind the guard @{name}")
+            guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
         operands = tuple(self._operand(part) for part in _split(rest)) if rest.strip() else ()
-        return Instruction(opcode, operands, guard, self.line)
+        item = Instruction(opcode, operands, guard, self.line, self.place)
+        check_instruction(item, self.widths)
+        if opcode.startswith(("bra", "brx")):
+            self.jumps.append((len(self.body), tuple(self.open)))
+        return item
 
     def _operand(self, text: str) -> Operand:
         text = text.strip()
         first = text[:1]
+        if not text or (first in _CLOSING and text[-1] != _CLOSING[first]):
+            raise InvalidPtx(f"an operand is missing or does not end: {text[:60]}" if text else "an operand is missing")
         if first == "[":
             return self._address(text[1:-1].strip())
         if first == "{":
@@ -242,7 +298,7 @@ class _Parser:
         if first == "(":
             return Group(tuple(self._operand(part) for part in _split(text[1:-1]) if part.strip()))
         if "|" in text:
-            left, right = text.split("|")
+            left, _, right = text.partition("|")
             return Pair(self._operand(left), self._operand(right))
         if text == "_":
             return Sink()
@@ -265,16 +321,16 @@ class _Parser:
         name, plus, offset = text.partition("+")
         base = self._name(name.strip()) if plus else Symbol(text)
         if plus and isinstance(base, Symbol):
-            return Symbol(base.name, int(offset, 0))
+            return Symbol(base.name, _whole(offset))
         return base
 
     def _address(self, text: str) -> Address:
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.line)
-        offset = int(found[2], 0) if found[2] else 0
+        offset = _whole(found[2]) if found[2] else 0
         if found[1][0].isdigit():
-            return Address(None, int(found[1], 0) + offset)
+            return Address(None, _whole(found[1]) + offset)
         base = self._name(found[1])
         if not isinstance(base, Register | Symbol):
             raise PtxError(f"this address is not emulated: [{text}]", self.line)
@@ -312,11 +368,26 @@ def _bracketed(text: str) -> tuple[str, str]:
     raise PtxError("a function header does not end")
 
 
+def _whole(text: str) -> int:
+    """A byte offset or an address."""
+    value = _immediate(text.strip(), 0)
+    if value.bits:
+        raise InvalidPtx(f"an offset must be a whole number: {text}")
+    return value.value
+
+
 def _immediate(text: str, line: int) -> Immediate:
+    value = _number(text, line)
+    if not -(1 << 63) <= value.value < 1 << 64:
+        raise InvalidPtx(f"this constant has more than 64 bits: {text[:60]}", line)
+    return value
+
+
+def _number(text: str, line: int) -> Immediate:
     try:
-        if text[:2] in ("0f", "0F"):
+        if text[:2] in ("0f", "0F") and len(text) == 10:
             return Immediate(int(text[2:], 16), 32)
-        if text[:2] in ("0d", "0D"):
+        if text[:2] in ("0d", "0D") and len(text) == 18:
             return Immediate(int(text[2:], 16), 64)
         body = text.rstrip("U") if not text.lower().startswith(("0x", "-0x")) else text.rstrip("Uu")
         if re.fullmatch(r"-?0[0-7]+", body):
@@ -325,7 +396,7 @@ def _immediate(text: str, line: int) -> Immediate:
             return Immediate(struct.unpack("<q", struct.pack("<d", float(body)))[0], 64)
         return Immediate(int(body, 0))
     except ValueError:
-        raise PtxError(f"this constant is not emulated: {text}", line) from None
+        raise PtxError(f"this constant is not emulated: {text[:60]}", line) from None
 
 
 def _parameters(text: str) -> tuple[Variable, ...]:
@@ -342,11 +413,17 @@ def _variable(statement: str) -> Variable:
         raise PtxError(f"this declaration is not emulated: {statement[:80]}")
     kind = kinds[-1]
     element = (WIDTHS[kind[3]] if kind[3] else int(kind[2])) // 8
-    named = _ARRAY.search(re.sub(r"\.ptr\b|\.align\s+\d+", " ", head[kind.end() :]).split()[-1])
-    assert named
-    count = 1 if named[2] is None else int(named[2] or 0)
-    data, references = _initial(value.strip(), element, kind[1] == "f") if value else (b"", ())
+    words = re.sub(r"\.ptr\b|\.align\s+\d+", " ", head[kind.end() :]).split()
+    named = _ARRAY.search(words[-1]) if words else None
     alignment = int(align[1]) if align else element
+    if not named or not element or alignment not in _ALIGNMENTS:
+        raise InvalidPtx(f"this declaration cannot be read: {statement[:80]}")
+    count = 1 if named[2] is None else int(named[2] or 0)
+    if count * element > _MOST_BYTES:
+        raise PtxError(f"`{named[1]}` has {count * element:,} bytes; a variable can have {_MOST_BYTES:,} here")
+    data, references = _initial(value.strip(), element, kind[1] == "f") if value else (b"", ())
+    if (named[2] and len(data) > count * element) or (references and element != 8):
+        raise InvalidPtx(f"the initial values of `{named[1]}` do not fit it")
     return Variable(named[1], space[1], count * element, alignment, ".extern" in head, data, references)
 
 

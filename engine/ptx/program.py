@@ -16,6 +16,7 @@ from engine.ptx.syntax import (
     Function,
     Group,
     Instruction,
+    InvalidPtx,
     Label,
     Module,
     Operand,
@@ -36,6 +37,7 @@ SYNCHRONOUS = (
     "shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync",
 )  # fmt: skip
 CARRY = "the carry flag"
+_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,8 @@ class _Inliner:
         line = item.line or frame.line
         branch = head in ("bra", "brx")
         operands = tuple(self._operand(frame, operand, branch) for operand in item.operands)
-        guard = self._operand(frame, item.guard, False) if item.guard else None
-        assert guard is None or isinstance(guard, Register)
-        new = Instruction(item.opcode, operands, guard, line)
+        guard = item.guard and Register(item.guard.index + frame.base, item.guard.negated)
+        new = Instruction(item.opcode, operands, guard, line, item.place)
         if branch or guard is None:
             yield from self._expand(frame, new, head)
             return
@@ -214,12 +215,16 @@ class _Inliner:
         function = self.module.functions.get(target.name)
         if function is None:
             made = [register for name in names for register in self._slots_of(name)]
+            if len(made) < _LEAST_ARGUMENTS.get(target.name, 0):
+                raise InvalidPtx(f"a call of {target.name} lacks arguments", item.line, item.place)
             back = [self._slot(name, 0, 32 if target.name == "vprintf" else 64, item.line) for name in results]
             yield Instruction(f"call.{target.name}", (Group(tuple(back)), *made), None, item.line)
             return
         if function.name in frame.depth:
             raise PtxError(f"{function.name} calls itself; recursion is not emulated", item.line)
         self.calls += 1
+        if (len(names), len(results)) != (len(function.params), len(function.returns)):
+            raise InvalidPtx(f"a call of {function.name} passes other arguments than it takes", item.line, item.place)
         inner = dict(zip((v.name for v in function.params), names, strict=True))
         inner.update(zip((v.name for v in function.returns), results, strict=True))
         suffix = f"@{self.calls}"
@@ -282,18 +287,26 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
             current.terminator = item
         else:
             current.body.append(item)
-    if not blocks[-1].terminator:
+    if not _stops(blocks[-1].terminator):
+        if blocks[-1].terminator:
+            blocks.append(_Open())
         blocks[-1].terminator = Instruction("exit", (), None, 0)
     made = []
     for index, block in enumerate(blocks):
         after = block.terminator
         goes = tuple(places[name] for name in _targets(after, tables)) if after else ()
-        stops = after is not None and after.opcode.split(".")[0] in ("ret", "exit", "trap", "brx")
-        jumps = after is not None and after.opcode.split(".")[0] in ("bra", "skip") and after.guard is None
-        successors = goes if stops or jumps else (*goes, index + 1)
+        successors = goes if _stops(after) else (*goes, index + 1)
         uses, defs = _uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(Block(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made
+
+
+def _stops(item: Instruction | None) -> bool:
+    """True when control never goes on to the instruction behind."""
+    if item is None:
+        return False
+    head = item.opcode.split(".", 1)[0]
+    return head in ("ret", "exit", "trap", "brx") or (head in ("bra", "skip") and item.guard is None)
 
 
 def _targets(item: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

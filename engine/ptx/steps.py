@@ -27,6 +27,7 @@ from engine.ptx.syntax import (
     WIDTHS,
     Address,
     Instruction,
+    InvalidPtx,
     Operand,
     Pair,
     PtxError,
@@ -35,6 +36,7 @@ from engine.ptx.syntax import (
     Special,
     Symbol,
     Vector,
+    shown,
 )  # fmt: skip
 from engine.ptx.transfers import Port
 from engine.ptx.values import restrict
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 Step = Callable[[Registers, Mask], None]
 _NOTHING = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "setmaxnreg")
 _SPACES = ("global", "shared", "local", "const", "param")
+_WIDE = ("%clock64", "%globaltimer", "%current_graph_exec")  # 64 bits; the other special registers have 32
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 
 
@@ -55,7 +58,9 @@ def steps_of(machine: Machine, block: Block) -> list[Step]:
         try:
             step = _step(machine, block, number, item)
         except UnknownInstruction:
-            raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line) from None
+            raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
+        except PtxError as error:
+            raise type(error)(str(error), error.line or item.line, error.ptx_line or item.place) from None
         if step is not None:
             made.append(step)
     return made
@@ -153,7 +158,11 @@ def _move(machine: Machine, item: Instruction) -> Step:
 
 
 def _special_code(name: str, code: str) -> str:
-    return "u64" if name in ("%clock64", "%globaltimer", "%current_graph_exec") else code if code != "b32" else "u32"
+    """The type of a special register, once `mov.code` may read it."""
+    made = "u64" if name in _WIDE else "pred" if name == "%is_explicit_cluster" else "u32"
+    if WIDTHS[code] != WIDTHS[made]:
+        raise InvalidPtx(f"{name} has {WIDTHS[made]} bits, but is read by mov.{code}")
+    return made
 
 
 def _pack(machine: Machine, item: Instruction) -> Step:
@@ -248,7 +257,7 @@ def _barrier_result(machine: Machine, item: Instruction) -> Step:
 def address_reader(machine: Machine, address: Operand, line: int) -> tuple[Reader, int]:
     """A reader of the base register (or a constant base), and the byte offset to add."""
     if not isinstance(address, Address):
-        raise PtxError(f"this address is not emulated: {address}", line)
+        raise PtxError(f"this address is not emulated: {shown(address)}", line)
     if isinstance(address.base, Register):
         width = machine.program.widths[address.base.index]
         return raw_reader(address.base, f"u{width}", machine.program.widths, line), address.offset

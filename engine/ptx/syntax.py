@@ -13,14 +13,30 @@ WIDTHS: dict[str, int] = {
 
 
 class PtxError(Exception):
-    """The emulator cannot take this PTX. `line` is the .cu line, where it is known; `str(error)` one clause."""
+    """The emulator cannot take this PTX. `line` is the .cu line, where it is known; `str(error)` one clause.
 
-    def __init__(self, clause: str, line: int | None = None) -> None:
-        super().__init__(clause, line)
-        self.line = line
+    `ptx_line` is the line of the PTX, which is told where there is no .cu line.
+    """
+
+    advice = "run it on a GPU"
+
+    def __init__(self, clause: str, line: int | None = None, ptx_line: int | None = None) -> None:
+        super().__init__(clause, line, ptx_line)
+        self.line, self.ptx_line = line, ptx_line
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+    def sentence(self, name: str) -> str:
+        """One sentence: where in the file `name`, what, and what to do."""
+        place = f", line {self.line}" if self.line else f", PTX line {self.ptx_line}" if self.ptx_line else ""
+        return f"{name}{place}: {self}; {self.advice}."
+
+
+class InvalidPtx(PtxError):
+    """No GPU takes this PTX either: it comes from an asm statement, because the compiler makes none like it."""
+
+    advice = "this PTX is not valid, so correct the asm statement that it comes from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +108,41 @@ class Sink:
 Operand = Register | Special | Immediate | Symbol | Address | Vector | Pair | Group | Sink
 
 
+def shown(operand: Operand) -> str:
+    """An operand as PTX writes it; registers have lost their names."""
+    match operand:
+        case Register():
+            return "a register"
+        case Immediate(value):
+            return str(value)
+        case Symbol(name, offset):
+            return f"{name.split('#')[0]}+{offset}" if offset else name.split("#")[0]
+        case Special(name):
+            return name
+        case Address(base, offset):
+            inner = shown(base) if base is not None else ""
+            return f"[{inner}+{offset}]" if inner and offset else f"[{inner or offset}]"
+        case Vector(items):
+            return "{" + ", ".join(shown(item) for item in items) + "}"
+        case Group(items):
+            return "(" + ", ".join(shown(item) for item in items) + ")"
+        case Pair(first, second):
+            return f"{shown(first)}|{shown(second)}"
+    return "_"
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One PTX statement. `guard` is the predicate of `@%p`; `line` the .cu line it came from, 0 if unknown."""
+    """One PTX statement. `guard` is the predicate of `@%p`; `line` the .cu line it came from, 0 if unknown.
+
+    `place` is its line in the PTX.
+    """
 
     opcode: str
     operands: tuple[Operand, ...]
     guard: Register | None
     line: int
+    place: int = 0
 
     @property
     def words(self) -> tuple[str, ...]:

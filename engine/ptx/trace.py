@@ -104,8 +104,8 @@ class Trace:
         return -(-self.threads // WARP)
 
 
-class Done(Exception):
-    """The traced block has ended: nothing more needs to run."""
+class Done(BaseException):
+    """The traced block has ended: nothing more needs to run. No Exception, so that nothing takes it for a failure."""
 
 
 class Tracer:

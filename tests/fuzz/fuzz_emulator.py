@@ -163,17 +163,21 @@ def outcome(this: Case) -> Outcome:
             warnings.simplefilter("error")
             run = launch.execute(this.plan, inputs, schedule=this.schedule, options=options)
     except (RunFailed, CompileError, NotRunnable) as error:
+        if error.__cause__ is not None:  # a sentence for the student, but a fault of the emulator all the same
+            return _fault(error.__cause__)
         kind = error.status if isinstance(error, RunFailed) else type(error).__name__
         return _judged(kind, str(error))
     except Hang:
         return Outcome("broken rule", f"a hang: no answer within {HANG_SECONDS} s")
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        return Outcome(
-            "broken rule",
-            f"{type(error).__name__} in {place.filename.rpartition('/')[2]}:{place.name}: {str(error)[:100]}",
-        )
+        return _fault(error)
     return _answered(this, run)
+
+
+def _fault(error: BaseException) -> Outcome:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{place.filename.rpartition('/')[2]}:{place.name}"
+    return Outcome("broken rule", f"{type(error).__name__} in {where}: {str(error)[:100]}")
 
 
 def _answered(this: Case, run: Run) -> Outcome:
