@@ -141,7 +141,7 @@ def _callable(plan: Plan, step: HostRun, buffers: dict[str, Array]) -> Callable[
     arguments = [
         np.ctypeslib.as_ctypes_type(dtype_of(arg.dtype))(arg.value)
         if isinstance(arg, Scalar)
-        else ctypes.c_void_p(buffers[arg].ctypes.data)
+        else buffers[arg].ctypes.data_as(ctypes.c_void_p)  # keeps the array alive, unlike its address
         for arg in step.args
     ]
     function.restype = None

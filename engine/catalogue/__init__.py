@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from engine.catalogue import (
     atomics,
+    floats,
     ladders,
     lecture_ladders,
     matmul,
@@ -36,6 +37,7 @@ _TOPICS = (
     atomics.TOPIC,
     volta.TOPIC,
     other_reductions.TOPIC,
+    floats.TOPIC,
 )
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in TOPICS.values() for kernel in topic.kernels}

@@ -48,7 +48,8 @@ class Kernel:
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
     `shows`: the counter that this rung is meant to change against the rung before, one of engine.inside.TITLES.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
-    "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta).
+    "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
+    "rounds" (right up to some n, beyond which rounding makes it wrong).
     `refuses`: element type, or block size as text -> why it cannot run with it.
     """
 

@@ -10,7 +10,7 @@ from engine.catalogue.ladders import published
 
 def more_ladders(topics: Mapping[str, Topic]) -> tuple[Ladder, ...]:
     """The ladders of this module whose topic is in `topics`."""
-    every = (_trapezoid(), _beyond_tiling(), _operators(), _histogram())
+    every = (_trapezoid(), _beyond_tiling(), _operators(), _histogram(), _floats())
     return tuple(ladder for ladder in every if ladder.topic in topics)
 
 
@@ -118,5 +118,31 @@ def _histogram() -> Ladder:
                  "Parallel reduction on a GPU"),
             Rung("histogram_warps", "a copy per warp",
                  "The warps of a block still met; now only the lanes of a warp do.", "Parallel reduction on a GPU"),
+        ),
+    )  # fmt: skip
+
+
+def _floats() -> Ladder:
+    return Ladder(
+        name="float-truths",
+        title="Float truths: 17,825,792 ones, and what is left of them",
+        topic="floats",
+        lecture='B. Crovella 2020, Atomics, Reductions, Warp Shuffle, "Further study"; N. J. Higham 1993, The Accuracy '
+        "of Floating Point Summation",
+        summary="2^24 + 2^20 ones as float32. The order of the additions decides how many of them are counted.",
+        n=2**24 + 2**20,
+        block_size=256,
+        dtype="float32",
+        rungs=(
+            Rung("floats_serial", "serial", "The loop anybody would write. It stops counting at 2^24 = 16,777,216.",
+                 "Further study: Floating point"),
+            Rung("floats_atomic", "atomic", "One thread added; now all do, but still one after the other: the same "
+                 "chain, in an order that nobody fixed.", "Atomics to the rescue"),
+            Rung("floats_tree", "tree", "Ones met a sum that was too large for them; in a tree equal sums meet.",
+                 "Parallel Reduction"),
+            Rung("floats_kahan", "compensated", "Another order saved the ones; the serial order does as well, if what "
+                 "a rounding drops is carried along.", "Further study: Floating point"),
+            Rung("floats_double", "double", "Four additions for each number; a sum with more digits needs one, and "
+                 "the numbers in memory stay small.", "Further study: Floating point"),
         ),
     )  # fmt: skip

@@ -58,7 +58,8 @@ def test_the_unprotected_sum_is_wrong():
 @pytest.mark.parametrize("grid_size", [1, 2, 131, 1000])
 @pytest.mark.parametrize("kernel", [k for k in RIGHT if k.coverage is None and not k.cooperative], ids=lambda k: k.name)
 def test_any_grid_size_is_right(kernel, grid_size):
-    _, checked = run(Choice(kernel.name, 100_003, 128, grid_size=grid_size, device="gpu"))
+    choice = Choice(kernel.name, 100_003, 128, grid_size=grid_size, dtype=kernel.dtypes[0], device="gpu")
+    _, checked = run(choice)
     assert checked.ok, checked
 
 
