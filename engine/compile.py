@@ -72,9 +72,19 @@ def include_folders() -> tuple[str, ...]:
     return tuple(str(folder) for folder in folders if folder.is_dir())
 
 
+_ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
+
+
 def _explained(source: Source, log: str) -> CompileError:
-    found = re.search(re.escape(source.name) + r"\((\d+)\): error: (.*)", log)
-    if not found:
-        return CompileError(f"{source.name} does not compile: {log.splitlines()[0]}", log)
-    line = int(found[1])
-    return CompileError(f"{source.name} does not compile: line {line}: {found[2]}.", log, line)
+    """The first error of the log in one sentence: one of the file's own lines, if there is one."""
+    lines = [text for text in log.splitlines() if _ERROR.search(text)]
+    own = re.compile(re.escape(source.name) + r"\((\d+)\): ")
+    first = next((text for text in lines if own.match(text)), lines[0] if lines else log.strip().partition("\n")[0])
+    found, place = _ERROR.search(first), own.match(first)
+    what = (found[1] if found else first).rstrip(". ")
+    line = int(place[1]) if place else None
+    if first.startswith("At end of source"):
+        line = max(1, len(source.text.splitlines()))
+        what += " before the file ends"
+    where = f"line {line}: " if line else ""
+    return CompileError(f"{source.name} does not compile: {where}{what}.", log, line)

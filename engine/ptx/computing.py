@@ -14,7 +14,7 @@ from engine.ptx.masks import Mask
 from engine.ptx.operands import Reader, Registers, raw_reader, reader, writer
 from engine.ptx.ops import operation
 from engine.ptx.symbolic import rule
-from engine.ptx.syntax import Instruction, InvalidPtx, Operand, Pair, Register
+from engine.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand, Pair, Register
 from engine.records import Array
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def computed(machine: Machine, item: Instruction) -> Step:
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute
     symbolic = rule(item.opcode) if machine.options.sums else None
-    if symbolic is not None and len(targets) == 1 and isinstance(first, Register):
+    fits = isinstance(first, Register) and widths[first.index] == WIDTHS[results[0]]  # else the result is widened
+    if symbolic is not None and len(targets) == 1 and isinstance(first, Register) and fits:
         raw = [raw_reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
         return _with_rule(symbolic, raw, compute, readers, first.index)
     if len(writers) > 1:
