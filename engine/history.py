@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, spelled_out
+from engine.elements import strides
 from engine.records import Choice, Measurement
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
@@ -181,8 +182,10 @@ def _recorded() -> dict[tuple[Any, ...], Measurement]:
     for measurement in load():
         m = measurement
         asked = Choice(m.kernel, m.n, m.block_size, dtype=m.dtype, combine=m.combine, parameter=m.parameter)
-        # A grid that the kernel chose itself answers the choice that leaves the grid to the kernel.
-        found[(*_shape(asked), m.cache, None)] = m
+        found[(*_shape(asked), m.cache, m.grid_asked)] = m
+        if m.grid_asked is None and strides(KERNELS[m.kernel]):
+            # Asked for, the grid that the kernel would choose itself is the same run.
+            found.setdefault((*_shape(asked), m.cache, m.grid_size), m)
     return found
 
 

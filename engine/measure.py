@@ -32,6 +32,7 @@ from engine.records import (
 # that compiles, feeds 2^30 elements and checks them. The emulator gives up before that, as it can name the line.
 DEADLINES_S = {"gpu": 60.0, "emulator": 45.0}
 EMULATOR_SECONDS = 30.0
+SHOWN = 32  # elements of an answer that a record keeps: enough to see what it is
 
 
 def measure(choice: Choice, progress: Progress | None = None, schedule: str | None = None) -> Measurement:
@@ -74,6 +75,7 @@ def failed(choice: Choice, error: Exception) -> Measurement:
         cache=choice.cache,
         combine=choice.combine,
         parameter=choice.parameter,
+        grid_asked=choice.grid_size,
         device={"kind": kind, "name": None},
         status=status,
         reason=str(error),
@@ -168,6 +170,7 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         cache=choice.cache,
         combine=choice.combine,
         parameter=choice.parameter,
+        grid_asked=choice.grid_size,
         device=described,
         status=status,
         reason=reason,
@@ -190,8 +193,22 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         lines=tuple({"line": line.line, "text": line.text, **line.counters} for line in run.lines),
         findings=tuple(asdict(finding) for finding in run.findings),
         printed=run.printed,
+        **_answer(run.output, checked),
         environment={**environment(), "check": checked.note, "data": topic.data_note, **(timed.notes if timed else {})},
     )
+
+
+def _answer(output: Array, checked: Check) -> dict[str, Any]:
+    """The first elements of an answer that is an array, beside the reference's."""
+    if output.size < 2:
+        return {}
+    first = output.ravel()[:SHOWN]
+    return {
+        "answer": tuple(_finite(value) for value in first.tolist()),
+        "answer_count": int(output.size),
+        "answer_expected": None if checked.first is None else checked.first[:SHOWN],
+        "answer_off": tuple(place for place in checked.off if place < SHOWN),
+    }
 
 
 def _peer(peer: Timing) -> dict[str, Any]:

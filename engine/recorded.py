@@ -1,8 +1,9 @@
 """The file of a recording, and its rows read back as Measurements.
 
-A file holds the device, the environment and, column by column, one row for each kernel x combination of blocks x n x
-block size x element type x cache state: its status, median, interval and number of samples, and its peer's. What was
-left out, and why, stands in the file.
+A file belongs to one GPU. It holds, column by column, one row for each kernel x combination of blocks x knob x n x
+block size x element type x cache state x grid asked for: its status, median, interval and number of samples, and its
+peer's. A file grows in sessions, and each row says in which it was measured: with which driver, on which day, at which
+commit, and from which text of the kernel and of the modules that time. What was left out, and why, stands in the file.
 """
 
 from __future__ import annotations
@@ -12,35 +13,106 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, TOPICS, Kernel
-from engine.records import Measurement
+from engine.catalogue import KERNELS, TOPICS, Kernel, spelled_out
+from engine.records import Choice, Measurement, Plan
 
 FOLDER = Path(__file__).parents[1] / "recorded"
-FORMAT = 1
-KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache")
-COLUMNS = (*KEY, "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us", "clock",
-           "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio", "ratio_low",
-           "ratio_high")  # fmt: skip
+FORMAT = 2
+KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
+COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
+           "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",
+           "ratio_low", "ratio_high")  # fmt: skip
+# The modules that a time depends on: of every row, of one with a peer, of a rung that runs on the CPU.
+METHODS = {
+    "gpu": ("gpu", "gpu_memory", "statistics", "timing"),
+    "peers": ("peers",),
+    "cpu": ("cpu",),
+}
+COMPILERS = ("driver", "nvrtc")  # versions that decide which instructions run
+ON_THE_CPU = "on the CPU: "  # how the badges of such a rung begin
 
+Key = tuple[Any, ...]
 Row = dict[str, Any]
-Rows = dict[tuple[Any, ...], Row]
+Rows = dict[Key, Row]
 
 
-def write(
-    path: Path, described: Mapping[str, Any], around: Mapping[str, Any], rows: Rows, left_out: Mapping[str, int]
-) -> None:
-    """Write a recording: `rows` by their key, and what was left out with the number of choices it would have been."""
-    table = [dict(zip(KEY, key, strict=True)) | row for key, row in rows.items()]
+@dataclass(frozen=True)
+class Session:
+    """What the rows of one session have in common. `kernels`, `methods`: digests of the code that ran and that timed;
+    a method that is not named is not known."""
+
+    environment: Mapping[str, Any]
+    kernels: Mapping[str, str | None]
+    methods: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A file's content. A row's "session" is its place in `sessions`; `left_out`: why -> how many choices."""
+
+    device: Mapping[str, Any]
+    sessions: tuple[Session, ...] = ()
+    rows: Rows = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def this_session(environment: Mapping[str, Any]) -> Session:
+    """A session with the code as it is now."""
+    methods = {name: _digest_of_modules(modules) for name, modules in METHODS.items()}
+    return Session(environment, {name: _code_digest(kernel) for name, kernel in KERNELS.items()}, methods)
+
+
+def key_of(choice: Choice, cache: str) -> Key:
+    """The row that answers `choice` in a state of the cache."""
+    named = spelled_out(choice)
+    return (named.kernel, named.combine, named.parameter, named.n, named.block_size, named.dtype, cache,
+            named.grid_size)  # fmt: skip
+
+
+def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> bool:
+    """Whether a row is there that a new measurement would only repeat: the same code of the kernel and of what times
+    it, the same driver and compiler, the same plan."""
+    row = recording.rows.get(key)
+    if row is None or row["status"] in ("refused", "compile-error"):
+        return False
+    then = recording.sessions[row["session"]]
+    if then is now:
+        return True
+    if then.kernels.get(key[0]) != now.kernels[key[0]]:
+        return False
+    if any(then.environment.get(name) != now.environment.get(name) for name in COMPILERS):
+        return False
+    same_plan = (row["grid_size"], row["bytes_moved"], row["flops"]) == (plan.grid_size, plan.bytes_moved, plan.flops)
+    if row["status"] == "ok" and not same_plan:
+        return False
+    commit = then.environment.get("commit")
+    if not then.methods:  # a file from before methods were noted
+        return commit is not None and commit == now.environment.get("commit")
+    used = [
+        "cpu" if (row.get("badges") or "").startswith(ON_THE_CPU) else "gpu",
+        *(["peers"] if row.get("peer") else []),
+    ]
+    return all(then.methods.get(name) == now.methods[name] for name in used)
+
+
+def write(path: Path, recording: Recording) -> None:
+    """Write a recording; sessions that no row is left of are left out."""
+    used = sorted({row["session"] for row in recording.rows.values()})
+    place = {session: i for i, session in enumerate(used)}
+    table = [
+        dict(zip(KEY, key, strict=True)) | row | {"session": place[row["session"]]}
+        for key, row in recording.rows.items()
+    ]
     content = {
         "format": FORMAT,
-        "device": described,
-        "environment": around,
-        "left_out": left_out,
-        "kernels": {name: _code_digest(kernel) for name, kernel in KERNELS.items()},
+        "device": recording.device,
+        "sessions": [asdict(recording.sessions[session]) for session in used],
+        "left_out": recording.left_out,
         "columns": {name: [_rounded(name, row.get(name)) for row in table] for name in COLUMNS},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,28 +124,33 @@ def _rounded(name: str, value: Any) -> Any:
     return round(value, 4 if name.startswith("ratio") else 3) if isinstance(value, float) else value
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Recording:
+    """A file's content, also of a file in the form before sessions. ValueError for a form of another program."""
     content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-    if content["format"] != FORMAT:
+    if content["format"] not in (1, FORMAT):
         raise ValueError(f"{path.name} has format {content['format']}, this program reads {FORMAT}.")
-    return content
-
-
-def kept(path: Path, commit: str | None) -> Rows:
-    """The rows of a recording that was broken off at the same commit; not those of kernels that were edited since."""
-    if not path.exists() or commit is None:
-        return {}
-    content = _read(path)
-    if content["environment"].get("commit") != commit:
-        return {}
-    changed = _changed(content)
-    return {tuple(row[name] for name in KEY): row for row in _rows(content) if row["kernel"] not in changed}
-
-
-def _rows(content: Mapping[str, Any]) -> Iterator[Row]:
+    if content["format"] == 1:
+        content = _from_first_form(content)
+    sessions = tuple(Session(**session) for session in content["sessions"])
     columns = content["columns"]
+    rows: Rows = {}
     for values in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, values, strict=True))
+        row = dict(zip(columns, values, strict=True))
+        rows[tuple(row.pop(name) for name in KEY)] = row
+    return Recording(content["device"], sessions, rows, content["left_out"])
+
+
+def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
+    """One session, and a knob that was left to its kernel stands as null."""
+    session = {"environment": content["environment"], "kernels": content["kernels"], "methods": {}}
+    columns = dict(content["columns"])
+    known = [KERNELS.get(name) for name in columns["kernel"]]
+    columns["parameter"] = [
+        kernel.parameter.default if value is None and kernel and kernel.parameter else value
+        for kernel, value in zip(known, columns["parameter"], strict=True)
+    ]
+    columns |= {"grid_asked": [None] * len(known), "session": [0] * len(known)}
+    return {**content, "sessions": [session], "columns": columns}
 
 
 def load(folder: Path = FOLDER) -> list[Measurement]:
@@ -91,45 +168,41 @@ def _load(folder: Path) -> tuple[Measurement, ...]:
     paths = sorted(folder.glob("*.json.gz"))
     full = {path.name for path in paths if "-quick" not in path.name}
     wanted = [path for path in paths if path.name in full or path.name.replace("-quick", "") not in full]
-    return tuple(measurement for path in wanted for measurement in _measurements(_read(path)))
+    return tuple(measurement for path in wanted for measurement in _measurements(read(path)))
 
 
-def _measurements(content: Mapping[str, Any]) -> Iterator[Measurement]:
-    recorded_on, around = content["device"], content["environment"]
-    changed = _changed(content)
-    for row in _rows(content):
-        time_us = row["time_us"]
-        kernel = KERNELS.get(row["kernel"])
+def _measurements(recording: Recording) -> Iterator[Measurement]:
+    now = {name: _code_digest(kernel) for name, kernel in KERNELS.items()}
+    names = ("grid_size", "status", "reason", "time_us", "low_us", "high_us", "floor_us", "clock")
+    for key, row in recording.rows.items():
+        named = dict(zip(KEY, key, strict=True))
+        kernel = KERNELS.get(named["kernel"])
         if kernel is None:
             continue
-        rates = _rates(row, TOPICS[kernel.topic].metric, recorded_on) if time_us else {}
+        session = recording.sessions[row["session"]]
+        rates = _rates(row, named["dtype"], TOPICS[kernel.topic].metric, recording.device) if row["time_us"] else {}
         badges = tuple(row["badges"].split(" · ")) if row["badges"] else ()
-        if row["kernel"] in changed:
+        if session.kernels.get(kernel.name) != now[kernel.name]:
             badges += ("recorded with an earlier version of this kernel",)
-        names = ("grid_size", "status", "reason", "time_us", "low_us", "high_us", "floor_us", "clock")
         yield Measurement(
-            **{name: row[name] for name in (*KEY, *names)},
+            **named,
+            **{name: row[name] for name in names},
             **rates,
-            device=recorded_on,
+            device=recording.device,
             peers=_peers(row),
             badges=badges,
-            environment={**around, "samples": row["samples"]},
+            environment={**session.environment, "samples": row["samples"]},
             origin="recorded",
         )
 
 
-def _changed(content: Mapping[str, Any]) -> set[str]:
-    """The kernels whose code is not what was recorded."""
-    return {name for name, kernel in KERNELS.items() if content["kernels"].get(name) != _code_digest(kernel)}
-
-
-def _rates(row: Row, metric: str, recorded_on: Mapping[str, Any]) -> dict[str, Any]:
+def _rates(row: Row, dtype: str, metric: str, recorded_on: Mapping[str, Any]) -> dict[str, Any]:
     rates = {
         "bandwidth_gb_s": row["bytes_moved"] / row["time_us"] / 1e3,
         "gflop_s": row["flops"] / row["time_us"] / 1e3,
     }
     peak = recorded_on["peak_bandwidth_gb_s" if metric == "bandwidth_gb_s" else "peak_gflop_s"]
-    if metric == "gflop_s" and row["dtype"] != "float32":
+    if metric == "gflop_s" and dtype != "float32":
         peak = None  # the peak is that of the FP32 units
     reached = rates[metric]
     rates["percent_of_peak"] = 100 * reached / peak if peak else None
@@ -149,3 +222,13 @@ def _code_digest(kernel: Kernel) -> str | None:
         return None
     code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", kernel.text, flags=re.DOTALL)
     return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]
+
+
+def _digest_of_modules(names: tuple[str, ...]) -> str:
+    """A digest of modules of the engine without docstrings, comment lines and spacing."""
+    words: list[str] = []
+    for name in names:
+        text = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+        code = re.sub(r'"""(?:[^"]|"(?!""))*"""|^\s*#[^\n]*$', " ", text, flags=re.MULTILINE)
+        words += code.split()
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:16]

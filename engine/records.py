@@ -195,7 +195,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Check:
-    """The answer beside the reference: scalars; of an array the element that misses by most. Ints compare exactly."""
+    """The answer beside the reference: scalars; of an array the element that misses by most. Ints compare exactly.
+
+    `first`: the first elements of an array's reference, None where their order is free or there is no array; `off`:
+    the places among them where the answer misses by more than its bound.
+    """
 
     ok: bool
     result: float | int
@@ -203,6 +207,8 @@ class Check:
     error: float
     error_bound: float
     note: str | None = None
+    first: tuple[float | int, ...] | None = None
+    off: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -260,7 +266,12 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A checked, and on a GPU timed, record: the object that `--json` prints and that history keeps."""
+    """A checked, and on a GPU timed, record: the object that `--json` prints and that history keeps.
+
+    `grid_size` is the grid that ran, `grid_asked` what the choice named (None: the kernel's own rule). Where the answer
+    is an array of `answer_count` elements, `answer` are the first of them, None for what is no finite number;
+    `answer_expected` the reference's, None where any order is right; `answer_off` the places where they disagree.
+    """
 
     kernel: str
     n: int
@@ -274,6 +285,7 @@ class Measurement:
     reason: str | None = None
     log: str | None = None
     parameter: int | None = None
+    grid_asked: int | None = None
     result: float | int | None = None
     expected: float | int | None = None
     error: float | None = None
@@ -293,6 +305,10 @@ class Measurement:
     lines: tuple[Mapping[str, Any], ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     printed: tuple[str, ...] = ()
+    answer: tuple[float | int | None, ...] | None = None
+    answer_count: int | None = None
+    answer_expected: tuple[float | int, ...] | None = None
+    answer_off: tuple[int, ...] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     origin: Literal["live", "recorded"] = "live"
 

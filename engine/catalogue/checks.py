@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.building import wrapped
 from engine.records import Array, Check
+
+FIRST = 32  # elements of a reference that a check hands on
 
 
 def equal(found: Array, expected: Array, note: str) -> Check:
@@ -32,6 +36,8 @@ def within(found: Array, expected: Array, bound: Array, note: str) -> Check:
         error=float(error[at]),
         error_bound=float(bounds[at]),
         note=f"{note} Shown: element {at:,}, which is farthest off.",
+        first=tuple(wanted.ravel()[:FIRST].tolist()),
+        off=tuple(np.flatnonzero(misses.ravel()[:FIRST] > 1).tolist()),
     )
 
 
@@ -48,7 +54,12 @@ def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: 
 
 def same_numbers(found: Array, expected: Array, note: str) -> Check:
     """The same numbers, each as often, in any order; compared after sorting."""
-    return equal(np.sort(found), np.sort(expected), note)
+    return in_any_order(equal(np.sort(found), np.sort(expected), note))
+
+
+def in_any_order(checked: Check) -> Check:
+    """The check of sorted elements: which of them comes first says nothing about the answer as it stands."""
+    return replace(checked, first=None, off=())
 
 
 def rule(broken: int, count: int, note: str) -> Check:

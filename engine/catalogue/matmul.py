@@ -11,7 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from engine.catalogue import data
+from engine.catalogue import checks, data
 from engine.catalogue.building import given_source
 from engine.catalogue.entries import Kernel, Tile, Topic
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar
@@ -135,6 +135,9 @@ def check(plan: Plan, output: Array) -> Check:
         error=float(error[at]),
         error_bound=float(bound[at]),
         note=f"Checked: {which}. Shown: row {rows[at[0]]}, column {at[1]}, which is farthest off.",
+        # The first row is always among the checked ones, and all rows are where that is shorter.
+        first=tuple(expected.ravel()[: checks.FIRST].tolist()),
+        off=tuple(np.flatnonzero(misses.ravel()[: checks.FIRST] > 1).tolist()),
     )
 
 

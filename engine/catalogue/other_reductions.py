@@ -11,7 +11,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from engine.catalogue import data, reduction
+from engine.catalogue import checks, data, reduction
 from engine.catalogue.building import given_source
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Zero, dtype_of
@@ -135,7 +135,8 @@ def _check_counts(plan: Plan, output: Array) -> Check:
     error = np.abs(output.astype(np.int64) - counts)
     at = int(np.argmax(error))
     note = f"Checked: the counts of all {bins:,} values, which must be equal. Shown: value {at}, which is farthest off."
-    return Check(not error.any(), int(output[at]), int(counts[at]), int(error[at]), 0, note)
+    first, off = tuple(counts[: checks.FIRST].tolist()), tuple(np.flatnonzero(error[: checks.FIRST]).tolist())
+    return Check(not error.any(), int(output[at]), int(counts[at]), int(error[at]), 0, note, first, off)
 
 
 @lru_cache(maxsize=64)
