@@ -38,7 +38,7 @@ from engine.records import Choice, Launch, NotRunnable  # noqa: E402
 SIZES = {"matmul": 77, "matrix_sums": 77, "volta": 1_000}
 N = 20_011
 # The values of each knob that are recorded besides its own: both ends, what a power of two hides, and few or many lanes
-# at one address.
+# at one address. Of a knob that is not named here: both ends and the middle.
 KNOBS: dict[str, tuple[int, ...]] = {
     "STRIDE": (1, 2, 3, 4, 8, 16, 17, 31, 32, 33),
     "OFFSET": (0, 1, 4, 8, 31),
@@ -104,8 +104,10 @@ def _choices_of(kernel: Kernel, topic: Topic) -> Iterator[Choice]:
     if "float64" in kernel.dtypes and first.dtype != "float64":
         asked.append(replace(first, dtype="float64"))
     if kernel.parameter is not None:
-        others = [value for value in KNOBS[kernel.parameter.name] if value != kernel.parameter.default]
-        asked += [replace(first, parameter=value) for value in others if value in kernel.parameter.values]
+        offered = kernel.parameter.values
+        wanted = KNOBS.get(kernel.parameter.name, (offered[0], offered[len(offered) // 2], offered[-1]))
+        others = [value for value in dict.fromkeys(wanted) if value in offered and value != kernel.parameter.default]
+        asked += [replace(first, parameter=value) for value in others]
     for choice in asked:
         try:  # as the emulator will be asked: it refuses what it could not count in good time
             steps = plan_of(replace(choice, device="emulator")).steps

@@ -1,18 +1,26 @@
-"""The emulator's counters of every kernel equal what Nsight Compute counted on an H200, at two block sizes.
+"""The emulator's counters of every kernel equal what Nsight Compute counted on an H200.
 
-tests/gpu/profile_kernels.py records the golden file. Where the two cannot be equal, the reason stands here, and the
-test fails when the difference is gone. trapezoid_global_race is left out: how its blocks overlap is a matter of time.
+tests/gpu/profile_kernels.py records the golden file: two block sizes, float64, and several values of a kernel's knob.
+Where the two cannot be equal, the reason stands here, and the test fails when the difference is gone.
 """
+
+from __future__ import annotations
 
 import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine.catalogue import default_choice
-from engine.measure import measure
+from engine.catalogue import KERNELS, default_choice
+from engine.measure import inputs_of
+from engine.plan import plan as plan_of
+from engine.ptx.counters import Counters
+from engine.ptx.launch import Device, launch
+from engine.records import Launch, Zero
+from tests.gpu import profile_kernels
 
 pytestmark = pytest.mark.thorough
 
@@ -20,63 +28,101 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "catalogue.json").re
 
 EXACT = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
-    "shared_load_wavefronts", "shared_store_wavefronts", "bank_conflicts",
+    "global_red_requests", "global_red_sectors", "global_atom_requests", "global_atom_sectors",
+    "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts", "shared_store_conflicts",
+    "shared_atomic_wavefronts", "shared_atomic_conflicts",
 )  # fmt: skip
 # The hardware's count of shared requests takes an instruction that was issued again as two: up to 3% more.
-REISSUED = ("shared_load_requests", "shared_store_requests")
+REISSUED = ("shared_load_requests", "shared_store_requests", "shared_atomic_requests")
 
 JOINED = "the GPU's assembler joins neighbouring loads of shared memory into wider ones, below PTX"
 WAITING = "blocks that wait for each other look again and again: how often is a matter of time"
 ASYNCHRONOUS = "the GPU counts asynchronous copies into shared memory apart from stores"
-UNEQUAL = {
-    "matmul_tiled": {"shared_load_wavefronts": JOINED, "shared_load_requests": JOINED},
-    "matmul_register_1d": {"shared_load_wavefronts": JOINED, "shared_load_requests": JOINED},
-    "matmul_async_copy": {
-        "shared_store_wavefronts": ASYNCHRONOUS, "shared_store_requests": ASYNCHRONOUS, "bank_conflicts": ASYNCHRONOUS,
-    },
-    "reduce_cooperative": {
-        "global_load_requests": WAITING,
-        "global_load_sectors": WAITING, "shared_store_wavefronts": WAITING, "bank_conflicts": WAITING,
-    },
-    "reduce_vectorized": {
-        "global_load_requests": WAITING, "global_load_sectors": WAITING, "global_store_requests": WAITING,
-        "global_store_sectors": WAITING, "shared_load_wavefronts": JOINED, "shared_load_requests": JOINED,
-        "shared_store_wavefronts": WAITING, "bank_conflicts": WAITING,
-    },
-}  # fmt: skip
+TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
+TOGETHER = "the GPU's assembler lets one lane of a warp do the atomic for all, below PTX"
+ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
 
-PLANS = [pytest.param(at, id=f"{entry['kernel']}-{entry['block_size']}") for at, entry in enumerate(GOLDEN)]
+_STORES = ("shared_store_wavefronts", "shared_store_conflicts")
+_LOADS = ("global_load_requests", "global_load_sectors")
+UNEQUAL: dict[str, dict[str, str]] = {
+    "matmul_tiled": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
+    "matmul_register_1d": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
+    "matmul_async_copy": dict.fromkeys((*_STORES, "shared_store_requests"), ASYNCHRONOUS),
+    "reduce_cooperative": dict.fromkeys((*_LOADS, *_STORES), WAITING),
+    "reduce_vectorized": {
+        **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
+    },
+    "reduce_atomic": {"global_red_sectors": TOGETHER},
+    "reduce_atomic_cas": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
+    "atomic_add_cas": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
+    "order_place": {"global_atom_sectors": TOGETHER},
+    "filter_atomic": {"global_atom_sectors": TOGETHER, "global_store_sectors": ORDER},
+    "filter_aggregated": {"global_store_sectors": ORDER},
+    "reserve_buffer": {"global_store_sectors": ORDER},
+}  # fmt: skip
+# On the emulator these end only where lanes run in an order of their own, which is not the GPU's.
+NEVER_END_IN_LOCKSTEP = {name for name, kernel in KERNELS.items() if kernel.expect == "deadlock"}
+
+ROWS = [entry for entry in GOLDEN if entry["kernel"] not in NEVER_END_IN_LOCKSTEP]
+
+
+def _name(entry: dict[str, Any]) -> str:
+    knob = entry.get("parameter")
+    return f"{entry['kernel']}-{entry['block_size']}-{entry['dtype']}" + (f"-{knob}" if knob is not None else "")
+
+
+PLANS = [pytest.param(at, id=_name(entry)) for at, entry in enumerate(ROWS)]
 
 
 @cache
-def counted(at: int) -> tuple[dict, dict]:
+def counted(at: int) -> tuple[dict[str, float], dict[str, Any]]:
     """(on the emulator, on the GPU) of one plan."""
-    gpu = dict(GOLDEN[at])
-    gpu["bank_conflicts"] = gpu["shared_load_conflicts"] + gpu["shared_store_conflicts"]
-    chosen = {name: gpu[name] for name in ("n", "block_size", "dtype")}
-    return dict(measure(replace(default_choice(gpu["kernel"]), device="emulator", **chosen)).counters), gpu
+    gpu = ROWS[at]
+    chosen = {name: gpu.get(name) for name in ("n", "block_size", "dtype", "parameter")}
+    plan = plan_of(replace(default_choice(gpu["kernel"]), device="emulator", **chosen))
+    inputs, device, counters = inputs_of(plan.choice), Device(), Counters()
+    for buffer in plan.buffers:
+        device.place(buffer, inputs)
+    for step in plan.steps:
+        if isinstance(step, Launch):
+            launch(device, step, [counters])
+        elif isinstance(step, Zero):
+            device.arrays[step.buffer].data[:] = 0
+    return counters.details(), gpu
 
 
-def differs(name: str, emulated: dict, gpu: dict) -> bool:
+def differs(name: str, emulated: dict[str, float], gpu: dict[str, Any]) -> bool:
     if name in REISSUED:
         return not emulated[name] <= gpu[name] <= 1.03 * emulated[name] + 1
-    return emulated[name] != gpu[name]
+    return bool(emulated[name] != gpu[name])
 
 
 @pytest.mark.parametrize("at", PLANS)
-def test_memory_counters_equal_the_hardwares(at: int):
+def test_memory_counters_equal_the_hardwares(at: int) -> None:
     emulated, gpu = counted(at)
     allowed = UNEQUAL.get(gpu["kernel"], {})
     wrong = {
         name: (emulated[name], gpu[name])
         for name in (*EXACT, *REISSUED)
-        if name not in allowed and differs(name, emulated, gpu)
+        if name in gpu and name not in allowed and differs(name, emulated, gpu)
     }
     assert not wrong, f"(emulator, GPU): {wrong}"
 
 
 @pytest.mark.parametrize("kernel", UNEQUAL)
-def test_every_difference_that_is_allowed_is_there(kernel: str):
-    pairs = [counted(at) for at, entry in enumerate(GOLDEN) if entry["kernel"] == kernel]
+def test_every_difference_that_is_allowed_is_there(kernel: str) -> None:
+    pairs = [counted(at) for at, entry in enumerate(ROWS) if entry["kernel"] == kernel]
     for name in UNEQUAL[kernel]:
-        assert any(differs(name, emulated, gpu) for emulated, gpu in pairs), name
+        recorded = [pair for pair in pairs if name in pair[1]]
+        assert not recorded or any(differs(name, *pair) for pair in recorded), name
+
+
+@pytest.mark.xfail(strict=False, reason="the recording is older than the last kernels: run the profiler on a GPU")
+def test_every_choice_of_the_profiler_is_recorded() -> None:
+    """Every kernel of the catalogue that a GPU runs, as the profiler was asked for it."""
+    asked = [choice for topic in profile_kernels.TOPICS.values() for choice in profile_kernels.choices(topic)]
+    names = ("kernel", "n", "block_size", "dtype", "parameter")
+    known = {tuple(entry.get(name) for name in names) for entry in GOLDEN}
+    missing = [choice for choice in asked if tuple(getattr(choice, name) for name in names) not in known]
+    assert not missing, f"{len(missing)} of {len(asked)}; run tests/gpu/profile_kernels.py on a GPU: {missing[:3]}"
