@@ -11,6 +11,13 @@ from engine.ptx.observe import Access, ChunkInfo, Site
 from engine.ptx.values import plain
 from engine.records import Array
 
+_SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
+
+
+def sample_of(blocks: int) -> Array:
+    """The blocks of a chunk that stand for all where they differ: evenly spread, first and last included."""
+    return np.unique(np.linspace(0, blocks - 1, _SAMPLE).astype(np.int64))
+
 
 @dataclass(frozen=True)
 class Lanes:

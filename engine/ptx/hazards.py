@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.ptx.footprint import Lanes, in_all_blocks, in_sample
+from engine.ptx.footprint import Lanes, in_all_blocks, in_sample, sample_of
 from engine.ptx.masks import WARP, Mask
 from engine.ptx.memory import DeviceArray, readable
 from engine.ptx.observe import Access, ChunkInfo
@@ -25,7 +25,6 @@ from engine.records import Array, Finding
 if TYPE_CHECKING:
     from engine.ptx.machine import Machine
 
-_SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
 _MOST_FINDINGS = 50
 
 
@@ -44,10 +43,10 @@ class Hazards:
     def on_launch(self, machine: Machine) -> None:
         """A launch starts: everything before it is done."""
         self._machine = machine
-        self._clocks = Clocks(machine.rows, machine.blocks)
+        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
-        self._unit = smallest_shared_part(machine.program)
+        self._unit = max(1, smallest_shared_part(machine.program))
         self._lanes: dict[tuple[bytes, bytes, int, bytes], Lanes | None] = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
@@ -62,8 +61,8 @@ class Hazards:
         self._clocks.release(mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Lanes meet in their warps."""
-        self._clocks.collect(mask)
+        """Lanes meet in their warps, each with those that its member mask names."""
+        self._clocks.collect(mask, members)
 
     def on_fence(self, line: int, mask: Mask) -> None:
         """Lanes make their writes visible."""
@@ -108,10 +107,11 @@ class Hazards:
         site, shadow = access.site, self._shared
         if shadow is None or site.part < self._unit:
             return
-        same_lanes = access.mask.dense is None and access.mask.column_index is None and access.address.shape[1] == 1
+        every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
+        same_lanes = every_block and access.mask.dense is None
         alike = same_lanes and self._clocks.alike
         if self._sample.size == 1 and self._info.blocks > 1 and not alike:
-            self._sample = np.unique(np.linspace(0, self._info.blocks - 1, _SAMPLE).astype(np.int64))
+            self._sample = sample_of(self._info.blocks)
             shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
         lanes = self._known_lanes(access) if alike else self._sampled(access)
         if lanes is None:
@@ -120,12 +120,12 @@ class Hazards:
             self._clocks.publish(access.mask, False)
         at = lanes.address // self._unit * self._sample.size + lanes.block
         self._check(access, shadow, at, lanes, None)
-        if site.op in ("atom", "red"):
+        if site.op == "atom":
             self._clocks.acquire(access.mask)
 
     def _known_lanes(self, access: Access) -> Lanes | None:
         """`in_sample`, remembered: loops come back with the same addresses."""
-        key = (access.address.tobytes(), access.mask.row_key, access.site.size, self._sample.tobytes())
+        key = (plain(access.address).tobytes(), access.mask.row_key, access.site.size, self._sample.tobytes())
         if key not in self._lanes:
             if len(self._lanes) > 1000:
                 self._lanes.clear()
@@ -141,7 +141,9 @@ class Hazards:
     def _on_global(self, access: Access) -> None:
         site, mask, words = access.site, access.mask, set(access.site.opcode.split("."))
         flag = not site.weak or site.op in ("atom", "red")
-        if flag and site.op != "ld":
+        if flag and site.op == "ld":
+            self._clocks.tick()
+        elif flag:
             self._clocks.publish(mask, bool({"release", "acq_rel"} & words))
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
@@ -151,7 +153,7 @@ class Hazards:
                     shadow = self._global[array.base] = Shadow(-(-array.size // unit))
                 units = lanes.units(site, unit)
                 self._check(access, shadow, (units.address - array.base) // unit, units, array)
-        if flag and site.op != "st":
+        if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
             self._clocks.acquire(mask)
 
     def _unit_of(self, array: DeviceArray) -> int:
@@ -182,16 +184,14 @@ class Hazards:
         present = (low,) if high is low else (low, high)
         strength = 2 if site.op in ("atom", "red") else 0 if site.weak or shared else 1
         writer, kinds = shadow.last_write(at), shadow.write_kind[at]
-        if site.op == "ld" and shared and (writer.lane < 0).any():
+        if shared and site.op != "st" and "exch" not in site.opcode and (writer.lane < 0).any():
             self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
         for now in present:
             bad = clocks.unordered(writer, now, kinds == 2, shared)
             if strength:
                 bad &= kinds == 0
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
-                entry = int(np.flatnonzero(bad)[0])
-                verb = "wrote" if kinds[entry] < 2 else "updated"
-                self._race(access, lanes, entry, now, writer, verb, int(shadow.write_line[at[entry]]), array)
+                self._races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if site.op == "ld":
             shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
@@ -203,8 +203,7 @@ class Hazards:
                     if strength:
                         bad &= reader_kinds == 0
                     if bad.any():
-                        entry = int(np.flatnonzero(bad)[0])
-                        self._race(access, lanes, entry, now, before, "read", int(lines[entry]), array)
+                        self._races(access, lanes, bad, now, before, lines, None, array)
         shadow.write(at, high, site.line, strength)
         if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
             self._within_one_store(access, lanes, array)
@@ -249,8 +248,29 @@ class Hazards:
     def _uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
         line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
         place = self._place(access, int(lanes.address[entry]), None)
+        does = "reads" if access.site.op == "ld" else "updates"
         self._report("uninitialised-shared", line, None,
-                     f"line {line}: {lane} reads {place}, which no thread of the block has written.")  # fmt: skip
+                     f"line {line}: {lane} {does} {place}, which no thread of the block has written before; "
+                     "shared memory starts with random values, not with zeros.")  # fmt: skip
+
+    def _races(
+        self, access: Access, lanes: Lanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
+        writes: Array | None, array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        """One finding for each other line and kind of race: one inside a warp must not hide one between warps.
+
+        `writes`: how the earlier access wrote, None when it read.
+        """
+        left = np.flatnonzero(bad)
+        inside = before.lane // WARP == now.lane // WARP
+        while left.size:
+            entry = int(left[0])
+            verb = "read" if writes is None else "wrote" if writes[entry] < 2 else "updated"
+            self._race(access, lanes, entry, now, before, verb, int(other_lines[entry]), array)
+            told = other_lines[left] == other_lines[entry]
+            if array is None:
+                told &= inside[left] == inside[entry]
+            left = left[~told]
 
     def _race(
         self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,

@@ -3,7 +3,8 @@
 Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions. Threads of
 different blocks, and threads that pass a lock, are put in order by a fence and an atomic: what a thread did before
 its fence is published by its next atomic or volatile store, and a thread that then reads such a flag has acquired it.
-The last rule is a little generous (it does not ask which flag), so that correct programs are never accused.
+The last rule is a little generous (it does not ask which flag), so that correct programs are never accused. Lanes
+that take their turns in one atomic come after those whose turn was before theirs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.ptx.footprint import sample_of
 from engine.ptx.masks import WARP, Mask
+from engine.ptx.parties import Parties, met_in
 from engine.records import Array
 
 
@@ -33,10 +36,12 @@ class Clocks:
     Both are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same.
     """
 
-    def __init__(self, rows: int, grid_blocks: int) -> None:
+    def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:
         self.rows = rows
+        self._living = np.arange(rows) < threads
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
+        self._whole: dict[tuple[bytes, bytes], bool] = {}
         self._published = np.zeros(grid_blocks, np.int64)
         self._acquired = np.zeros(grid_blocks, np.int64)
         self._start = np.zeros((rows, 1), np.int64)
@@ -50,6 +55,8 @@ class Clocks:
         self._fenced: Array | None = None
         self._lane_published: Array | None = None
         self._lane_acquired: Array | None = None
+        self._parties: Parties | None = None
+        self._sample = sample_of(blocks)
 
     @property
     def alike(self) -> bool:
@@ -72,9 +79,10 @@ class Clocks:
         epoch[:, mask.columns] += 1
         self.epoch = epoch
 
-    def collect(self, mask: Mask) -> None:
-        """The lanes of `mask` meet in their warps."""
-        if mask.dense is None and mask.column_index is None and self.clock.shape[1] == 1:
+    def collect(self, mask: Mask, members: Array) -> None:
+        """The lanes of `mask` meet in their warps, each with those that its member mask names (uint32)."""
+        before = self.clock
+        if mask.dense is None and mask.column_index is None and before.shape[1] == 1 and members.shape[1] == 1:
             active = mask.rows[:, None]
         else:
             active = mask.full_dense()
@@ -83,6 +91,30 @@ class Clocks:
         met = active.reshape(clock.shape)
         latest = np.where(met, clock, -1).max(axis=1, keepdims=True) + 1
         self.clock = np.where(met, latest, clock).reshape(self.clock.shape)
+        parties = None if self._in_whole_warps(mask, members) else met_in(active, members, mask, self._living)
+        if parties is not None or self._parties is not None:
+            self._meet([met] if parties is None else parties, before)
+
+    def _in_whole_warps(self, mask: Mask, members: Array) -> bool:
+        """Quickly, and remembered: the lanes come in whole warps and name each other. False: that is not known."""
+        if mask.dense is not None or members.shape[1] > 1:
+            return False
+        key = (mask.row_key, members.tobytes())
+        if key not in self._whole:
+            if len(self._whole) > 1000:
+                self._whole.clear()
+            self._whole[key] = met_in(mask.rows[:, None], members, mask, self._living) is None
+        return self._whole[key]
+
+    def _meet(self, parties: list[Array], before: Array) -> None:
+        """Parts of warps meet, now or earlier: who knows of whom. `before`: the clocks before this meeting."""
+        wide = self.clock.shape[1] > 1
+        columns = self._sample if wide else np.zeros(1, np.int64)
+        if self._parties is None:
+            self._parties = Parties(before[:, columns] if before.shape[1] > 1 else before)
+        if self._parties.width < columns.size:
+            self._parties.repeated(columns.size)
+        self._parties.meet([party[:, :, columns] for party in parties], self.clock[:, columns])
 
     def fence(self, mask: Mask) -> None:
         """The lanes of `mask` make what they did visible."""
@@ -107,8 +139,8 @@ class Clocks:
         blocks[mask.columns] = np.maximum(blocks[mask.columns], made.max(axis=0))
 
     def acquire(self, mask: Mask) -> None:
-        """The lanes read a flag."""
-        time = self.tick()
+        """The lanes have read a flag, just now: in turns, if others did so in the same instruction."""
+        time = self.now
         if self._lane_acquired is None:
             self._lane_acquired = np.zeros((self.rows, self.blocks), np.int64)
         _mark(self._lane_acquired, mask, time)
@@ -143,7 +175,7 @@ class Clocks:
             return loose
         at = np.flatnonzero(loose)
         lane, other = before.lane[at], after.lane[at]
-        ordered = (lane // WARP == other // WARP) & (before.clock[at] < after.clock[at])
+        ordered = (lane // WARP == other // WARP) & (before.clock[at] < self._limit(lane, other, after, at, one_block))
         if not one_block:
             same_block = lane // self.rows == other // self.rows
             ordered |= same_block & (_of(before.epoch, at) < _of(after.epoch, at))
@@ -158,9 +190,24 @@ class Clocks:
         if not one_block and not inside.all():
             published = np.where(inside, published, self._published[lane // self.rows])
             acquired = np.where(inside, acquired, self._acquired[other // self.rows])
-        announced = published > time if atomic is None else (published > time) | atomic[at]
-        loose[at[announced & (acquired > time)]] = False
+        heard = (published > time) & (acquired > time)
+        if atomic is not None:
+            heard |= atomic[at] & ((acquired > time) | ((acquired == time) & (lane < other)))
+        loose[at[heard]] = False
         return loose
+
+    def _limit(self, lane: Array, other: Array, after: Stamp, at: Array, one_block: bool) -> Array:
+        """Up to which clock of `lane` the present of `other`, a lane of its warp, comes after it."""
+        clock: Array = after.clock[at]
+        parties = self._parties
+        if parties is None:
+            return clock
+        if parties.width == 1:
+            return parties.limit(other % self.rows, lane % WARP, 0)
+        column = other // self.rows - (0 if one_block else self.first)
+        position = np.minimum(np.searchsorted(self._sample, column), self._sample.size - 1)
+        known = parties.limit(other % self.rows, lane % WARP, position)
+        return np.where(self._sample[position] == column, known, clock)
 
     def _of_lane(self, times: Array | None, lane: Array, inside: Array, one_block: bool) -> Array:
         made = np.zeros(lane.shape, np.int64)

@@ -187,13 +187,14 @@ class Port:
         part, count = self.site.part, self.site.count
         if space == "global":
             found = self.locate(raw, mask)
+            pieces = [] if found else self.pieces(raw, mask)  # checked before anybody is told of the addresses
             self.note(space, raw, mask, found[0] if found else None, ())
             if found:
                 array, index = found
                 view = array.view(part)
                 return [view.take(index + number if number else index) for number in range(count)]
             parts = [np.zeros((mask.height, mask.width), UNSIGNED[8 * part]) for _ in range(count)]
-            for piece in self.pieces(raw, mask):
+            for piece in pieces:
                 view = piece.array.view(part)
                 for number, made in enumerate(parts):
                     made[piece.lanes] = view[piece.index + number]

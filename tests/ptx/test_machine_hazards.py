@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from engine.ptx.counters import Counters
 from engine.ptx.hazards import Hazards
 from engine.ptx.schedule import Schedule
+from engine.records import RunFailed
 from tests.ptx.small_kernels import GRID_SYNC, execute, zeros
 
 HEAD = """extern "C" __global__ void f(const int *in, int *out) {
@@ -94,6 +96,36 @@ PLANTED = {
         "if (last && t < gridDim.x) out[100 + t] = out[1 + t];",
         [("global-race", 10, 6)],
     ),
+    "an atomic adds to a word that nobody has written": (
+        "if (t == 0) s[0] = 0;\n__syncthreads();\natomicAdd(s + t % 2, in[i]);\n__syncthreads();\nout[i] = s[t % 2];",
+        [("uninitialised-shared", 6, None)],
+    ),
+    "a sum is read beside the atomics of the other warps": (
+        "if (t == 0) s[0] = 0;\n__syncthreads();\natomicAdd(s, in[i]);\nif (t == 0) out[i] = s[0];",
+        [("shared-race", 7, 6)],
+    ),
+    "the first ticket does not wait for the last": (
+        "if (t == 0) s[0] = 0;\n__syncthreads();\nint k = atomicAdd(s, 1);\nif (t == 0) out[i] = s[0] + k;",
+        [("shared-race", 7, 6)],
+    ),
+    "one pair of lines races in a warp and between warps": (
+        "s[t] = in[i];\nout[i] = s[(t * 5 + 1) % 64];",
+        [("shared-race", 5, 4), ("warp-race", 5, 4)],
+    ),
+    "half warps meet by themselves and read each other": (
+        "unsigned half = 0xffffu << (t & 16);\ns[t] = in[i];\n__syncwarp(half);\nout[i] = s[t ^ 16];",
+        [("warp-race", 7, 5)],
+    ),
+    "half warps that meet often know no more of each other": (
+        "unsigned half = 0xffffu << (t & 16);\ns[t] = in[i];\nfor (int k = 0; k < 3; k++) __syncwarp(half);\n"
+        "if (t & 16) __syncwarp(half);\nout[i] = s[t ^ 31];",
+        [("warp-race", 8, 5)],
+    ),
+    "half warps meet by themselves, in one block only": (
+        "unsigned some = blockIdx.x == 3 ? 0xffffu << (t & 16) : 0xffffffffu;\ns[t] = in[i];\n__syncwarp(some);\n"
+        "out[i] = s[t ^ 16];",
+        [("warp-race", 7, 5)],
+    ),
 }
 
 
@@ -124,6 +156,25 @@ SILENT = {
     ),
     "half warps meet by themselves": (
         "unsigned half = 0xffffu << (t & 16);\ns[t] = in[i];\n__syncwarp(half);\nout[i] = s[t ^ 7];"
+    ),
+    "quarters meet in pairs, one pair after the other": (
+        "unsigned low = 0xffu << (t & 16), pair = 0xffffu << (t & 16);\ns[t] = in[i];\n"
+        "if (t & 8) __syncwarp(low << 8); else __syncwarp(low);\n__syncwarp(pair);\n__syncwarp();\nout[i] = s[t ^ 31];"
+    ),
+    "what one lane has heard it tells the next": (
+        "s[t] = in[i];\nint q = t & 31, v = 0;\nif (q < 2) __syncwarp(3u);\nif (q == 1 || q == 2) __syncwarp(6u);\n"
+        "if (q == 2) v = s[t - 2];\nout[i] = v;"
+    ),
+    "the last ticket comes after all others": (
+        "__shared__ int last;\nif (t == 0) { s[0] = 0; }\n__syncthreads();\nint place = atomicAdd(s, 1);\n"
+        "if (place == 63) { last = s[0]; s[0] = 0; }\n__syncthreads();\nout[i] = last;"
+    ),
+    "a word set by an exchange": (
+        "if (t == 0) atomicExch(s, 5);\n__syncthreads();\natomicAdd(s, 1);\n__syncthreads();\nout[i] = s[0];"
+    ),
+    "the last block takes the ticket back with a plain store": (
+        "if (t == 0) {\n out[1 + blockIdx.x] = in[i];\n __threadfence();\n"
+        "if (atomicAdd(out, 1) == gridDim.x - 1) out[0] = 0;\n}"
     ),
     "a flag that many set": (
         "__shared__ int any;\nif (t == 0) any = 0;\n__syncthreads();\nif (in[i] % 3 == 0) any = 1;\n"
@@ -190,3 +241,36 @@ def test_the_volatile_tail_races_within_its_warp():
     reported = found(text, grid=1, **{"in": np.arange(64, dtype=np.int32), "out": zeros(1)})
     assert ("warp-race", 9, 8) in kinds(reported)
     assert {finding.kind for finding in reported} == {"warp-race"}
+
+
+OUTSIDE = {
+    "a load behind the end": ("out[i] = in[i + 7];", "test.cu, line 4: thread 57 of block 3 reads element 256 of `in`"),
+    "a load of what is written as well": (
+        "out[i] += out[(int)i - 1];",
+        "line 4: thread 0 of block 0 reads element -1 of `out`",
+    ),
+    "a store": ("out[2 * i] = in[i];", "test.cu, line 4: thread 0 of block 2 writes element 256 of `out`"),
+    "an atomic": ("atomicAdd(out + 200 + t, 1);", "test.cu, line 4: thread 56 of block 0 updates element 256 of `out`"),
+    "some lanes of a loop": (
+        "int v = 0;\nfor (int k = t; k < 300 + in[0]; k += 64) v += out[k];\nout[i] = v;",
+        "test.cu, line 5: thread 0 of block 0 reads element 256 of `out`, which has 256 elements",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OUTSIDE))
+def test_an_address_outside_ends_the_run_with_the_same_sentence_whoever_watches(name):
+    body, sentence = OUTSIDE[name]
+    said = []
+    for observers in ([], [Hazards()], [Counters(), Hazards()]):
+        with pytest.raises(RunFailed) as failure:
+            execute(HEAD + body + "\n}", grid=4, block=64, observers=observers,
+                    **{"in": np.arange(256, dtype=np.int32), "out": zeros(256)})  # fmt: skip
+        assert failure.value.status == "out-of-bounds"
+        said.append(str(failure.value))
+    assert sentence in said[0] and len(set(said)) == 1
+
+
+def test_shared_memory_through_an_address_that_is_a_sum_of_thread_and_block():
+    body = "if (i < 128) s[i] = in[i];\n__syncthreads();\nout[i] = i < 128 ? s[i] : 0;"
+    assert kinds(found(body)) == []
