@@ -186,7 +186,7 @@ class Hazards:
         writer, kinds = shadow.last_write(at), shadow.write_kind[at]
         if shared and site.op != "st" and "exch" not in site.opcode and (writer.lane < 0).any():
             self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
-        for now in present:
+        for now in () if strength and kinds.all() else present:  # atomics and flags do not race with each other
             bad = clocks.unordered(writer, now, kinds == 2, shared)
             if strength:
                 bad &= kinds == 0
