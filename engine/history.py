@@ -23,6 +23,7 @@ from engine.elements import strides
 from engine.records import Choice, Measurement
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
+_ON_THE_CPU = "on the CPU: "  # how the badge of a rung on the CPU begins
 _LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
 
 _Key = tuple[Any, ...]
@@ -109,11 +110,20 @@ def from_json(record: Mapping[str, Any]) -> Measurement:
 
 
 def device_line(measurement: Measurement) -> str:
-    """Where a measurement comes from: "NVIDIA H200, recorded 2026-11-21", "NVIDIA H200, live", "emulator"."""
+    """Where a measurement comes from: "NVIDIA H200, recorded 2026-11-21", "NVIDIA H200, live", "emulator"; of a rung
+    that runs on the CPU beside a GPU that CPU: "AMD EPYC 9554, one thread, live"."""
     if measurement.device.get("kind") != "gpu":
         return "emulator"
-    name = measurement.device.get("name") or "GPU"
+    name = _cpu(measurement) or measurement.device.get("name") or "GPU"
     return f"{name}, recorded {_date(measurement)}" if measurement.origin == "recorded" else f"{name}, live"
+
+
+def _cpu(measurement: Measurement) -> str | None:
+    """The CPU that a scalar rung was timed on, as its badge names it: "AMD EPYC 9554, one thread"."""
+    if measurement.device.get("kind") != "gpu":
+        return None  # beside an emulator the badge has the time as well, and the answer is what counts
+    found = (badge for badge in measurement.badges if badge.startswith(_ON_THE_CPU))
+    return next((badge.removeprefix(_ON_THE_CPU) for badge in found), None)
 
 
 def environment_line(measurement: Measurement) -> str:
@@ -121,7 +131,10 @@ def environment_line(measurement: Measurement) -> str:
     out."""
     has = {**measurement.device, **measurement.environment}
     words = [device_line(measurement)]
-    if measurement.device.get("kind") == "gpu":
+    cpu = _cpu(measurement)
+    if cpu is not None:
+        has = {"commit": has.get("commit"), "cpu_compiler": has.get("cpu_compiler")}
+    elif measurement.device.get("kind") == "gpu":
         words.append(f"L2 cache {measurement.cache}")
     for name, form in (
         ("driver", "driver {}"),
@@ -129,11 +142,12 @@ def environment_line(measurement: Measurement) -> str:
         ("cupy", "CuPy {}"),
         ("sm_clock_mhz", "{} MHz"),
         ("python", "Python {}"),
+        ("cpu_compiler", "{}"),
         ("commit", "commit {:.7}"),
     ):
         if has.get(name):
             words.append(form.format(has[name]))
-    words += measurement.badges
+    words += [badge for badge in measurement.badges if cpu is None or not badge.startswith(_ON_THE_CPU)]
     if measurement.origin == "live" and _date(measurement):
         words.append(_date(measurement))
     return " · ".join(words)

@@ -13,10 +13,9 @@ from engine.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
 from views import choices, grid, keyboard, panels, rungs, show, state, work
 from views.choices import AUTO
-from views.page import Page
+from views.page import WORK, Page
 from views.panels.entries import Section
 
-WORK = "ladder work"
 RUNG_ROWS = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
 
 
@@ -85,7 +84,7 @@ def main() -> None:
         topic.name,
         {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
          "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
-         "counter": st.session_state.get("counter"),
+         "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
          "present": st.session_state.get("present")}
     )  # fmt: skip
     try:

@@ -8,6 +8,8 @@ from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
 from engine.records import Choice
 from views import choices
 
+WORK = "ladder work"  # the name of the runs that the page waits for
+
 
 @dataclass(frozen=True)
 class Page:

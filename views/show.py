@@ -10,6 +10,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
 from engine.history import Known
+from engine.records import Measurement
 from engine.tables import COLUMNS, STATUS_WORDS, text_of
 from views.source import source_html
 
@@ -72,15 +73,13 @@ def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -
         with st.expander(f"What the kernel printed: {len(fact.live.printed)} lines"):
             st.code("\n".join(fact.live.printed), language=None)
     if failed is None:
-        st.html(_tiles(row, topic) + _sentence(row, fact) + counted)
+        st.html(_tiles(row, topic) + _sentence(row, fact, topic) + counted)
         return
     expected = KERNELS[row["kernel"]].expect
     lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
     tiles = _tiles(row, topic) if fact.timed is not None else ""
-    st.html(
-        f'{tiles}<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> '
-        f"{escape(failed.reason or 'The run ended without an answer.')}{lesson}</div>{counted}"
-    )
+    said = escape(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
+    st.html(f'{tiles}<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> {said}</div>{counted}')
     if failed.log:
         with st.expander("The whole log", expanded=failed.status == "compile-error"):
             st.code(failed.log, language=None)
@@ -104,7 +103,7 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
-def _sentence(row: Mapping[str, Any], fact: Known) -> str:
+def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic) -> str:
     live = fact.live
     words = []
     if live is not None and live.result is not None and live.expected is not None:
@@ -112,6 +111,7 @@ def _sentence(row: Mapping[str, Any], fact: Known) -> str:
         bound = "" if exact else f", error {live.error:.2g}, allowed {live.error_bound:.2g}"
         words.append(
             f"<b class='ok'>✓ Correct</b> {live.result:,.9g} {'=' if exact else '≈'} {live.expected:,.9g}{bound}"
+            f"{_remark(live, topic)}"
         )
     if row["origin"]:
         words.append(f"Time: {escape(str(row['origin']))}")
@@ -122,6 +122,14 @@ def _sentence(row: Mapping[str, Any], fact: Known) -> str:
     if live is not None and live.badges:
         words.append(escape(", ".join(live.badges)))
     return f'<div class="outcome">{" · ".join(words)}</div>'
+
+
+def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
+    """What the topic adds about the answer: as one more part of a line, or with an `end` as a sentence."""
+    if topic.remark is None or measurement.result is None:
+        return ""
+    words = escape(topic.remark(measurement.result))
+    return f" {_sentence_case(words)}{end}" if end else f" · {words}"
 
 
 def _counters(row: Mapping[str, Any]) -> str:

@@ -162,7 +162,8 @@ class Topic:
     `min_n`: the smallest n that makes sense, and `min_n_reason` why.
     `plan(kernel, choice)` -> Plan, or raises NotRunnable. `input_recipe(choice)` ->
     {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
-    without moving n elements from the host. `check(plan, output)` -> Check.
+    without moving n elements from the host. `check(plan, output)` -> Check. `remark(result)`: what else is to be said
+    of an answer, as part of a sentence.
     """
 
     name: str
@@ -181,5 +182,6 @@ class Topic:
     check: Callable[[Plan, Array], Check]
     peers: tuple[str, ...]
     data_note: str
+    remark: Callable[[float | int], str] | None = None
     min_n: int = 1
     min_n_reason: str = ""

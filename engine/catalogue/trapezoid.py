@@ -164,12 +164,12 @@ def trapezoid_sum(n: int) -> float:
     if n <= SUMMED_MAX_N:
         _, values = points(n)
         return h * fsum((*values[1:-1].tolist(), values[0] / 2, values[-1] / 2))
-    (slope_a, third_a), (slope_b, third_b) = _derivatives(A), _derivatives(B)
+    (slope_a, third_a), (slope_b, third_b) = derivatives(A), derivatives(B)
     # The next term is of the order h^6: beyond SUMMED_MAX_N points far below a rounding.
     return INTEGRAL + h**2 / 12 * (slope_b - slope_a) - h**4 / 720 * (third_b - third_a)
 
 
-def _derivatives(x: float) -> tuple[float, float]:
+def derivatives(x: float) -> tuple[float, float]:
     """f'(x) and f'''(x)."""
     g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
     g1, g2, g3 = -1 + x - 0.6 * x * x, 1 - 1.2 * x, -1.2
@@ -193,6 +193,11 @@ def check(plan: Plan, output: Array) -> Check:
     return Check(bool(np.isfinite(result)) and error <= bound, result, expected, error, bound, note)
 
 
+def against_integral(result: float | int) -> str:
+    """How far an answer is from the integral itself, whatever its N: the rule's own error and the roundings."""
+    return f"off the integral by {abs(result - INTEGRAL):.2g}"
+
+
 TOPIC = Topic(
     name="trapezoid",
     title="Trapezoidal rule",
@@ -209,6 +214,7 @@ TOPIC = Topic(
     input_recipe=input_recipe,
     check=check,
     peers=(),
+    remark=against_integral,
     data_note="No input: f(x) = sin g + 2 cos g with g = 2 + x(-1 + x(0.5 - 0.2x)), on [-1, 1].",
     min_n=2,
     min_n_reason="the width of a trapezoid is 2 / (N - 1), so one point leaves nothing to divide by",

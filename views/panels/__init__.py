@@ -6,9 +6,10 @@ Each module of this package makes one of them; the two lists here are their orde
 from __future__ import annotations
 
 from views.page import Page
+from views.panels import trapezoids
 from views.panels.entries import Picture, Section
 
-PICTURES: tuple[Picture, ...] = ()
+PICTURES: tuple[Picture, ...] = (trapezoids.TRAPEZOIDS, trapezoids.ERRORS)
 SECTIONS: tuple[Section, ...] = ()
 
 
