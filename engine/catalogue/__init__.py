@@ -19,6 +19,7 @@ from engine.catalogue import (
     more_ladders,
     other_reductions,
     reduction,
+    today,
     trapezoid,
     volta,
 )
@@ -48,7 +49,8 @@ _LADDERS = (
     *lecture_ladders.lecture_ladders(TOPICS),
 )
 LADDERS: dict[str, Ladder] = {
-    ladder.name: ladder for ladder in sorted(_LADDERS, key=lambda ladder: ladder.name.startswith("all-"))
+    ladder.name: replace(ladder, today=ladder.today or today.paragraph(ladder.name))
+    for ladder in sorted(_LADDERS, key=lambda ladder: ladder.name.startswith("all-"))
 }
 
 

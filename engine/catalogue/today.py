@@ -1,0 +1,227 @@
+"""One honest paragraph per ladder: why the numbers have another shape today than in the lecture.
+
+Sentences; what a figure in braces means stands in engine.today, which takes it from the recorded runs. Nothing that
+was measured is typed in here.
+"""
+
+from __future__ import annotations
+
+TODAY: dict[str, tuple[str, ...]] = {
+    "harris": (
+        "From #1 to #7 the G80 gained {paper reduce_interleaved reduce_multiple_adds}; here it is "
+        "{times reduce_interleaved reduce_multiple_adds} at this N, and "
+        "{times reduce_interleaved reduce_multiple_adds n=268435456} at N = 2^28.",
+        "#1 does not diverge any more: the compiler predicates its short if, and the profiler finds "
+        "{count divergent_branches reduce_interleaved n=20011} divergent branches in it.",
+        "What #1 still pays for is the remainder tid % (2 * stride), which every thread computes in every step: "
+        "{count warp_instructions reduce_interleaved n=20011} warp instructions, against "
+        "{count warp_instructions reduce_strided n=20011} in #2.",
+        "#3 takes away the bank conflicts of #2, {count shared_load_wavefronts reduce_strided n=20011} passes over "
+        "shared memory instead of {count shared_load_wavefronts reduce_sequential n=20011}, but "
+        "gains {times reduce_strided reduce_sequential} and not {paper reduce_strided reduce_sequential}: shared "
+        "memory is not what most of the time goes to.",
+        "#4 still gains {times reduce_sequential reduce_first_add}, as half of the blocks are gone; after it the two "
+        "unrollings bring {times reduce_first_add reduce_unroll_volatile} and "
+        "{times reduce_unroll_volatile reduce_complete_unroll}, where the lecture had "
+        "{paper reduce_first_add reduce_unroll_volatile} and {paper reduce_unroll_volatile reduce_complete_unroll}.",
+        "At this N the {launches reduce_multiple_adds} launches of #7 take {time reduce_multiple_adds}, and one empty "
+        "kernel takes {floor reduce_multiple_adds} by the same clock: a good part of what is left is launching.",
+        "The 16 MB also fit into the L2 cache, which is why each run starts from a cache that holds other data; from a "
+        "warm one #7 takes {time reduce_multiple_adds cache=hot}.",
+        "#7 reaches {peak reduce_multiple_adds} of the memory's peak here and "
+        "{peak reduce_multiple_adds n=268435456} at N = 2^28.",
+    ),
+    "crovella": (
+        "The unprotected sum is as wrong today as in the lecture.",
+        "One atomic per element takes {times reduce_atomic reduce_grid_stride_atomic} as long as one per block: for "
+        "ints the compiler lets each warp add up its numbers first (REDUX), so that one atomic per warp reaches the L2 "
+        "cache.",
+        "The loop around atomicCAS takes {times reduce_atomic_cas reduce_grid_stride_atomic} as long as atomicAdd: for "
+        "{count global_red_requests reduce_grid_stride_atomic n=20011 block=128} blocks the profiler counts "
+        "{count global_atom_requests reduce_atomic_cas n=20011 block=128} attempts, as all but one of those that meet "
+        "must try again.",
+        "Adding the block sums on the host costs the copy and a wait: {time reduce_grid_stride_host}, against "
+        "{time reduce_grid_stride_atomic} with one atomic per block.",
+        "Shuffles gain {times reduce_grid_stride_atomic reduce_warp_shuffle} at this N and "
+        "{times reduce_grid_stride_atomic reduce_warp_shuffle n=268435456} at N = 2^28: each thread adds many numbers "
+        "before the tree begins, so that reading them is what takes the time.",
+    ),
+    "heidelberg": (
+        "On the lecture's GPU all six versions were fastest with 128 threads per block; here #1 is with "
+        "{best reduce_interleaved}, #3 with {best reduce_sequential} and #6 with {best reduce_complete_unroll}.",
+        "With 32 threads per block all versions are slow, here as there: a multiprocessor holds at most 32 blocks, "
+        "which is half of the warps it has room for, and the reduction takes {launches reduce_sequential block=32} "
+        "launches instead of {launches reduce_sequential}.",
+        "From #1 to #5 the lecture gained {paper reduce_interleaved reduce_unroll_volatile} at 128 threads, here it is "
+        "{times reduce_interleaved reduce_unroll_volatile}: #1 is predicated and does not diverge, and "
+        "at this N an empty kernel alone takes {floor reduce_unroll_volatile} of the {time reduce_unroll_volatile}.",
+        "Complete unrolling cost throughput in the lecture ({paper-rate reduce_complete_unroll} after "
+        "{paper-rate reduce_unroll_volatile}); here #5 takes {times reduce_unroll_volatile reduce_complete_unroll} as "
+        "long as #6 with 128 threads, and {times reduce_unroll_volatile reduce_complete_unroll block=256} with 256.",
+        "The way out of the new feature costs next to nothing: with __syncwarp #5 takes "
+        "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as on the slide, with shuffles "
+        "{times reduce_unroll_shuffle reduce_unroll_volatile}.",
+    ),
+    "hekun": (
+        "The notes do not say which GPU took the published time; they mention a 1050 Ti and a 1080 Ti.",
+        "That time is the mean of 20 rounds over managed memory that the CPU has just written: the first round also "
+        "brings the 40 MB to the GPU. Here they lie in the GPU's memory before the clock starts.",
+        "He Kun launches 32 blocks, and a block runs on one multiprocessor: the H200 has 132, so the kernel's own "
+        "choice is {blocks reduce_register_tree} blocks. Choose 32 to see the difference.",
+        "Reading and writing apart, with two barriers per step instead of one, takes "
+        "{times reduce_register_tree reduce_grid_stride_atomic n=4194304} as long at N = 2^22 as the tree that reads "
+        "and writes at once, and {times reduce_register_tree reduce_grid_stride_atomic n=268435456} at N = 2^28: the "
+        "tree is a small part of the work.",
+        "Ten million ints on one thread of the CPU take {time reduce_scalar}, the full code "
+        "{time reduce_register_tree}.",
+    ),
+    "one-launch": (
+        "The lecture says that the GPU has no global synchronization; since CUDA 9 a cooperative launch has one, as "
+        "long as all blocks fit the GPU together. It costs: {time reduce_cooperative}, against "
+        "{time reduce_warp_shuffle} with one atomic per block.",
+        "At N = 2^28 the lecture's last rung reaches {peak reduce_warp_shuffle n=268435456} of the memory's peak, and "
+        "the vectorized one {peak reduce_vectorized n=268435456}: one load of four bytes "
+        "per thread is not enough to keep HBM busy.",
+        "At this N an empty kernel takes {floor reduce_vectorized} of the {time reduce_vectorized}.",
+    ),
+    "cs121-tiling": (
+        "Tiles save a factor of 16 in requests, but gain {times matmul_naive matmul_tiled} in time: caches, which the "
+        "lecture's count leaves out, serve the naive kernel.",
+        "Counted as the lecture does, every operand read from memory, the naive kernel would read "
+        "{rate matmul_naive}, more than the memory of the H200 can give.",
+        "Exchanging the roles of x and y costs more than leaving out the tiles: uncoalesced it takes "
+        "{times matmul_uncoalesced matmul_naive} as long.",
+        "The lecture warns of 32 x 32 tiles, as a multiprocessor with room for 1,536 threads holds one such block; the "
+        "H200 has room for 2,048, which is two. The 16 x 16 tiles take "
+        "{times matmul_tiled matmul_tiled@block=32} as long as those of 32 x 32.",
+    ),
+    "beyond-tiling": (
+        "No lecture measured these rungs. By registers the kernel gains {times matmul_tiled matmul_register_2d} over "
+        "tiles: 64 products for 16 words of shared memory.",
+        "The last three steps bring {times matmul_register_2d matmul_vectorized}, "
+        "{times matmul_vectorized matmul_warp_tile} and {times matmul_warp_tile matmul_async_copy}: below one "
+        "it is a loss. The last rung reaches {gflops matmul_async_copy}, {peak matmul_async_copy} of the FP32 peak.",
+    ),
+    "cooper": (
+        "From the loop on the CPU to the last rung the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "
+        "and here it is {times trapezoid_scalar trapezoid_sequential}; but both ends are thousands of times faster.",
+        "The lecture does not say what its clock holds; 5.5 s are 84 µs for each point, far more than a sine and a "
+        "cosine take. Here it is the loop and the launches, and nothing else: {time trapezoid_scalar} and "
+        "{time trapezoid_sequential}.",
+        "At this N the GPU's rungs are bound by launching: an empty kernel takes {floor trapezoid_sequential} of the "
+        "{time trapezoid_sequential}. At N = 2^24 the CPU takes "
+        "{times trapezoid_scalar trapezoid_sequential n=16777216} as long.",
+        "Shared memory gains {times trapezoid_blocked_global trapezoid_shared_host} (lecture: "
+        "{paper trapezoid_blocked_global trapezoid_shared_host}): what a block has just written to global memory lies "
+        "in the caches.",
+        "The stupid sum at the end is still what costs most: without it {times trapezoid_shared_host "
+        "trapezoid_shared_relaunch} (lecture: {paper trapezoid_shared_host trapezoid_shared_relaunch}).",
+        "Counting differently gains {times trapezoid_shared_relaunch trapezoid_sequential}, and "
+        "{times trapezoid_shared_relaunch trapezoid_sequential n=16777216} at N = 2^24 (lecture: "
+        "{paper trapezoid_shared_relaunch trapezoid_sequential}).",
+        "The race is wrong here too. Its time is left blank, as that of a wrong answer says nothing.",
+    ),
+    "heidelberg-operators": (
+        "The lecture prints no times. The three operators take {time reduce_product}, {time reduce_min} and "
+        "{time reduce_max}: all wait for the same memory.",
+    ),
+    "heidelberg-histogram": (
+        "The lecture prints no times. In global memory 256 addresses are too few for all threads: "
+        "{time histogram_global}, {times histogram_global histogram_shared} as long as with a copy per block.",
+        "A copy per warp brings nothing more: it takes {times histogram_warps histogram_shared} as long. "
+        "Atomics in shared memory are done by hardware, which counts the lanes of one address at once.",
+    ),
+    "cs121-coalescing": (
+        "The requests are as the lecture says, the times are not: by column takes {time row_sums}, by row "
+        "{time column_sums}.",
+        "With one thread per row there are only {blocks row_sums} blocks, and every thread waits for its own next "
+        "number; the memory has little to do ({rate column_sums}, {peak column_sums} of its peak).",
+        "What a walk by column fetches too much, it uses later: a sector holds the next eight numbers of the row and "
+        "waits in the cache.",
+        "The way through shared memory costs barriers ({time row_sums_staged}) and pays back only in part when it is "
+        "free of bank conflicts ({time row_sums_padded}). What helps is more threads: one block per row takes "
+        "{time row_sums_block}.",
+    ),
+    "cs121-access": (
+        "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for each byte that a scattered read "
+        "of four bytes uses it moves eight, and not 32.",
+        "At N = 2^26 the copy with stride 8 takes {times copy_strided copy_offset n=67108864} as long as the one with "
+        "an offset, whose extra sector the warp next door uses as well.",
+        "At this N both take little more than an empty kernel ({floor copy_offset}): {time copy_offset} and "
+        "{time copy_strided}.",
+    ),
+    "cs121-banks": (
+        "Lanes that all meet in one bank take 32 passes, as the lecture says; in time it is "
+        "{times banks_strided banks_broadcast n=67108864} what a broadcast takes at N = 2^26, as the loop around the "
+        "reads takes time as well.",
+        "The lecture's example loses nothing here: {time banks_pairs_neighbours n=67108864} with conflicts and "
+        "{time banks_pairs_apart n=67108864} without at N = 2^26. The copy waits for global memory, and the second "
+        "pass happens meanwhile.",
+    ),
+    "cs121-divergence": (
+        "The lecture's three branches are so short that the compiler computes all and selects: the profiler finds "
+        "{count divergent_branches divergence_three n=20011 block=128} divergent branches.",
+        "With a loop in each of 8 branches it is as the lecture says: at N = 2^26 they take "
+        "{times divergence_ways divergence_warps n=67108864} as long by thread as by warp.",
+    ),
+    "crovella-atomics": (
+        "The lecture prints no times. Its atomicAdd for double is no longer needed: since Pascal the GPU has its own, "
+        "and the loop takes {times atomic_add_cas atomic_add type=float64} as long in double precision.",
+        "The loop suffers from company: at N = 2^24, with 4,096 threads per address, it takes "
+        "{times atomic_add_cas atomic_add n=16777216} as long as the atomic unit of the L2 cache.",
+        "atomicExch hands back the old value, which must travel to the thread and be stored: it takes "
+        "{times atomic_exch atomic_add n=16777216} as long as atomicAdd, whose result nobody reads.",
+    ),
+    "crovella-order": (
+        "The lecture prints no times. Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
+        "{time filter_aggregated n=16777216} at N = 2^24): the compiler sees that all lanes add one to one address, "
+        "and lets one lane draw for its warp by itself.",
+    ),
+    "crovella-warps": (
+        "The lecture prints no times. The shuffles are nearly free: at N = 2^24 the prefix sum of every warp takes "
+        "{times warp_prefix_sum warp_broadcast n=16777216} as long as the broadcast, with five shuffles instead of "
+        "one.",
+        "The prefix sum of everything reads and writes the array a second time: "
+        "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block.",
+    ),
+    "crovella-max": (
+        "The lecture prints no times. At this N all three are bound by launching: with one launch instead of two the "
+        "last one is {times max_shuffle max_shuffle_atomic} as fast as the second.",
+        "At N = 2^24 the three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
+        "{time max_shuffle_atomic n=16777216}: reading is what counts.",
+    ),
+    "crovella-matrix-sums": (
+        "The lecture prints no times. That threads read neighbours helps less than it should (by column "
+        "{time column_sums}, by row {time row_sums}): {blocks row_sums} blocks of threads keep neither the GPU nor its "
+        "memory busy.",
+        "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast.",
+    ),
+    "heidelberg-volta": (
+        "The lecture prints no times, and these kernels are not about them: all are bound by launching or by waiting.",
+        "The lock that only independent scheduling can finish takes {time lock_spin}, the one that any GPU can finish "
+        "{time lock_inside}, the one that serves in order {time lock_ticket}.",
+        "__syncwarp costs next to nothing where a warp is together anyway: the exchange takes "
+        "{times branch_exchange_syncwarp branch_exchange} as long with it.",
+    ),
+    "heidelberg-exercise": (
+        "The first part cannot be compiled as the slide says: CUDA 13 knows no compute_60 any more. Its code runs all "
+        "the same, right by luck, and takes {time reduce_unroll_volatile}.",
+        "The second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long with __syncwarp and "
+        "{times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly free.",
+        "The rung with groups is slower ({time reduce_cooperative}) because its blocks also wait for each other: grid "
+        "sync in place of further launches.",
+    ),
+    "float-truths": (
+        "Nothing has changed here since the lecture: a float32 has 24 binary digits on every GPU, so that a sum of "
+        "ones that grows one by one stops at 2^24, however fast the memory is.",
+        "The order that is right is also the fast one: the tree takes {time floats_tree}, one atomic per number "
+        "{time floats_atomic}.",
+    ),
+}
+
+_ALL = "These are the rungs of all lectures of the topic; why their shape differs stands with each lecture's ladder."
+
+
+def paragraph(ladder: str) -> tuple[str, ...]:
+    """The sentences for a ladder, with their figures in braces; for one of all rungs, where to look."""
+    return TODAY.get(ladder, (_ALL,) if ladder.startswith("all-") else ())
