@@ -62,7 +62,7 @@ class Chunk:
     def run(self) -> None:
         """Until every lane has ended."""
         self.meet(0, self.masks.start)
-        groups, code_at = self.groups, self.machine.code
+        groups, code_at, spinning = self.groups, self.machine.code, self.spinning
         while True:
             if not groups:
                 if self._unblock():
@@ -78,6 +78,9 @@ class Chunk:
                 if ready is None:
                     continue
                 mask = ready
+            if spinning.watching and spinning.look(key, mask):
+                groups.add(key, mask)
+                continue
             self._execute(code, key, mask)
             self.steps += 1
             if not self.steps % _CHECKED_STEPS:
@@ -313,6 +316,7 @@ class Chunk:
     def _check_limits(self, code: Code) -> None:
         machine = self.machine
         machine.steps_done += _CHECKED_STEPS
+        self.spinning.check(self.steps)
         if machine.late():
             clause = "the time was up while this line was running; does this loop end?"
             raise machine.failure("timeout", clause, code.block.line, "step-limit")

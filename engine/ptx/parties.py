@@ -25,7 +25,7 @@ def met_in(active: Array, members: Array, mask: Mask, living: Array) -> list[Arr
     if active.shape[1] == 1 and members.shape[1] == 1:
         named[mask.rows] = members
     else:
-        named[np.ix_(mask.rows, mask.columns if active.shape[1] > 1 else [True])] = members
+        named[np.ix_(mask.rows, mask.columns if active.shape[1] > 1 else np.ones(1, bool))] = members
     named = np.where(met, named.reshape(met.shape), np.uint32(0))
     comers = np.bitwise_or.reduce(np.where(met, _BITS, np.uint32(0)), axis=1, keepdims=True)
     whole = np.bitwise_or.reduce(np.where(living.reshape(-1, WARP, 1), _BITS, np.uint32(0)), axis=1, keepdims=True)

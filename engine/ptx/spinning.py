@@ -1,54 +1,93 @@
-"""Loops that wait for a value in memory: others get a chance to write it, and a wait that nobody can end is reported.
+"""Loops that never end, and loops that wait for a value in memory: others get a chance to write it.
 
 The group with the smallest program counter would otherwise run for ever. In lockstep the other lanes of the same warp
 get no chance: they wait where the paths meet again, as on the GPUs that run so.
+
+A group that comes back to a place with everything as it was that decides where it goes (`deciding`), while nobody else
+has run, stands still: it comes back for ever unless others change the memory that it reads. Where nobody is left who
+could, that is said at once. A loop that counts, however long, never stands still.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.ptx.deciding import Deciding, what_decides
 from engine.ptx.groups import Key
 from engine.ptx.masks import WARP, Mask, any_per_warp
+from engine.ptx.partial import expanded
 from engine.ptx.program import Block
+from engine.ptx.touched import Touched
+from engine.ptx.values import UNSIGNED, Part, Value, plain, restrict
+from engine.records import Array, RunFailed
 
 if TYPE_CHECKING:
     from engine.ptx.chunk import Chunk
 
-_PATIENCE = 64  # turns after which others get a chance
-_HOPELESS = 300  # chances without any other lane that could run
-_DETOUR = 32  # basic blocks that others may run before the loop is tried again
+_PATIENCE = 64  # turns of a polling loop after which others get a chance
+_DETOUR = 32  # basic blocks that others may run before a loop is tried again
+
+
+@dataclass
+class _Stand:
+    """A group at one moment: its registers that decide, and all that others had. `places`: where it has been since."""
+
+    key: Key
+    mask: Mask
+    values: dict[int, Value]
+    others: tuple[Any, ...]
+    places: set[int] = field(default_factory=set)
 
 
 class Spinning:
-    """Watches the polling loops of one chunk."""
+    """Watches the loops of one chunk."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
         self._place = -1
         self._mask: Mask | None = None
-        self._turns = self._hopeless = self._left = 0
-        self._free: frozenset[Key] = frozenset()
+        self._turns = self._left = 0
+        self.watching = False
+        self._renewal = 0
+        self._stand: _Stand | None = None
+        self._still: dict[Key, _Stand] = {}
+        self._hint = -1
+        self._free: dict[int, tuple[Mask, bool]] = {}
 
     def close(self) -> None:
         """The chunk is over."""
+        if self.watching and self._deciding.spaces:
+            machine = self._chunk.machine
+            machine.on_access = tuple(hook for hook in machine.on_access if hook != self._touched.on_access)
         del self._chunk
+
+    # ---- who runs
 
     def detour(self) -> Key | None:
         """The group that runs in place of the one with the smallest program counter, while a loop is suspended."""
+        if self._still:
+            if not self._left:
+                self._left = _DETOUR
+                if self._touched.changed():
+                    self._wake()
+                    return None
+            self._left -= 1
+            return self._other_than_still()
         if not self._left:
             return None
         self._left -= 1
-        others = [key for key in self._chunk.groups if key[0] != self._place and self._may_run(key)]
-        return min(others) if others else None
+        others = [key for key in self._chunk.groups if key[0] != self._place and self._may_run(key, self._mask)]
+        # The next one in the order of places, so that everyone has a turn.
+        return min(others, key=lambda key: (key[0] < self._place, key)) if others else None
 
     def turn(self, block: Block, mask: Mask) -> None:
         """A polling loop goes round again with all the lanes of its group."""
         place = block.successors[0]
-        if place != self._place or (mask is not self._mask and not self._same(mask)):
-            self._turns = self._hopeless = 0
+        if place != self._place or (mask is not self._mask and not self._same(self._mask, mask)):
+            self._turns = 0
         self._place, self._mask = place, mask
         self._turns += 1
         if self._turns < _PATIENCE:
@@ -57,31 +96,220 @@ class Spinning:
         chunk = self._chunk
         released = chunk.barriers.release_any(chunk.alive)
         chunk._go_on(released)
-        if released or any(key[0] != place and self._may_run(key) for key in chunk.groups):
+        if released or any(key[0] != place and self._may_run(key, mask) for key in chunk.groups):
             self._left = _DETOUR
-            return
-        self._hopeless += 1
-        if self._hopeless > _HOPELESS:
-            raise chunk.machine.failure("deadlock", self._clause(mask), block.line, "step-limit")
 
-    def _same(self, mask: Mask) -> bool:
-        return self._mask is not None and self._chunk.masks.same(self._mask, mask)
+    def _same(self, one: Mask | None, other: Mask) -> bool:
+        return one is not None and self._chunk.masks.same(one, other)
 
-    def _may_run(self, key: Key) -> bool:
-        if self._chunk.crews is not None or self._mask is None:
+    def _may_run(self, key: Key, waiting: Mask | None) -> bool:
+        if self._chunk.crews is not None or waiting is None:
             return True
-        lanes, spinning = self._chunk.groups.mask(key).full_dense(), self._mask.full_dense()
-        busy = np.repeat(any_per_warp(spinning), WARP, axis=0)
-        return not (lanes & busy).any()
+        return not (self._chunk.groups.mask(key).full_dense() & _warps_of([waiting])).any()
 
-    def _clause(self, mask: Mask) -> str:
+    # ---- who stands still
+
+    def check(self, steps: int) -> None:
+        """Now and then: look from here on whether the group comes back unchanged, each time for twice as long."""
+        if steps < self._renewal:
+            return
+        self._renewal = 2 * steps
+        if not self.watching:
+            machine = self._chunk.machine
+            self._deciding = _known(machine)
+            self._touched = Touched(machine, self._deciding)
+            if self._deciding.spaces:
+                machine.on_access = (*machine.on_access, self._touched.on_access)
+            self.watching = True
+        self._stand = None
+
+    def look(self, key: Key, mask: Mask) -> bool:
+        """Before a group runs, while watching. True: it stands still and must let others run."""
+        stand = self._still.get(key)
+        if stand is not None:
+            if self._same(stand.mask, mask) and not self._touched.changed():
+                return self._let_others(stand)
+            self._wake()
+        stand = self._stand
+        if stand is None:
+            self._stand = self._standing(key, mask)
+            if not self._still:
+                self._touched.forget()
+            return False
+        if key == stand.key and self._is_back(stand, mask):
+            self._still[key] = stand
+            self._free.clear()
+            self._stand = None
+            self._left = _DETOUR
+            return self._let_others(stand)
+        stand.places.add(key[0])
+        return False
+
+    def _wake(self) -> None:
+        """Memory has changed: whoever stood still may go on. The first of them is watched again from where it stood."""
+        self._still.clear()
+        self._free.clear()
+        self._stand = None
+        self._touched.forget()
+
+    def _standing(self, key: Key, mask: Mask) -> _Stand:
+        live = self._deciding.registers & self._chunk.machine.program.blocks[key[0]].live_in
+        values = {i: self._chunk.registers[i] for i in range(live.bit_length()) if live >> i & 1}
+        return _Stand(key, mask, values, self._others(key), {key[0]})
+
+    def _others(self, key: Key) -> tuple[Any, ...]:
+        """All that the other lanes are doing, to be compared with `_all_the_same`."""
         chunk = self._chunk
+        groups = [(other, chunk.groups.mask(other)) for other in sorted(chunk.groups) if other != key]
+        return (chunk.alive, *chunk.barriers.entries(), *sorted(chunk.parked.items()), *groups)
+
+    def _is_back(self, stand: _Stand, mask: Mask) -> bool:
+        """True when the group stands where it stood, with all that decides as it was, and only it has run."""
+        if mask is not stand.mask and not self._same(stand.mask, mask):
+            return False
+        indexes = sorted(stand.values, key=lambda index: index != self._hint)  # the last one that differed first
+        for index in indexes:
+            if not _equal(stand.values[index], self._chunk.registers[index], stand.mask, mask):
+                self._hint = index
+                return False
+        others = self._others(stand.key)
+        alone = len(others) == len(stand.others) and all(map(_identical, stand.others, others))
+        return alone and not stand.places & self._deciding.timed and not self._touched.changed()
+
+    # ---- what then
+
+    def _let_others(self, stand: _Stand) -> bool:
+        """True when others can run; RunFailed when nobody is left who could change anything."""
+        if not stand.places & self._deciding.reading:
+            raise self._never_ends(stand)
+        chunk = self._chunk
+        chunk._go_on(chunk.barriers.release_any(chunk.alive))
+        if self._other_than_still(stand.key) is not None:
+            return True
+        if any(code.polls for place in stand.places if (code := chunk.machine.code[place])):
+            line = self._line(stand)
+            raise chunk.machine.failure("deadlock", self._clause(stand), line, "step-limit")
+        raise self._never_ends(stand)
+
+    def _other_than_still(self, running: Key | None = None) -> Key | None:
+        """A group that does not stand still and may run; in lockstep, without its lanes in warps that stand still."""
+        chunk = self._chunk
+        for key in sorted(chunk.groups):
+            if key in self._still or key == running:
+                continue
+            if chunk.crews is not None:
+                return key
+            mask = chunk.groups.mask(key)
+            known = self._free.get(id(mask))
+            if known is not None and known[0] is mask and known[1]:
+                return key
+            free = mask.full_dense() & ~_warps_of([stand.mask for stand in self._still.values()])
+            if free.all() or int(free.sum()) == mask.lanes:
+                self._free[id(mask)] = (mask, True)
+                return key
+            if free.any():
+                return self._split(key, free)
+        return None
+
+    def _split(self, key: Key, free: Array) -> Key:
+        """The lanes of whole warps that may run go on by themselves."""
+        chunk, masks = self._chunk, self._chunk.masks
+        mask = chunk.groups.pop(key)
+        part = masks.from_dense(masks.all_rows, masks.all_columns, free)
+        assert part is not None
+        rest = masks.minus(mask, part)
+        assert rest is not None
+        chunk.groups.add(key, rest)
+        apart = (key[0], key[1] + 1)
+        chunk.groups.add(apart, part)
+        return apart
+
+    # ---- words
+
+    def _line(self, stand: _Stand) -> int:
+        """Where the loop decides: the end of the block that jumps back furthest."""
+        blocks = self._chunk.machine.program.blocks
+        back = [
+            (min(block.successors), -block.index)
+            for block in blocks
+            if block.index in stand.places and any(s in stand.places and s <= block.index for s in block.successors)
+        ]
+        return blocks[-min(back)[1]].line if back else blocks[stand.key[0]].line
+
+    def _never_ends(self, stand: _Stand) -> RunFailed:
+        machine = self._chunk.machine
+        clause = (
+            f"this loop never ends: {self._name(stand.mask)} comes back to it with the same values in every turn, "
+            "and nothing that its condition looks at changes"
+        )
+        return machine.failure("timeout", clause, self._line(stand), "step-limit")
+
+    def _name(self, mask: Mask) -> str:
+        lanes = mask.full_dense()
+        column = int(lanes.any(axis=0).argmax())
+        return self._chunk.machine.lane_name(int(lanes[:, column].argmax()), column)
+
+    def _clause(self, stand: _Stand) -> str:
+        chunk, name = self._chunk, self._name(stand.mask)
         machine = chunk.machine
-        name = machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
-        if len(chunk.groups) > 1 and chunk.crews is None:
+        if any(key not in self._still for key in chunk.groups):
             return (f"{name} waits in a loop for another thread of its own warp, which cannot go on while the warp "
                     "runs in lockstep")  # fmt: skip
+        entries = chunk.barriers.entries()
+        if entries:
+            return (f"{name} waits in a loop for a value that no running thread writes, while other threads wait for "
+                    f"it at the barrier of line {entries[0].line}")  # fmt: skip
         if not machine.cooperative and machine.first + machine.chunk_blocks < machine.blocks:
             return (f"{name} waits in a loop for a value that no running thread writes, and a block that has not "
                     "started cannot write it either")  # fmt: skip
         return f"{name} waits in a loop for a value that no running thread writes"
+
+
+def _warps_of(masks: list[Mask]) -> Array:
+    """bool[T, B]: all lanes of the warps with a lane in a mask."""
+    warps = any_per_warp(masks[0].full_dense())
+    for mask in masks[1:]:
+        warps = warps | any_per_warp(mask.full_dense())
+    return np.repeat(warps, WARP, axis=0)
+
+
+def _identical(one: Any, other: Any) -> bool:
+    """The same object, or pairs of the same ones."""
+    if one.__class__ is tuple and other.__class__ is tuple:
+        return one[0] == other[0] and one[1] is other[1]
+    return one is other
+
+
+def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
+    """True when a register holds the same for all lanes of a mask; `before` and `now` hold the same lanes."""
+    if old is new:
+        return True
+    one, other = _inside(old, before), _inside(new, now)
+    if one.dtype.itemsize != other.dtype.itemsize:
+        return False
+    kind = UNSIGNED[1] if one.dtype == np.bool_ else UNSIGNED[8 * one.dtype.itemsize]
+    same = np.ascontiguousarray(one).view(kind) == np.ascontiguousarray(other).view(kind)
+    return bool(same.all() if now.dense is None else (same | ~now.dense).all())
+
+
+def _inside(value: Value, mask: Mask) -> Array:
+    """A whole register in the rows and columns of a mask."""
+    if value.__class__ is Part:
+        if value.mask is mask:
+            return plain(value.value)
+        value = expanded(value)
+    return plain(restrict(value, mask.row_index, mask.column_index))
+
+
+_DECIDING: dict[int, tuple[Any, frozenset[int], Deciding]] = {}
+
+
+def _known(machine: Any) -> Deciding:
+    """`what_decides`, remembered for the program and its arrays."""
+    arrays = frozenset(array.base for array in machine.space.arrays())
+    found = _DECIDING.get(id(machine.program))
+    if found is None or found[0] is not machine.program or found[1] != arrays:
+        if len(_DECIDING) > 64:
+            _DECIDING.clear()
+        found = _DECIDING[id(machine.program)] = (machine.program, arrays, what_decides(machine))
+    return found[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.ptx.program import Program, has_destination, registers_of
@@ -17,17 +18,21 @@ def written_arrays(machine: Machine) -> frozenset[int]:
     A pointer comes from a kernel argument or a variable and stays recognisable through arithmetic. A store through
     a pointer that was itself loaded from memory may meet any array.
     """
+    writing = ("st", "atom", "red")
+    items = [item for block in machine.program.blocks for item in block.body]
+    return arrays_met(machine, [item for item in items if item.words[0] in writing and not _elsewhere(item)])
+
+
+def arrays_met(machine: Machine, items: Sequence[Instruction]) -> frozenset[int]:
+    """Base addresses of the device arrays that these loads, stores and atomics may meet."""
     origins = _origins(machine.program)
     names: set[str] = set()
     anything = False
-    for block in machine.program.blocks:
-        for item in block.body:
-            if item.opcode.split(".", 1)[0] not in ("st", "atom", "red") or _elsewhere(item):
-                continue
-            address = next(operand for operand in item.operands if isinstance(operand, Address))
-            found = _names_of(address, origins)
-            names |= found
-            anything = anything or not found
+    for item in items:
+        address = next(operand for operand in item.operands if isinstance(operand, Address))
+        found = _names_of(address, origins)
+        names |= found
+        anything = anything or not found
     bases: set[int] = set()
     for name in names:
         if name in machine.symbols:

@@ -98,7 +98,7 @@ def test_an_endless_loop_ends_in_a_sentence():
             i++;
         out[1] = i;
     }"""
-    with pytest.raises(RunFailed, match=r"line [34]: the loop here did not end") as failure:
+    with pytest.raises(RunFailed, match=r"line [34]: this loop never ends") as failure:
         execute(text, out=zeros(2), options=Options(step_limit=2000))
     assert failure.value.status == "timeout"
 

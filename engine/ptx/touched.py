@@ -1,0 +1,98 @@
+"""What was written since some moment, and whether memory now differs from what it was then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.ptx.deciding import Deciding
+from engine.ptx.masks import Mask
+from engine.ptx.memory import RANGE_BITS
+from engine.ptx.observe import Access
+from engine.ptx.values import plain
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.ptx.machine import Machine
+
+_MOST_WORDS = 1 << 21  # remembered; whoever writes more is taken to change something
+
+
+class Touched:
+    """The words that were written and that decide something, with what they held before."""
+
+    def __init__(self, machine: Machine, deciding: Deciding) -> None:
+        self._machine, self._deciding = machine, deciding
+        self._before: list[tuple[Array, Array, Array]] = []  # memory as words, places, their old contents
+        self._count = 0
+
+    def forget(self) -> None:
+        """From now on."""
+        self._before.clear()
+        self._count = 0
+
+    def on_access(self, access: Access) -> None:
+        """Before a store or an atomic takes effect."""
+        if access.site.op == "ld" or access.space not in self._deciding.spaces or self._count > _MOST_WORDS:
+            return
+        for memory, places in self._words(access):
+            self._before.append((memory, places, memory[places]))
+            self._count += places.size
+
+    def changed(self) -> bool:
+        """True when a word that decides differs from what it was."""
+        if self._count > _MOST_WORDS:
+            return True
+        memories = {id(memory): memory for memory, _, _ in self._before}
+        for number, memory in memories.items():
+            here = [(places, old) for other, places, old in self._before if id(other) == number]
+            places, first = np.unique(np.concatenate([places for places, _ in here]), return_index=True)
+            old = np.concatenate([old for _, old in here])[first]  # what each word held before it was first written
+            if (memory[places] != old).any():
+                return True
+        return False
+
+    def _words(self, access: Access) -> list[tuple[Array, Array]]:
+        """(memory as words, the words that the access meets)."""
+        mask, size = access.mask, access.site.size
+        shape = (mask.height, mask.width)
+        address = np.broadcast_to(plain(access.address).astype(np.int64), shape)
+        active = np.ones(shape, bool) if mask.dense is None else mask.dense
+        if access.space == "global":
+            made = []
+            numbers = address >> RANGE_BITS
+            for number in np.unique(numbers[active]):
+                array = self._machine.space.at(int(number) << RANGE_BITS)
+                if array is not None and array.base in self._deciding.arrays:
+                    at = address[active & (numbers == number)] - array.base
+                    made.append((array.data.view(np.uint32), _spread(at, size, 4, 1)))
+            return made
+        words = self._machine.words(access.space)
+        lanes = words.flat.size // words.words.shape[0]  # the words of all lanes that have one address lie together
+        at = address[active]
+        return [
+            (
+                words.flat,
+                _spread(at, size, words.unit, lanes) + np.tile(_lane(access, mask)[active], _parts(size, words.unit)),
+            )
+        ]
+
+
+def _parts(size: int, unit: int) -> int:
+    return max(1, size // unit)
+
+
+def _spread(at: Array, size: int, unit: int, lanes: int) -> Array:
+    """Byte addresses -> numbers of words, all words of each access."""
+    first = at // unit
+    return np.concatenate([(first + number) * lanes for number in range(_parts(size, unit))])
+
+
+def _lane(access: Access, mask: Mask) -> Array:
+    """Where a lane's own word lies among the words of one address: by block, in local memory by thread and block."""
+    columns = np.broadcast_to(mask.columns_at()[None, :], (mask.height, mask.width))
+    if access.space == "shared":
+        return columns
+    made: Array = columns + mask.rows_at()[:, None] * mask.columns.size
+    return made
