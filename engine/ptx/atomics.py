@@ -15,8 +15,8 @@ import numpy as np
 from engine.ptx.masks import Mask
 from engine.ptx.observe import Site
 from engine.ptx.operands import Registers, reader, writer
-from engine.ptx.ops import DTYPES
-from engine.ptx.syntax import Address, Instruction, PtxError, Sink, Vector
+from engine.ptx.ops import DTYPES, operation
+from engine.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
 from engine.ptx.transfers import Port, signed
 from engine.ptx.values import UNSIGNED, Value
 from engine.records import Array
@@ -29,6 +29,8 @@ _UFUNCS: dict[str, Any] = {
     "xor": np.bitwise_xor,
 }  # fmt: skip
 _OTHERS = ("exch", "inc", "dec", "cas")
+_WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
+_PACKED = ("bf16", "f16x2", "bf16x2")  # types that NumPy does not add: `operations` does
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,20 @@ class _Lanes:
     """The active lanes of one atomic that meet one array, in the order of blocks and threads.
 
     `words` is the flat array of words, `index` the word of each lane, `select` the lanes in (width, height), None for
-    all.
+    all. Where `words` were put together from two halves each, `halves` says where these go back to.
     """
 
     words: Array
     index: Array
     select: Array | None
+    halves: tuple[Array, Array, Array] | None = None  # words of 32 bits, where the low and where the high ones lie
+
+    def put_back(self) -> None:
+        """Words that were put together go back to memory."""
+        if self.halves is not None:
+            memory, low, high = self.halves
+            memory[low] = self.words.astype(np.uint32)
+            memory[high] = (self.words >> np.uint64(32)).astype(np.uint32)
 
     def pick(self, value: Array, shape: tuple[int, int]) -> Array:
         """A value per lane, in the order of the lanes; `shape` is (height, width)."""
@@ -56,8 +66,10 @@ def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Re
     words = item.words
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
     code = words[-1]
-    if name is None or code not in DTYPES or site.count > 1 or (code in ("f16", "bf16") and name != "exch"):
+    if name is None or code not in DTYPES or site.count > 1 or (code in _PACKED and name not in ("add", "exch")):
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    if code in _PACKED and name == "add":
+        name = f"add.{code}"
     returns = words[0] == "atom"
     rest = item.operands[1 if returns else 0 :]
     if not isinstance(rest[0], Address) or any(isinstance(operand, Vector) for operand in rest):
@@ -66,7 +78,10 @@ def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Re
     get, offset = address_reader(machine, rest[0], line)
     port = Port(machine, site, offset)
     kind = DTYPES[code]
-    sources = [reader(operand, code, widths, line) for operand in rest[1:3]]
+    wanted_count = 2 if name == "cas" else 1
+    if len(rest) <= wanted_count or (kind.kind == "f" and name in _WHOLE_ONLY):
+        raise InvalidPtx(f"{item.opcode} does not exist with these operands", line)
+    sources = [reader(operand, code, widths, line) for operand in rest[1 : 1 + wanted_count]]
     wanted = returns and site.op == "atom" and not isinstance(item.operands[0], Sink)
     put = writer(item.operands[0], code, widths, line) if wanted else None
 
@@ -87,6 +102,7 @@ def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Re
                     old = before.reshape(shape[::-1])
                 elif old is not None:
                     old[part.select] = before
+            part.put_back()
         if put is not None and old is not None:
             put(registers, np.ascontiguousarray(old.T))
 
@@ -118,16 +134,25 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     words = machine.words("shared")
     at = port.offsets(key, raw, mask, words, space)
     port.note(space, raw, mask, None, values)
-    if site.part > words.unit:
-        raise PtxError("a 64-bit atomic beside 32-bit accesses of shared memory is not emulated", site.line)
     blocks = machine.chunk_blocks
+    lanes = None if mask.dense is None else mask.dense.T
+    if site.part > words.unit:
+        spread = np.broadcast_to((at >> words.shift) * blocks + mask.columns_at()[None, :], shape).T
+        return [_put_together(words.flat, spread.reshape(-1) if lanes is None else spread[lanes], blocks, lanes)]
     ratio = words.unit // site.part
     # Words lie as [word][block]; a part of a word lies inside it.
     index = ((at >> words.shift) * blocks + mask.columns_at()[None, :]) * ratio + (at & (words.unit - 1)) // site.part
     flat = words.flat.view(UNSIGNED[8 * site.part])
-    lanes = None if mask.dense is None else mask.dense.T
     turned = np.broadcast_to(index, shape).T
     return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
+
+
+def _put_together(memory: Array, index: Array, blocks: int, lanes: Array | None) -> _Lanes:
+    """64-bit words of a memory of 32-bit ones: the high half lies in the next row of [word][block]."""
+    low, place = np.unique(index, return_inverse=True)
+    high = low + blocks
+    whole = memory[low].astype(np.uint64) | (memory[high].astype(np.uint64) << np.uint64(32))
+    return _Lanes(whole, place, lanes, (memory, low, high))
 
 
 def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
@@ -180,7 +205,7 @@ def _next(name: str, now: Array, operands: list[Array]) -> Array:
             return np.where((now == 0) | (now > first), first, now - 1).astype(now.dtype)
         case "cas":
             return np.where(now == first, operands[1], now)
-    return _UFUNCS[name](now, first)  # type: ignore[no-any-return]
+    return (_UFUNCS.get(name) or operation(name).compute)(now, first)  # type: ignore[no-any-return]
 
 
 def _chain(name: str, start: Any, operands: list[Array]) -> tuple[Array, Any]:

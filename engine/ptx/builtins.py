@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.ptx.masks import Mask
-from engine.ptx.memory import LOCAL_WINDOW
+from engine.ptx.memory import LOCAL_WINDOW, readable
 from engine.ptx.operands import Registers, constant, reader, writer
 from engine.ptx.syntax import Group, Instruction, PtxError
 from engine.records import Array
@@ -29,6 +29,9 @@ def builtin_step(machine: Machine, item: Instruction) -> Callable[[Registers, Ma
         return _print(machine, item)
     if name == "__assertfail":
         return _assert(machine, item)
+    if name.startswith("_Z"):  # a C++ name: none of the runtime's
+        clause = f"the function {readable(name)} is declared but not defined"
+        raise PtxError(clause, item.line, advice="write its body in the same file")
     raise PtxError(f"a call of {name} is not emulated", item.line)
 
 
@@ -94,11 +97,11 @@ def _formatted(machine: Machine, form: str, raw: bytes) -> str:
         head = f"%{flags}{width}{precision or ''}"
         if kind in "eEfFgGaA":
             value: float = struct.unpack("<d", take(8))[0]
-            return value.hex() if kind in "aA" else (head + kind) % value
+            return _hexadecimal(value, kind) if kind in "aA" else (head + kind) % value
         if kind == "s":
             return (head + "s") % _text_at(machine, int.from_bytes(take(8), "little"))
         if kind == "p":
-            return hex(int.from_bytes(take(8), "little"))
+            return hex(int.from_bytes(take(8), "little")).replace("0x0", "(nil)")
         size = 8 if length in ("l", "ll", "z", "j", "t") else 4
         number = int.from_bytes(take(size), "little", signed=kind in "di")
         if kind == "c":
@@ -106,6 +109,12 @@ def _formatted(machine: Machine, form: str, raw: bytes) -> str:
         return (head + ("d" if kind == "u" else kind)) % number
 
     return _FIELD.sub(one, form)
+
+
+def _hexadecimal(value: float, kind: str) -> str:
+    """1.5 -> "0x1.8p+0": as Python, without zeros at the end."""
+    text = re.sub(r"\.?0*p", "p", value.hex())
+    return text.upper() if kind == "A" else text
 
 
 def _assert(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:

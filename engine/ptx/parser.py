@@ -45,6 +45,7 @@ _SPECIALS = re.compile(
 )
 _ALIGNMENTS = tuple(1 << power for power in range(13))
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
+_MOST_REGISTERS = 100_000
 _MOST_BYTES = 1 << 30  # of one variable
 _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
@@ -79,8 +80,7 @@ class _Parser:
             if self.scopes:
                 raise InvalidPtx(f"the PTX of {self.name} does not end")
         except PtxError as error:
-            line = error.line or (self.line if self.scopes else None)
-            raise type(error)(str(error), line, error.ptx_line or self.place) from None
+            raise error.at(self.line if self.scopes else None, self.place) from None
         return Module(self.functions, self.variables, frozenset(self.declared))
 
     def _statements(self) -> Iterator[str]:
@@ -246,6 +246,8 @@ class _Parser:
             if not found:
                 raise PtxError(f"this register type is not emulated: {statement}", self.line)
             width = WIDTHS[found[3]] if found[3] else int(found[2])
+            if width > 64 or width == 8:
+                raise PtxError(f"registers of {width} bits are not emulated")
             for name in statement[found.end() :].split(","):
                 self._declare_registers(name.strip(), width)
         elif statement.startswith((".shared", ".local", ".global", ".const", ".param")):
@@ -263,6 +265,8 @@ class _Parser:
 
     def _declare_registers(self, name: str, width: int) -> None:
         many = re.match(r"(.+)<(\d+)>$", name)
+        if len(self.widths) + (int(many[2]) if many else 1) > _MOST_REGISTERS:
+            raise PtxError(f"{self.name} declares more than {_MOST_REGISTERS:,} registers")
         names = [f"{many[1]}{number}" for number in range(int(many[2]))] if many else [name]
         for each in names:
             self.scopes[-1][each] = Register(len(self.widths))
@@ -325,6 +329,8 @@ class _Parser:
         return base
 
     def _address(self, text: str) -> Address:
+        if "," in text:
+            raise PtxError(f"a texture or a surface is not emulated: [{text}]")
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.line)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from engine.ptx.memory import readable
 from engine.ptx.syntax import (
     WIDTHS,
     Address,
@@ -37,7 +38,7 @@ SYNCHRONOUS = (
     "shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync",
 )  # fmt: skip
 CARRY = "the carry flag"
-_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}
+_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
 
 
 @dataclass(frozen=True)
@@ -205,23 +206,32 @@ class _Inliner:
 
     def _call(self, frame: _Frame, item: Instruction) -> Iterator[Instruction | Label]:
         groups = [operand for operand in item.operands if isinstance(operand, Group)]
-        target = next((operand for operand in item.operands if isinstance(operand, Symbol)), None)
+        target = next((operand for operand in item.operands if not isinstance(operand, Group)), None)
         returns = groups[0] if groups and item.operands[0] is groups[0] else Group(())
         arguments = groups[-1] if groups and (len(groups) == 2 or not returns.items) else Group(())
-        if target is None:
-            raise PtxError("a call through a function pointer is not emulated", item.line)
+        if not isinstance(target, Symbol):
+            clause = "a call through a function pointer, or of a virtual function, is not emulated"
+            raise PtxError(clause, item.line, item.place)
         names = [operand.name for operand in arguments.items if isinstance(operand, Symbol)]
         results = [operand.name for operand in returns.items if isinstance(operand, Symbol)]
         function = self.module.functions.get(target.name)
         if function is None:
+            if target.name not in _LEAST_ARGUMENTS:
+                yield Instruction(f"call.{target.name}", (), None, item.line, item.place)
+                return
             made = [register for name in names for register in self._slots_of(name)]
-            if len(made) < _LEAST_ARGUMENTS.get(target.name, 0):
+            if len(made) < _LEAST_ARGUMENTS[target.name]:
                 raise InvalidPtx(f"a call of {target.name} lacks arguments", item.line, item.place)
             back = [self._slot(name, 0, 32 if target.name == "vprintf" else 64, item.line) for name in results]
-            yield Instruction(f"call.{target.name}", (Group(tuple(back)), *made), None, item.line)
+            yield Instruction(f"call.{target.name}", (Group(tuple(back)), *made), None, item.line, item.place)
             return
         if function.name in frame.depth:
-            raise PtxError(f"{function.name} calls itself; recursion is not emulated", item.line)
+            name = readable(function.name)
+            raise PtxError(
+                f"{name} calls itself; recursion is not emulated",
+                item.line,
+                advice="write it as a loop, or run it on a GPU",
+            )
         self.calls += 1
         if (len(names), len(results)) != (len(function.params), len(function.returns)):
             raise InvalidPtx(f"a call of {function.name} passes other arguments than it takes", item.line, item.place)

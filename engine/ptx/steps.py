@@ -60,7 +60,7 @@ def steps_of(machine: Machine, block: Block) -> list[Step]:
         except UnknownInstruction:
             raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
         except PtxError as error:
-            raise type(error)(str(error), error.line or item.line, error.ptx_line or item.place) from None
+            raise error.at(item.line, item.place) from None
         if step is not None:
             made.append(step)
     return made

@@ -8,24 +8,30 @@ from dataclasses import dataclass, field
 # Bits of a register or memory element by type suffix; "pred" is a bool.
 WIDTHS: dict[str, int] = {
     **{f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)},
-    "f16x2": 32, "bf16": 16, "bf16x2": 32, "tf32": 32, "b128": 128, "pred": 1,
+    "f16x2": 32, "bf16": 16, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "tf32": 32, "b128": 128, "pred": 1,
 }  # fmt: skip
 
 
 class PtxError(Exception):
     """The emulator cannot take this PTX. `line` is the .cu line, where it is known; `str(error)` one clause.
 
-    `ptx_line` is the line of the PTX, which is told where there is no .cu line.
+    `ptx_line` is the line of the PTX, which is told where there is no .cu line; `advice` what the student can do.
     """
 
-    advice = "run it on a GPU"
+    usual_advice = "run it on a GPU"
 
-    def __init__(self, clause: str, line: int | None = None, ptx_line: int | None = None) -> None:
-        super().__init__(clause, line, ptx_line)
-        self.line, self.ptx_line = line, ptx_line
+    def __init__(
+        self, clause: str, line: int | None = None, ptx_line: int | None = None, advice: str | None = None
+    ) -> None:
+        super().__init__(clause, line, ptx_line, advice)
+        self.line, self.ptx_line, self.advice = line, ptx_line, advice or self.usual_advice
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+    def at(self, line: int | None, ptx_line: int | None) -> PtxError:
+        """The same error at this place, unless it knows its own."""
+        return type(self)(str(self), self.line or line, self.ptx_line or ptx_line, self.advice)
 
     def sentence(self, name: str) -> str:
         """One sentence: where in the file `name`, what, and what to do."""
@@ -36,7 +42,7 @@ class PtxError(Exception):
 class InvalidPtx(PtxError):
     """No GPU takes this PTX either: it comes from an asm statement, because the compiler makes none like it."""
 
-    advice = "this PTX is not valid, so correct the asm statement that it comes from"
+    usual_advice = "this PTX is not valid, so correct the asm statement that it comes from"
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,8 @@ class Port:
             length = min([other for other in places.values() if other > start], default=words.size) - start
             element, count = (place - start) // part, length // part
             what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+            if count == 0 and any(one.external and one.name == name for one in self.machine.program.shared):
+                what += ": the launch gives an extern array its size, and this launch gives none"
         raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
 
     # ---- whole accesses

@@ -141,9 +141,9 @@ def to_integer(value: float, code: str, mode: str, wide: bool) -> int:
 
 
 def divided(a: int, b: int, code: str) -> tuple[int, int]:
-    """(quotient, remainder) as C rounds: towards zero. By zero: all ones, and the dividend."""
+    """(quotient, remainder) as C rounds: towards zero. By zero: all ones for both, as the H200 answers."""
     if b == 0:
-        return -1, a
+        return -1, -1
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return quotient, a - quotient * b
 
