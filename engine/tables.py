@@ -9,6 +9,7 @@ from statistics import median
 import pandas as pd
 
 from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Published, Rung, Topic
+from engine.elements import strides
 from engine.history import Known, device_line
 from engine.records import COUNTERS, Choice, Measurement
 
@@ -39,7 +40,10 @@ COLUMNS: dict[str, Column] = {
         Column("kernel", "Kernel"),
         Column("n", "N"),
         Column("block_size", "Block size"),
+        Column("parameter", "Parameter", meaning="The kernel's own knob, where it has one, such as a stride."),
         Column("grid_size", "Blocks"),
+        Column("grid_asked", "Blocks asked for", meaning="Empty: the kernel's own rule."),
+        Column("elements", "Elements per thread", meaning="Of a kernel that strides over the grid."),
         Column("dtype", "Type"),
         Column("cache", "L2 cache"),
         Column("combine", "Combined by"),
@@ -210,7 +214,10 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
             "kernel": m.kernel,
             "n": m.n,
             "block_size": m.block_size,
+            "parameter": m.parameter,
             "grid_size": m.grid_size,
+            "grid_asked": m.grid_asked,
+            "elements": elements_of(m),
             "dtype": m.dtype,
             "cache": m.cache,
             "combine": m.combine,
@@ -223,6 +230,15 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
         for m in measurements
     ]
     return pd.DataFrame(rows, dtype=object)
+
+
+def elements_of(measurement: Measurement) -> float | None:
+    """n over the threads of the grid, for a kernel that strides over it; None for others and where nothing ran."""
+    kernel, blocks = KERNELS.get(measurement.kernel), measurement.grid_size
+    if kernel is None or not strides(kernel) or not blocks:
+        return None
+    each = measurement.n / (blocks * measurement.block_size)
+    return int(each) if each == int(each) else round(each, 3)
 
 
 def csv_of(measurements: Sequence[Measurement]) -> str:

@@ -11,7 +11,7 @@ from engine import figures, tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
 from engine.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
-from views import choices, grid, keyboard, panels, rungs, show, state, work
+from views import answer, choices, grid, keyboard, panels, rungs, show, state, work
 from views.choices import AUTO
 from views.page import WORK, Page
 from views.panels.entries import Section
@@ -159,7 +159,8 @@ def show_page(page: Page) -> None:
                 choices_of_counter()
         if shown in pictures and (controls := pictures[shown].controls):
             controls(page)
-        drawing = Drawing()
+        drawing, beneath = Drawing(), st.empty()
+        found = st.empty()
     table = st.empty()
     section = section_chosen(page)
     below = st.empty()
@@ -173,6 +174,9 @@ def show_page(page: Page) -> None:
             with numbers.container():
                 show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
             drawing.show(figure_of(page, frame, facts))
+            show_words(page, facts, beneath)
+            if strip := answer.strip_html(facts[page.position].live):
+                found.html(strip)
             with table.container():
                 show_table(page, frame, facts, drawn)
             if section is not None:
@@ -246,6 +250,13 @@ def figure_of(
     return figures.metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
 
 
+def show_words(page: Page, facts: list[Known], place: st.delta_generator.DeltaGenerator) -> None:
+    """What a picture of the topic's own says below itself."""
+    picture = panels.pictures_of(page).get(st.session_state.get("show", "rate"))
+    if picture is not None and picture.words is not None:
+        place.html(picture.words(page, facts))
+
+
 def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) -> None:
     """The lecture's table, the line that says where its numbers come from, and the file."""
     timed = [fact.timed for fact in facts if fact.timed]
@@ -281,7 +292,7 @@ def show_presenting(page: Page) -> None:
             show.presenting_text(page.kernel)
     with right:
         numbers = st.empty()
-        drawing = Drawing()
+        drawing, beneath = Drawing(), st.empty()
     height = keyboard.window_height()
     rows = len(page.ladder.rungs)
     share = 0.46 if page.counting else 0.56  # of the window's height
@@ -293,6 +304,7 @@ def show_presenting(page: Page) -> None:
             with numbers.container():
                 show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
             drawing.show(figure_of(page, frame, facts, look))
+            show_words(page, facts, beneath)
 
     work.follow(WORK, draw)
     draw()

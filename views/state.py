@@ -15,9 +15,9 @@ import streamlit as st
 # What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
          "present",
-         "topic", "sweep", "kernels", "blocks", "sizes", "counter", "value",
+         "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp", "partitions")  # fmt: skip
-_LISTS = ("kernels", "blocks", "sizes")
+_LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.
 _OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp", "partitions")

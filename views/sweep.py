@@ -1,152 +1,37 @@
-"""The sweep page: variants x block sizes as Heidelberg's table, or over N as lines."""
+"""The sweep page: variants x block sizes as Heidelberg's table; over N, a knob or elements per thread as lines."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from html import escape
 
 import streamlit as st
 
 from engine import figures, tables
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
+from engine.catalogue import KERNELS, LADDERS
 from engine.history import Known, device_line
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Measurement, NotRunnable
 from engine.tables import COLUMNS, COUNTED, size_text, text_of
-from views import choices, grid, keyboard, state, work
+from views import choices, grid, keyboard, state, sweep_menus, work
+from views.swept import CLAIMED, LISTS, Cell, Sweep, verdict
 
 WORK = "sweep work"
-OVER = {"blocks": "Block sizes", "sizes": "N"}
-COUNTERS = ("warp_instructions", "divergent_branches", "bank_conflicts", "wavefronts", "sectors", "barriers")
-
-Cell = tuple[str, int]  # kernel and the swept value
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What is swept in this run of the script: `over` is "blocks" or "sizes", `values` what it goes through."""
-
-    topic: Topic
-    over: str
-    kernels: tuple[str, ...]
-    values: tuple[int, ...]
-    base: Choice
-    key: str
-
-    def choice(self, cell: Cell) -> Choice:
-        """The choice of one cell."""
-        kernel, value = cell
-        changed = replace(self.base, kernel=kernel)
-        return replace(changed, block_size=value) if self.over == "blocks" else replace(changed, n=value)
-
-    @property
-    def cells(self) -> list[Cell]:
-        """Every cell, row by row."""
-        return [(kernel, value) for kernel in self.kernels for value in self.values]
-
-
-def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str]) -> list[str]:
-    """Several of the options; what the address names and the catalogue has not is said, and left out."""
-    asked = st.session_state.get(name)
-    if not asked:
-        st.session_state[name] = asked = default
-    unknown = [value for value in asked if value not in options]
-    if unknown:
-        st.error(f"{label}: {', '.join(map(repr, unknown))} is not on offer here, so it is left out.")
-        st.session_state[name] = [value for value in asked if value in options] or default
-    now = st.session_state[name]
-    chosen = st.pills(
-        label, options, default=now, key=name, selection_mode="multi", format_func=lambda text: words[text]
-    )
-    return list(chosen or [])
-
-
-def default_kernels(topic: Topic) -> list[str]:
-    """The rungs of the topic's first ladder that has a table by block size, else of its first ladder."""
-    ladders = [ladder for ladder in LADDERS.values() if ladder.topic == topic.name]
-    tabled = [ladder for ladder in ladders if len({f.block_size for rung in ladder.rungs for f in rung.published}) > 2]
-    rungs = (tabled or ladders)[0].rungs
-    wanted = [rung.kernel for rung in rungs if len(rung.published) > 2] or [rung.kernel for rung in rungs]
-    return list(dict.fromkeys(wanted))
-
-
-def take_topic() -> None:
-    """Another topic: its own kernels, sizes and blocks."""
-    state.forget("kernels", "blocks", "sizes", "value")
-
-
-def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
-    """The menus, and the place of the Run button. NotRunnable where a number is none."""
-    if st.session_state.get("topic") not in TOPICS:
-        named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
-        ladder = LADDERS.get(st.session_state.get("ladder", ""))
-        st.session_state["topic"] = (named or [ladder.topic if ladder else next(iter(TOPICS))])[0]
-    if st.session_state.get("sweep") not in OVER:
-        st.session_state["sweep"] = "blocks"
-    with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
-        st.segmented_control("Topic", list(TOPICS), default=st.session_state["topic"], key="topic",
-                             format_func=lambda name: TOPICS[name].title,
-                             required=True, on_change=take_topic)  # fmt: skip
-        st.segmented_control("Sweep over", list(OVER), default=st.session_state["sweep"], key="sweep",
-                             format_func=OVER.get, required=True)  # fmt: skip
-        topic = TOPICS[st.session_state["topic"]]
-        over = st.session_state["sweep"]
-        own = {"n": topic.default_n, "block": topic.default_block_size, "dtype": topic.kernels[0].dtypes[0]}
-        state.recall_for(topic.name, {name: str(value) for name, value in own.items()})
-        with st.popover("Variants", icon=":material/checklist:", width="content"):
-            kernels = several("Variants", "kernels", [kernel.name for kernel in topic.kernels], default_kernels(topic),
-                              {kernel.name: kernel.title for kernel in topic.kernels})  # fmt: skip
-        every = sorted({size for kernel in topic.kernels for size in kernel.block_sizes})
-        if over == "blocks":
-            values = several(topic.block_label, "blocks", [str(b) for b in every], [str(b) for b in every],
-                             {str(b): str(b) for b in every})  # fmt: skip
-        else:
-            values = several(topic.size_label, "sizes", [str(n) for n in topic.sizes], default_sizes(topic),
-                             {str(n): size_text(n) for n in topic.sizes})  # fmt: skip
-    columns = st.columns([1.3, 1, 1, 1.2, 1.6, 1.4], vertical_alignment="bottom")
-    with columns[0]:
-        fixed = choices.size(topic) if over == "blocks" else choices.block_size(topic)
-    with columns[1]:
-        dtype = choices.element_type(topic)
-    with columns[2]:
-        cache = choices.cache_state()
-    with columns[3]:
-        device = choices.device()
-    keys = [topic.metric, "time_us", "percent_of_peak", *COUNTERS]
-    words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
-    with columns[4]:
-        key = choices.select("Shown", "value", keys, topic.metric, words)
-    place = columns[5].empty()
-    base = Choice(
-        kernel=topic.kernels[0].name,
-        n=choices.whole_number(fixed, "N") if over == "blocks" else topic.default_n,
-        block_size=topic.default_block_size if over == "blocks" else choices.whole_number(fixed, "The block size"),
-        dtype=dtype,
-        cache=cache,
-        device=device,
-    )
-    order = [kernel.name for kernel in topic.kernels if kernel.name in kernels]
-    shown = key if key in keys else topic.metric
-    return Sweep(topic, over, tuple(order), tuple(sorted(map(int, values))), base, shown), place
-
-
-def default_sizes(topic: Topic) -> list[str]:
-    """The sizes that this machine can run: all with a GPU, those of the emulator without."""
-    largest = topic.max_n if choices.has_gpu() else topic.emulator_max_n
-    return [str(n) for n in topic.sizes if n <= largest]
 
 
 def main() -> None:
     """Read the choice, run what was asked for, show the table or the lines."""
     try:
-        sweep, button = controls()
+        sweep, button = sweep_menus.controls()
     except NotRunnable as refused:
         keyboard.on_key({})
         st.error(str(refused), icon=":material/block:")
         return
     here = st.session_state
+    menus = {"n": sweep.over != "sizes", "block": sweep.over != "blocks"}
     state.publish(
         sweep.topic.name,
-        {"topic": sweep.topic.name, "sweep": sweep.over, "kernels": sweep.kernels, sweep.over: sweep.values,
-         "n" if sweep.over == "blocks" else "block": here["n" if sweep.over == "blocks" else "block"],
+        {"topic": sweep.topic.name, "sweep": sweep.over, "knob": sweep.knob.name if sweep.knob else None,
+         "kernels": sweep.kernels, LISTS[sweep.over]: here[LISTS[sweep.over]],
+         **{name: here[name] for name, stands in menus.items() if stands},
          "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "value": sweep.key}
     )  # fmt: skip
     keyboard.on_key({"run": lambda: run(sweep)} if sweep.cells else {})
@@ -183,17 +68,16 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
     sources = sorted({device_line(m) for fact in facts.values() if (m := fact.counted if counted else fact.timed)})
     missing = "run the sweep" if counted or choices.has_gpu() else "no run was recorded for these choices"
     st.html(f'<h2 class="sweeptitle">{column.heading}<small>{", ".join(sources) or missing}</small></h2>')
-    smallest = counted or sweep.key == "time_us"
+    best = best_of(sweep, values)
     if sweep.over == "blocks":
-        st.html(heat(sweep, facts, values, smallest))
+        st.html(heat(sweep, facts, values, best))
         lecture(sweep)
     else:
-        used = [m for cell in sweep.cells if values[cell] is not None and (m := used_of(facts[cell], sweep.key))]
-        frame = tables.measurement_table(used)
-        names = {kernel: KERNELS[kernel].title for kernel in sweep.kernels}
-        if used:
-            st.plotly_chart(figures.size_lines(frame, sweep.key, names), key=f"lines {drawn}", config=figures.CONFIG)
-        st.html(heat(sweep, facts, values, smallest))
+        lines(sweep, facts, values, drawn)
+        if sweep.over == "elements" and best and not counted:
+            where = {kernel: each for kernel, (each, _) in best.items()}
+            st.html(f'<p class="verdict">{escape(verdict(where, " and ".join(sources)))}</p>')
+        st.html(heat(sweep, facts, values, best))
     why_not(facts)
     every = [m for fact in facts.values() if (m := fact.failed or fact.live or fact.recorded)]
     timed = [fact.timed for fact in facts.values() if fact.timed and fact.timed not in every]
@@ -215,26 +99,40 @@ def value_of(fact: Known, key: str) -> float | None:
     return None if value is None else float(value)
 
 
-def heat(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], smallest: bool) -> str:
+def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], drawn: int) -> None:
+    """The numbers as lines over what is swept."""
+    used = [(cell, m) for cell in sweep.cells if values[cell] is not None and (m := used_of(facts[cell], sweep.key))]
+    if not used:
+        return
+    frame = tables.measurement_table([m for _, m in used])
+    frame["swept"] = [value for (_, value), _ in used]
+    names = {kernel: KERNELS[kernel].title for kernel in sweep.kernels}
+    band = (*CLAIMED, "best, says Crovella") if sweep.over == "elements" else None
+    over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
+    figure = figures.size_lines(frame, sweep.key, names, over=over, band=band)
+    st.plotly_chart(figure, key=f"lines {drawn}", config=figures.CONFIG)
+
+
+def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:
+    """The best value of each kernel that has one, and what it is."""
+    rows = tables.heat_table(sweep.kernels, sweep.values, values, sweep.smallest).to_dict("records")
+    return {
+        row["kernel"]: (row["best_block_size"], row["best_value"]) for row in rows if row["best_block_size"] is not None
+    }
+
+
+def heat(
+    sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], best: dict[str, tuple[int, float]]
+) -> str:
     """The coloured table."""
     cells = {}
     for cell, value in values.items():
         failed = facts[cell].failed
         text = text_of(sweep.key, value) if failed is None or value is not None else text_of("status", failed.status)
         cells[cell] = (value, text, (failed.reason or "") if failed else "")
-    best = {}
-    for row in tables.heat_table(sweep.kernels, sweep.values, values, smallest).to_dict("records"):
-        if row["best_block_size"] is not None:
-            best[row["kernel"]] = (row["best_block_size"], text_of(sweep.key, row["best_value"]))
     rows = [(kernel, KERNELS[kernel].title) for kernel in sweep.kernels]
-    word = {"bandwidth_gb_s": "BW", "gflop_s": "GFLOP/s", "time_us": "time"}.get(sweep.key, "value")
-    headings = (
-        sweep.topic.block_label if sweep.over == "blocks" else sweep.topic.size_label,
-        ("minThr" if smallest else "maxThr") if sweep.over == "blocks" else "best N",
-        f"{'min' if smallest else 'max'}{word}" if sweep.over == "blocks" else "best",
-    )
-    titles = [str(v) if sweep.over == "blocks" else size_text(v) for v in sweep.values]
-    return grid.heat_html(rows, sweep.values, titles, cells, best, smallest, headings)
+    most = {kernel: (at, text_of(sweep.key, value)) for kernel, (at, value) in best.items()}
+    return grid.heat_html(rows, sweep.values, sweep.titles, cells, most, sweep.smallest, sweep.headings)
 
 
 def lecture(sweep: Sweep) -> None:

@@ -13,6 +13,7 @@ from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.records import Choice
 from tests.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
+from views.answer import strip_html
 from views.source import changes, header_length, source_html
 
 
@@ -237,3 +238,32 @@ def test_a_knob_that_cannot_be_is_one_sentence(rung: str, parameter: str, senten
     assert sentence in html_of(app) + "".join(entry.value for entry in app.error)
     app.selectbox(key="parameter").select("none" if rung == "divergence_three" else "2").run()
     assert not app.exception and sentence not in html_of(app) + "".join(entry.value for entry in app.error)
+
+
+@pytest.mark.parametrize(
+    ("rung", "dtype", "words"),
+    [
+        ("histogram_shared", "int32", "256 counts, the first 16; below each, the reference."),
+        ("filter_atomic", "int32", "packed by 1,024 threads, the first 16. Another order is as right."),
+        ("warp_prefix_sum", "float32", "1,024 numbers, the first 16; below each, the reference."),
+        ("copy_strided", "int32", "1,024 numbers, the first 16"),
+    ],
+)
+def test_an_answer_that_is_an_array_is_shown_as_one(rung: str, dtype: str, words: str) -> None:
+    app = opened(ladder=f"all-{KERNELS[rung].topic}", rung=rung, n="1024", block="128", dtype=dtype)
+    assert 'class="answer"' not in html_of(app)
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert words in html and html.count("<u>") == 16
+    assert ("--share:1.000" in html) == rung.startswith("histogram")
+    assert 'class="off"' not in html
+
+
+def test_where_an_answer_differs_is_marked() -> None:
+    found = measured(answer=(1, 2, 3), answer_count=3, answer_expected=(1, 2, 4), answer_off=(2,), status="wrong")
+    html = strip_html(found)
+    assert html.count('class="off"') == 1 and '<span class="off"><u>2</u><b>3</b><s>4</s></span>' in html
+    late = replace(found, answer=(0,) * 32, answer_count=100, answer_expected=(0,) * 31 + (1,), answer_off=(31,))
+    assert strip_html(late).count("<u>") == 32
+    assert strip_html(measured()) == strip_html(None) == ""
+    assert "NaN" in strip_html(replace(found, answer=(None, 2, 3)))

@@ -12,16 +12,72 @@ from engine import history
 from engine.catalogue import KERNELS, TOPICS
 from engine.records import Choice
 from tests.test_history import measured
-from tests.views.pages import figures_of, html_of, opened
+from tests.views.pages import asked, figures_of, html_of, opened
+from views.swept import verdict, ways_of
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-@pytest.mark.parametrize("over", ["blocks", "sizes"])
+@pytest.mark.parametrize(("topic", "over"), [(name, over) for name in TOPICS for over in ways_of(TOPICS[name])])
 def test_every_topic_can_be_swept(topic: str, over: str) -> None:
     app = opened("sweep", topic=topic, sweep=over)
     assert not app.error and not app.exception
     html = html_of(app)
-    assert "maxThr" in html if over == "blocks" else "best N" in html
+    words = {"blocks": "maxThr", "sizes": "best N", "knob": "best at", "elements": "best at"}
+    assert words[over] in html
+
+
+def test_what_a_topic_can_be_swept_over() -> None:
+    ways = {name: ways_of(topic)[2:] for name, topic in TOPICS.items()}
+    assert (ways["memory"], ways["reduction"], ways["matmul"]) == (["knob"], ["elements"], [])
+    assert ways["aggregate"] == ways["atomics"] == ["knob", "elements"]
+
+
+def test_a_knob_is_swept_by_the_kernels_that_have_it() -> None:
+    app = opened("sweep", topic="memory", sweep="knob", knob="STRIDE", values="1,2,32", n="1024",
+                 value="bank_conflicts", kernels="banks_strided")  # fmt: skip
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert len(figures_of(app)) == 1 and html.count('class="heat') == 3
+    assert '"x": [1, 2, 32]' in figures_of(app)[0] or '"x":[1,2,32]' in figures_of(app)[0]
+    assert "Stride (elements)" in html
+    assert (asked(app)["knob"], asked(app)["values"], asked(app)["n"]) == ("STRIDE", "1,2,32", "1024")
+    app.selectbox(key="knob").select("WAYS").run()
+    assert set(app.session_state["kernels"]) == {"divergence_ways", "divergence_warps"}
+    assert not app.error and not app.exception
+    app.segmented_control(key="sweep").select("blocks").run()
+    assert not app.error and not app.exception and "knob" not in asked(app)
+
+
+def test_elements_per_thread_are_grids() -> None:
+    app = opened("sweep", topic="reduction", sweep="elements", kernels="reduce_warp_shuffle", n="4096", block="128",
+                 elements="1,4,32,1024", value="warp_instructions", device="emulator")  # fmt: skip
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert html.count('class="heat') == 3  # 1,024 elements per thread would be less than one block
+    for blocks in (32, 8, 1):
+        choice = Choice("reduce_warp_shuffle", 4096, 128, blocks, device="emulator")
+        assert (found := history.latest(choice)) is not None and found.grid_asked == found.grid_size == blocks
+    assert "best, says Crovella" in figures_of(app)[0]
+    assert asked(app)["elements"] == "1,4,32,1024"
+
+
+def test_the_claim_about_elements_per_thread_is_judged_by_the_times() -> None:
+    for blocks, bandwidth in ((1024, 100.0), (64, 300.0), (1, 20.0)):
+        choice = Choice("reduce_warp_shuffle", 2**18, 256, blocks, device="emulator")
+        history.remember(choice, measured(choice, bandwidth_gb_s=bandwidth))
+    html = html_of(opened("sweep", topic="reduction", sweep="elements", kernels="reduce_warp_shuffle", n="2^18",
+                          block="256", elements="1,16,1024", device="emulator"))  # fmt: skip
+    assert "On NVIDIA H200, live: true for 0 of 1 variants. Best elsewhere: Warp shuffle at 16." in html
+    assert verdict({"reduce_warp_shuffle": 1024}, "a GPU").endswith("true for 1 of 1 variants.")
+
+
+def test_the_topic_changes_what_can_be_swept() -> None:
+    app = opened("sweep", topic="memory", sweep="knob")
+    app.segmented_control(key="topic").select("matmul").run()
+    assert not app.error and not app.exception and app.session_state["sweep"] == "blocks"
+    app = opened("sweep", topic="matmul", sweep="knob")
+    assert "Nothing of this topic can be swept over 'Knob'" in app.error[0].value
+    assert "No kernel of this topic has a knob 'SPEED'" in opened("sweep", topic="memory", sweep="knob",
+                                                                   knob="SPEED").error[0].value  # fmt: skip
 
 
 def test_the_heat_table_holds_what_was_run() -> None:

@@ -17,7 +17,8 @@ class Picture:
     """A plot of a topic's own. `name`: in the address. `title`: on the button.
 
     `figure(page, table of the ladder, what is known of each rung, look)`; it is drawn anew with every result that
-    comes in, so it must hold no widget. `controls(page)`: its widgets, drawn once, above the plot.
+    comes in, so it must hold no widget. `controls(page)`: its widgets, drawn once, above the plot. `words(page, what is
+    known of each rung)`: HTML that stands below the plot and says what it shows.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Picture:
     offered: Callable[[Page], bool]
     figure: Callable[[Page, pd.DataFrame, Sequence[Known], Look], Figure]
     controls: Callable[[Page], None] | None = None
+    words: Callable[[Page, Sequence[Known]], str] | None = None
 
 
 @dataclass(frozen=True)
