@@ -1,21 +1,20 @@
-"""What a kernel does inside: a trace of one block, a counter by source line, what a rung changed, what a GPU counted.
+"""What a kernel does inside: a trace of one block, a counter by source line, what a rung changed.
 
 trace(choice, block) -> Trace                 heat(measurement, counter) -> {line: value}
-change(before, after, counter) -> Change      recorded(choice) -> Hardware
+change(before, after, counter) -> Change      meant(ladder, position) -> (counter, direction)
+recorded(choice) -> Hardware
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.measure import EMULATOR_SECONDS, inputs_of
 from engine.plan import plan as plan_of
+from engine.profiled import Hardware, recorded, recorded_sizes
 from engine.records import Choice, HostRun, Launch, Measurement, NotRunnable, Plan, Progress, RunFailed, Zero
 
 if TYPE_CHECKING:
@@ -23,8 +22,12 @@ if TYPE_CHECKING:
     from engine.jobs import Handle
     from engine.ptx.trace import Trace
 
+__all__ = ["FINDINGS", "MEANINGS", "PTX_COUNTED", "TITLES", "WHOLE_RUN", "Change", "Hardware", "change", "counter_text",
+           "heat", "meant", "recorded", "recorded_sizes", "shares", "shown_counter", "submit_trace", "trace",
+           "values_of"]  # fmt: skip
+
 TRACE_DEADLINE_S = 60.0
-FINDINGS = "findings"
+FINDINGS, LAUNCHES = "findings", "launches"
 # What a line or a rung can be looked at by: the counters of tables and these, which only this page needs. Instruction
 # and branch counts are those of the PTX.
 TITLES: dict[str, str] = {
@@ -39,13 +42,41 @@ TITLES: dict[str, str] = {
     "sectors_per_request": "Sectors per request",
     "global_load_sectors": "Global load sectors",
     "global_load_requests": "Global load requests",
+    "global_store_requests": "Global store requests",
     "barriers": "Barriers",
     "atomics": "Atomics",
+    "atomic_max_contention": "Lanes at one address",
     "shuffles": "Shuffles",
+    LAUNCHES: "Kernel launches",
     FINDINGS: "Hazards found",
 }
+# What a counter counts, in a sentence for a student.
+MEANINGS: dict[str, str] = {
+    "warp_instructions": "An instruction counts once for a warp, however many of its 32 lanes take part.",
+    "branches": "A branch counts once for a warp that comes to it.",
+    "divergent_branches": "A branch diverges where lanes of one warp go both ways: the warp walks the two ways one "
+    "after the other.",
+    "active_lanes_per_instruction": "Of the 32 lanes of a warp so many take part in an instruction, on average.",
+    "bank_conflicts": "A conflict is a further pass through shared memory, as lanes of one warp want different words "
+    "of one bank.",
+    "wavefronts": "A wavefront is one pass through shared memory: at best one for a load or store of a warp.",
+    "shared_load_requests": "A request is one load from shared memory by one warp.",
+    "sectors": "A sector is a piece of 32 bytes: what global memory moves at least, however little of it is asked for.",
+    "sectors_per_request": "To load or store 32 neighbouring words a warp needs 4 sectors of 32 bytes; to reach 32 "
+    "words far apart it needs 32.",
+    "global_load_sectors": "A sector is a piece of 32 bytes: what global memory moves at least, however little of it "
+    "is asked for.",
+    "global_load_requests": "A request is one load from global memory by one warp.",
+    "global_store_requests": "A request is one store to global memory by one warp.",
+    "barriers": "A barrier counts once for a warp that arrives there and waits for the others of its block.",
+    "atomics": "An atomic counts once for a warp; its lanes at one address are served one after the other.",
+    "atomic_max_contention": "The most lanes of one warp that meet at one address in one atomic: they wait in line.",
+    "shuffles": "A shuffle hands registers from lane to lane, without memory and without a barrier.",
+    LAUNCHES: "Each launch waits until the one before has ended.",
+    FINDINGS: "A hazard is a place where the answer depends on who comes first.",
+}
+WHOLE_RUN = frozenset((LAUNCHES,))  # what no line has a part of
 PTX_COUNTED = frozenset(name for name, title in TITLES.items() if title.endswith("(PTX)"))
-_RECORDED = ("recorded/counters*.json", "tests/golden/catalogue.json")
 
 
 def trace(
@@ -145,8 +176,22 @@ def values_of(measurement: Measurement | None) -> dict[str, float | None]:
     if not counters or counters.get("warp_instructions") == 0:  # nothing was emulated: a rung of the CPU
         return dict.fromkeys(TITLES)
     assert measurement is not None
-    found = {**counters, **counter_values(measurement), FINDINGS: len(measurement.findings)}
+    found = {**counters, **counter_values(measurement), FINDINGS: len(measurement.findings),
+             LAUNCHES: _launches(measurement)}  # fmt: skip
     return {name: found.get(name) for name in TITLES}
+
+
+def _launches(m: Measurement) -> int | None:
+    """How many kernel launches gave the answer; None where what was run can no longer be planned."""
+    from engine.catalogue import KERNELS
+
+    kernel = KERNELS.get(m.kernel)
+    grid = m.grid_size if kernel and kernel.coverage is None else None
+    try:
+        plan = plan_of(Choice(m.kernel, m.n, m.block_size, grid, m.dtype, combine=m.combine, parameter=m.parameter))
+    except NotRunnable:
+        return None
+    return sum(isinstance(step, Launch) for step in plan.steps)
 
 
 def heat(measurement: Measurement, counter: str) -> dict[int, float]:
@@ -155,10 +200,16 @@ def heat(measurement: Measurement, counter: str) -> dict[int, float]:
         lines = [line for f in measurement.findings for line in {f["line"], f["other_line"]} if line]
         return {line: float(lines.count(line)) for line in sorted(set(lines))}
     values = {
-        int(line["line"]): values_of(replace(measurement, counters=line, findings=()))[counter]
+        int(line["line"]): None if counter in WHOLE_RUN else _line_value(measurement, line, counter)
         for line in measurement.lines
     }
     return {line: value for line, value in values.items() if value is not None}
+
+
+def _line_value(measurement: Measurement, line: Mapping[str, Any], counter: str) -> float | None:
+    from engine.tables import counter_values
+
+    return {**line, **counter_values(replace(measurement, counters=line, findings=()))}.get(counter)
 
 
 def shares(values: Mapping[int, float], counter: str) -> dict[int, float]:
@@ -180,13 +231,17 @@ def counter_text(counter: str, value: float | None) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """One counter before and after a rung, and the sentence that says what became of it. None: not counted."""
+    """One counter before and after a rung, and the sentence that says what became of it. None: not counted.
+
+    `direction`: "fall", "rise" or "stay".
+    """
 
     counter: str
     title: str
     before: float | None
     after: float | None
     sentence: str
+    direction: str = ""
 
 
 def change(before: Measurement | None, after: Measurement | None, counter: str) -> Change:
@@ -195,82 +250,46 @@ def change(before: Measurement | None, after: Measurement | None, counter: str) 
     title = TITLES[counter]
     words = title.removesuffix(" (PTX)")
     if old is None or new is None:
-        sentence = f"{words} were not counted on both rungs, so there is nothing to compare."
-    elif old == new:
-        sentence = f"{words} stay at {counter_text(counter, new)}."
-    else:
-        verb = "fall" if new < old else "rise"
-        ends = [counter_text(counter, value) if value else "none" for value in (old, new)]
-        factor = f", a factor of {_factor(max(old, new) / min(old, new))}" if old and new else ""
-        sentence = f"{words} {verb} from {ends[0]} to {ends[1]}{factor}."
-    return Change(counter, title, old, new, sentence)
+        return Change(counter, title, old, new, _uncounted(before if old is None else after, words))
+    if old == new:
+        return Change(counter, title, old, new, f"{words} stay at {_or_none(counter, new)}.", "stay")
+    verb = "fall" if new < old else "rise"
+    factor = f", a factor of {_factor(max(old, new) / min(old, new))}" if old and new else ""
+    sentence = f"{words} {verb} from {_or_none(counter, old)} to {_or_none(counter, new)}{factor}."
+    return Change(counter, title, old, new, sentence, verb)
+
+
+def _or_none(counter: str, value: float) -> str:
+    return counter_text(counter, value) if value else "none"
+
+
+def _uncounted(run: Measurement | None, words: str) -> str:
+    """Why a counter of `run` cannot be compared."""
+    why = f"{words} were not counted on both rungs"
+    if run is not None and run.counters is not None:
+        why = f"{run.kernel} runs on the CPU, where nothing is counted"
+    elif run is not None and run.status == "deadlock":
+        why = f"{run.kernel} never ends in this order of execution"
+    return f"{why}, so there is nothing to compare."
 
 
 def _factor(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 2 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"
 
 
-def shown_counter(ladder: Ladder, position: int) -> str:
-    """The counter to look at on a rung: what it is meant to change; on the first rung, what the next one will."""
+def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
+    """(counter, "fall", "rise" or "stay"): what a rung is meant to show against the one before; None: nothing."""
     from engine.catalogue import KERNELS
+    from engine.catalogue.shown import meant as told
 
     rungs = ladder.rungs
-    here = KERNELS[rungs[position].kernel].shows
-    after = KERNELS[rungs[position + 1].kernel].shows if position + 1 < len(rungs) else ""
-    return (here if position and here else "") or after or here or "warp_instructions"
+    before = KERNELS[rungs[position - 1].kernel] if position else None
+    text = told(before, KERNELS[rungs[position].kernel])
+    return (text.lstrip("+="), {"+": "rise", "=": "stay"}.get(text[0], "fall")) if text else None
 
 
-# ---- what a GPU's profiler counted
-
-
-@dataclass(frozen=True)
-class Hardware:
-    """Counters of one plan as a profiler read them on a GPU, `device`, on `date`."""
-
-    device: str
-    date: str
-    n: int
-    block_size: int
-    counters: Mapping[str, float]
-
-
-def recorded(choice: Choice) -> Hardware | None:
-    """The hardware's own counters for exactly this choice; None where nobody recorded them."""
-    same = [entry for entry in recorded_sizes(choice) if (entry.n, entry.block_size) == (choice.n, choice.block_size)]
-    return same[0] if same else None
-
-
-def recorded_sizes(choice: Choice) -> Sequence[Hardware]:
-    """The hardware's counters for this kernel and type at every recorded size; none for a kernel run another way."""
-    from engine.catalogue import KERNELS, spelled_out
-
-    own = spelled_out(Choice(choice.kernel, choice.n, choice.block_size))
-    named = spelled_out(choice)
-    if choice.kernel not in KERNELS or (choice.grid_size, choice.source) != (None, None):
-        return ()
-    if (named.combine, named.parameter) != (own.combine, own.parameter):
-        return ()
-    return [entry for name, dtype, entry in _hardware() if (name, dtype) == (choice.kernel, choice.dtype)]
-
-
-def recorded_files() -> tuple[Path, ...]:
-    """The files that hold hardware counters; there may be none."""
-    root = Path(__file__).parents[1]
-    return tuple(sorted(path for pattern in _RECORDED for path in root.glob(pattern)))
-
-
-@lru_cache(maxsize=1)
-def _hardware() -> tuple[tuple[str, str, Hardware], ...]:
-    """(kernel, dtype, counters) of every record: JSON objects {device, date, kernels: [{kernel, n, block_size, dtype,
-    and the counters by their names}]}."""
-    found = []
-    for path in recorded_files():
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        for row in about["kernels"]:
-            counters = {name: value for name, value in row.items() if isinstance(value, int | float)}
-            conflicts = [counters.get(f"shared_{kind}_conflicts") for kind in ("load", "store")]
-            if None not in conflicts:
-                counters["bank_conflicts"] = sum(value for value in conflicts if value is not None)
-            entry = Hardware(about["device"], about["date"], row["n"], row["block_size"], counters)
-            found.append((row["kernel"], row["dtype"], entry))
-    return tuple(found)
+def shown_counter(ladder: Ladder, position: int) -> str:
+    """The counter to look at on a rung: what it is meant to change; else, as on the first, what the next one will."""
+    here = meant(ladder, position)
+    after = meant(ladder, position + 1) if position + 1 < len(ladder.rungs) else None
+    return (here or after or ("warp_instructions", ""))[0]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from engine.inside import PTX_COUNTED, TITLES, Change, Hardware, counter_text
+from engine.inside import MEANINGS, PTX_COUNTED, TITLES, WHOLE_RUN, Change, Hardware, counter_text
 from engine.records import Measurement
 from engine.tables import STATUS_WORDS
 from views.source import coloured_lines, header_length
@@ -19,6 +19,8 @@ PREDICATED = (
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
+_HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung brings with it",
+          "stay": "What this rung leaves as it was"}  # fmt: skip
 _IN_PLACE = 1  # findings of a line that are told at once; the others unfold
 
 
@@ -56,7 +58,12 @@ def source_heat(
         )
         rows.append(_told(told.get(number, [])))
     nowhere = ": none in this rung" if counted and not any(values.values()) else ""
-    words = f"<b>{escape(TITLES[counter])}</b> at each line, emulated{nowhere}"
+    where = (
+        ", of the whole run: no line has a part of them"
+        if counter in WHOLE_RUN
+        else f" at each line, emulated{nowhere}"
+    )
+    words = f"<b>{escape(TITLES[counter])}</b>{where}"
     note = f"<p>{escape(PREDICATED)}</p>" if counter in PTX_COUNTED else ""
     about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
     legend = f'<div class="legend"><span class="ramp"></span>{about}</div>'
@@ -114,8 +121,11 @@ def _number(value: float | int | None) -> str:
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.7g}"
 
 
-def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str], meant: bool, why: str) -> str:
-    """Two big numbers with bars: the rung before, and this one; and what became of the counter, in a sentence."""
+def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str], meant: str | None, why: str) -> str:
+    """Two big numbers with bars: the rung before, and this one; and what became of the counter, in a sentence.
+
+    `meant`: "fall", "rise" or "stay" where this is the counter that the rung is meant to show; None for another one.
+    """
     most = max(change.before or 0, change.after or 0)
     rows = []
     for label, title, value, now in zip(labels, titles, (change.before, change.after), (False, True), strict=True):
@@ -125,12 +135,13 @@ def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str
             f"<strong>{counter_text(change.counter, value) or '–'}</strong>"
             f'<div class="bar">{bar}</div></div>'
         )
-    head = "What this rung is meant to change" if meant else "The chosen counter, from rung to rung"
+    head = _HEADS.get(meant or "", "The chosen counter, from rung to rung")
     reason = f'<p class="why"><b>Fixes</b> {escape(why)}</p>' if why and meant else ""
     note = f'<p class="smallprint">{escape(PREDICATED)}</p>' if change.counter in PTX_COUNTED else ""
     return (
         f'<section class="change"><h3>{head}: {escape(change.title)} <small>emulated, whole run</small></h3>'
-        f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence)}</p>{reason}{note}'
+        f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence)}</p>'
+        f'<p class="why">{escape(MEANINGS[change.counter])}</p>{reason}{note}'
         "</section>"
     )
 

@@ -30,7 +30,8 @@ LOOK = figures.Look(14)
 
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     """The row of menus."""
-    columns = st.columns([1.15, 0.95, 0.85, 1.45, 1.5, 0.6], vertical_alignment="bottom")
+    knobs = choices.has_knobs(topic)
+    columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5, 0.6], vertical_alignment="bottom")
     meant = inside.TITLES[inside.shown_counter(ladder, position)]
     with columns[0]:
         choices.size(topic)
@@ -38,7 +39,10 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
         choices.block_size(topic)
     with columns[2]:
         choices.element_type(topic)
-    with columns[3]:
+    if knobs:
+        with columns[3]:
+            choices.knob(KERNELS[ladder.rungs[position].kernel])
+    with columns[-3]:
         choices.select(
             "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
             {name: schedule_line(parse_schedule(name)) for name in SCHEDULES}, new=True,
@@ -46,11 +50,11 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
             "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
             "type waves:4.",
         )  # fmt: skip
-    with columns[4]:
+    with columns[-2]:
         choices.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
                        [AUTO, *inside.TITLES], AUTO, {AUTO: "what this rung changes", **inside.TITLES},
                        help="What the heat of the lines shows, and the comparison with the rung before.")  # fmt: skip
-    with columns[5]:
+    with columns[-1]:
         st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=again,
                   help="Run it anew (R)")  # fmt: skip
 
@@ -67,9 +71,9 @@ def chosen_counter(otherwise: str) -> str:
     return name if name in inside.TITLES else otherwise
 
 
-def choice_of(ladder: Ladder, position: int, chosen: dict[str, str]) -> Choice:
-    """What the menus say, for one rung, on the emulator."""
-    rung = ladder.rungs[position]
+def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: int) -> Choice:
+    """What the menus say, for one rung, on the emulator. `on_page`: the rung that the knob was chosen for."""
+    rung, shown = ladder.rungs[position], ladder.rungs[on_page]
     return Choice(
         kernel=rung.kernel,
         n=choices.whole_number(chosen["n"], "N"),
@@ -77,6 +81,7 @@ def choice_of(ladder: Ladder, position: int, chosen: dict[str, str]) -> Choice:
         dtype=chosen["dtype"],
         device="emulator",
         combine=rung.combine,
+        parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[shown.kernel], chosen["parameter"]),
     )
 
 
@@ -96,6 +101,7 @@ def main() -> None:
     if st.session_state.get("look") not in LOOKS:
         st.session_state["look"] = "change"
     chosen = {name: str(st.session_state.get(name) or default) for name, default in own.items()}
+    chosen["parameter"] = choices.knob_chosen(KERNELS[ladder.rungs[position].kernel])
     plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "change", "launch": "1", "b": "0", "warp": "0"}
     special = {name: st.session_state.get(name) for name, value in plain.items() if st.session_state.get(name) != value}
     address = {"ladder": ladder.name, "rung": rungs.names(ladder)[position], **chosen, **special}
@@ -111,8 +117,8 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> Asked:
     schedule = str(st.session_state.get("schedule") or LOCKSTEP)
     parse_schedule(schedule)
     return Asked(
-        choice=choice_of(ladder, position, chosen),
-        before=choice_of(ladder, position - 1, chosen) if position else None,
+        choice=choice_of(ladder, position, chosen, position),
+        before=choice_of(ladder, position - 1, chosen, position) if position else None,
         schedule=None if schedule == LOCKSTEP else schedule,
         block=choices.whole_number(str(st.session_state.get("b") or "0"), "The number of the block"),
         launch=choices.whole_number(str(st.session_state.get("launch") or "1"), "The number of the launch"),
@@ -229,8 +235,10 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
         change = inside.change(looking.before, looking.run, counter)
         if not looking.finished and None in (looking.run, looking.before):
             change = replace(change, sentence="Still running …")
+        told = inside.meant(ladder, position)
+        meant = told[1] if told and told[0] == counter else None
         st.html(heat.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
-                                  counter == kernel.shows, kernel.header.get("Fixes", "")))  # fmt: skip
+                                  meant, kernel.header.get("Fixes", "")))  # fmt: skip
     show_hardware(looking)
 
 

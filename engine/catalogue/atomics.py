@@ -41,31 +41,33 @@ def _atomic(name: str, title: str, dtypes: tuple[str, ...], shows: str = "") -> 
     return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows)
 
 
-def _whole(name: str, title: str) -> Kernel:
-    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT)
+def _whole(name: str, title: str, shows: str) -> Kernel:
+    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT, shows=shows)
 
 
 KERNELS = (
     _atomic("atomic_add", "Add", ("int32", "float32", "float64")),
-    _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "atomics"),
-    _atomic("atomic_min", "Minimum", _INT),
-    _atomic("atomic_max", "Maximum", _INT),
-    _atomic("atomic_exch", "Exchange", ("int32", "float32")),
-    _atomic("atomic_cas", "Compare and swap", _INT),
-    _whole("order_place", "My place in an order"),
-    _whole("reserve_buffer", "Space in a buffer"),
-    Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each"),
-    Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp"),
-    Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="shuffles",
+    _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "+atomics"),
+    _atomic("atomic_min", "Minimum", _INT, "=atomics"),
+    _atomic("atomic_max", "Maximum", _INT, "=atomics"),
+    _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests"),
+    _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
+    _whole("order_place", "My place in an order", "+atomic_max_contention"),
+    _whole("reserve_buffer", "Space in a buffer", "+global_store_requests"),
+    Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests"),
+    Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
+           shows="atomic_max_contention"),
+    Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="atomics",
            parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
-    Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="shuffles"),
-    Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="barriers"),
-    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="global_load_requests"),
-    Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None),
+    Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles"),
+    Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers"),
+    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches"),
+    Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
+           shows="shuffles"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
            shows="barriers"),
     Kernel("max_shuffle_atomic", "atomics", "Largest number, shuffles and one atomic per block", dtypes=_INT,
-           combines=("atomic",), coverage=None, refuses=_NO_FLOAT),
+           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 

@@ -23,6 +23,8 @@ def lecture_ladders(topics: Mapping[str, Topic]) -> tuple[Ladder, ...]:
         _warps(),
         _homework_max(),
         _homework_sums(),
+        _scheduling(),
+        _exercise(),
     )
     return tuple(ladder for ladder in made if ladder.topic in topics)
 

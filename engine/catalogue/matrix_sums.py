@@ -24,13 +24,13 @@ _TOO_LARGE = dict.fromkeys(
 )
 
 KERNELS = (
-    Kernel("column_sums", "matrix_sums", "Column sums, one thread per column"),
-    Kernel("row_sums", "matrix_sums", "Row sums, one thread per row", shows="sectors_per_request"),
+    Kernel("column_sums", "matrix_sums", "Column sums, one thread per column", shows="sectors_per_request"),
+    Kernel("row_sums", "matrix_sums", "Row sums, one thread per row", shows="+sectors_per_request"),
     Kernel("row_sums_staged", "matrix_sums", "Row sums, columns read from shared memory", block_sizes=_TILES,
            refuses=_TOO_LARGE, shows="sectors_per_request"),
     Kernel("row_sums_padded", "matrix_sums", "Row sums, columns read from padded shared memory", block_sizes=_TILES,
            refuses=_TOO_LARGE, shows="bank_conflicts"),
-    Kernel("row_sums_block", "matrix_sums", "Row sums, one block per row", shows="sectors_per_request"),
+    Kernel("row_sums_block", "matrix_sums", "Row sums, one block per row", shows="+barriers"),
     Kernel("row_sums_shuffle", "matrix_sums", "Row sums, one block per row, shuffles", shows="barriers"),
 )  # fmt: skip
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle")

@@ -21,8 +21,8 @@ _BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64,
 _COUNTED = dict.fromkeys(("float32", "float64"), "a histogram counts whole numbers; choose int32.")
 
 
-def _operator(name: str, title: str) -> Kernel:
-    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None)
+def _operator(name: str, title: str, shows: str = "") -> Kernel:
+    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None, shows=shows)
 
 
 def _histogram(name: str, title: str, shows: str = "") -> Kernel:
@@ -32,11 +32,11 @@ def _histogram(name: str, title: str, shows: str = "") -> Kernel:
 
 KERNELS = (
     _operator("reduce_product", "Product"),
-    _operator("reduce_min", "Minimum"),
-    _operator("reduce_max", "Maximum"),
-    _histogram("histogram_global", "Histogram, one atomic per element in global memory"),
-    _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="atomics"),
-    _histogram("histogram_warps", "Histogram, one copy per warp in shared memory"),
+    _operator("reduce_min", "Minimum", shows="=barriers"),
+    _operator("reduce_max", "Maximum", shows="=warp_instructions"),
+    _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
+    _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+wavefronts"),
+    _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
 )
 
 

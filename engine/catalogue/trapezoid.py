@@ -58,8 +58,9 @@ KERNELS = (
     _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong"),
     _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
     _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
-    _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch"),
-    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch", shows="bank_conflicts"),
+    _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
+    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch",
+            shows="divergent_branches"),
 )
 
 

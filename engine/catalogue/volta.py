@@ -31,15 +31,15 @@ def _branch(name: str, title: str, expect: str = "ok", shows: str = "") -> Kerne
 
 KERNELS = (
     _branch("branch_order", "Who runs when in an if/else"),
-    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it"),
-    _branch("branch_exchange", "Lanes of two branches exchange numbers", "hazard"),
+    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", shows="+warp_instructions"),
+    _branch("branch_exchange", "Lanes of two branches exchange numbers", "hazard", "+findings"),
     _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", shows="findings"),
-    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop"),
-    Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock"),
-    Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock"),
-    Kernel("groups_tile", "volta", "Cooperative groups: tiles of a warp", shows="shuffles",
+    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", shows="+atomics"),
+    Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock", shows="+atomics"),
+    Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock", shows="atomics"),
+    Kernel("groups_tile", "volta", "Cooperative groups: tiles of a warp", shows="+shuffles",
            parameter=Parameter("TILE", "Threads per tile", (1, 2, 4, 8, 16, 32), 8)),
-    Kernel("groups_coalesced", "volta", "Cooperative groups: the lanes that are together"),
+    Kernel("groups_coalesced", "volta", "Cooperative groups: the lanes that are together", shows="+atomics"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
