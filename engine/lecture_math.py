@@ -48,18 +48,16 @@ class Gpu:
 # together from its slides: 1536 threads, 64K registers and 16 KB of shared memory an SM; 200 GB/s. Its kernels are
 # compiled for 7.5, the oldest that today's compiler knows.
 GPUS: dict[str, Gpu] = {
-    gpu.name: gpu
-    for gpu in (
-        Gpu("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 200, reserved=False),
-        Gpu("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 4800, 132),
-        Gpu("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 3350, 132),
-        Gpu("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 2039, 108),
-        Gpu("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 1008, 128),
-        Gpu("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 936, 82),
-        Gpu("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 320, 40, reserved=False),
-    )
-}
-LECTURE_GPU, H200 = list(GPUS.values())[:2]
+    "lecture": Gpu("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 200,
+                   reserved=False),
+    "h200": Gpu("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 4800, 132),
+    "h100": Gpu("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 3350, 132),
+    "a100": Gpu("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 2039, 108),
+    "rtx4090": Gpu("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 1008, 128),
+    "rtx3090": Gpu("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 936, 82),
+    "t4": Gpu("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 320, 40, reserved=False),
+}  # fmt: skip
+LECTURE_GPU, H200 = GPUS["lecture"], GPUS["h200"]
 
 
 @dataclass(frozen=True)
@@ -119,6 +117,11 @@ def bound_gflop_s(bandwidth_gb_s: float, ratio: float) -> float:
     return bandwidth_gb_s / FLOAT_BYTES * ratio
 
 
+def intensity(n: int, reads: int) -> float:
+    """FLOP (2n^3, as GFLOP/s counts) for each byte of `reads` floats."""
+    return ADDRESS_FREE_OPERATIONS * n**3 / (FLOAT_BYTES * reads)
+
+
 def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
     """The blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
 
@@ -158,7 +161,7 @@ def lecture_numbers(choice: Choice, gpu: Gpu = H200) -> LectureNumbers:
         naive_reads=naive_reads(choice.n),
         cgma=ratio,
         bound_gflop_s=bound_gflop_s(gpu.bandwidth_gb_s, ratio),
-        intensity=ADDRESS_FREE_OPERATIONS * choice.n**3 / (FLOAT_BYTES * reads),
+        intensity=intensity(choice.n, reads),
         threads=threads,
         resources=needed,
         occupancy=occupancy(gpu, threads, needed.registers, needed.shared_bytes),

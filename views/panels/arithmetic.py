@@ -1,0 +1,129 @@
+"""The lecture's arithmetic of matrix multiplication for the chosen n, tile width and GPU, beside the measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+
+import streamlit as st
+
+from engine import lecture_math
+from engine.catalogue import matmul
+from engine.history import Known, device_line
+from engine.lecture_math import ADDRESS_FREE_OPERATIONS, FLOAT_BYTES, GPUS, LECTURE_OPERATIONS, Gpu, LectureNumbers
+from engine.records import Choice, CompileError, Measurement, NotRunnable
+from engine.tables import count_text
+from views import choices, work
+from views.page import Page
+from views.panels.entries import Section
+
+GPU, DEFAULT = "gpu", "h200"
+HEADINGS = ("Tile width", "Reads", "CGMA", "Memory allows", "Threads", "Registers", "Shared memory", "Blocks per SM",
+            "Occupancy", "Measured")  # fmt: skip
+UNITS = ("m", "from global memory", "operations per read", "GFLOP/s", "per block", "per thread", "per block",
+         "limited by", "of the SM's warps", "GFLOP/s")  # fmt: skip
+
+
+def offered(page: Page) -> bool:
+    """Whether the page is about matrix multiplication."""
+    return page.topic.name == matmul.TOPIC.name
+
+
+def controls(page: Page) -> None:
+    """The menu of the GPUs that the arithmetic can be done for."""
+    words = {key: gpu.name for key, gpu in GPUS.items()}
+    choices.select("The arithmetic for", GPU, list(GPUS), DEFAULT, words,
+                   help="What one SM has room for, and the bandwidth of the memory.")  # fmt: skip
+
+
+def html(page: Page, facts: Sequence[Known]) -> str:
+    """The lecture's statements for the rung on the page, and its table over the tile widths."""
+    gpu = gpu_chosen()
+    if gpu is None:
+        return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
+    rows = "".join(row(replace(page.choice, block_size=width), gpu, page) for width in page.kernel.block_sizes)
+    try:
+        said = statements(lecture_math.lecture_numbers(page.choice, gpu), facts[page.position].timed)
+    except (NotRunnable, CompileError) as refused:
+        said = (str(refused),)
+    lines = "".join(f"<div>{escape(line)}</div>" for line in said)
+    heads = "".join(
+        f"<th>{name}<small>{unit}</small></th>" for name, unit in zip(HEADINGS, UNITS, strict=True)
+    )  # fmt: skip
+    return (
+        f'<div class="outcome">{lines}</div><div class="scroll"><table class="ladder"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{small_print(page, gpu)}"
+    )
+
+
+def gpu_chosen() -> Gpu | None:
+    """The GPU of the menu or of the address; None where there is none of that name."""
+    return GPUS.get(str(st.session_state.get(GPU) or DEFAULT))
+
+
+def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str, ...]:
+    """The lecture's sentences, what each resource has room for, and what was measured."""
+    limits = ", ".join(f"{name} {count}" for name, count in numbers.occupancy.limits.items())
+    said = (*lecture_math.sentences(numbers), f"Blocks that an SM has room for, by resource: {limits}.")
+    if timed is None or timed.gflop_s is None:
+        return said
+    share = f", {timed.percent_of_peak:.3g}% of its FP32 peak" if timed.percent_of_peak is not None else ""
+    return (*said, f"Measured: {timed.gflop_s:,.0f} GFLOP/s{share} ({device_line(timed)}).")
+
+
+def row(choice: Choice, gpu: Gpu, page: Page) -> str:
+    """One tile width."""
+    here = ' class="current"' if choice.block_size == page.choice.block_size else ""
+    first = f'<td class="rung">{choice.block_size}</td>'
+    try:
+        numbers = lecture_math.lecture_numbers(choice, gpu)
+    except (NotRunnable, CompileError) as refused:
+        return f'<tr{here}>{first}<td class="why" colspan="{len(HEADINGS) - 1}">{escape(str(refused))}</td></tr>'
+    found = numbers.occupancy
+    cells = (
+        (count_text(numbers.reads), f"{numbers.naive_reads / numbers.reads:.3g} times fewer than naive"),
+        (f"{numbers.cgma:.3g}", ""),
+        (f"{numbers.intensity * gpu.bandwidth_gb_s:,.0f}", f"{numbers.bound_gflop_s:,.0f} by the lecture's count"),
+        (f"{numbers.threads:,}", ""),
+        (f"{numbers.resources.registers}", ""),
+        (f"{numbers.resources.shared_bytes:,} bytes", ""),
+        (f"{found.blocks}", " and ".join(found.limited_by)),
+        (f"{found.fraction:.0%}", f"{found.warps} warps"),
+        measured(work.outcome(choice).timed),
+    )
+    return f"<tr{here}>{first}{''.join(cell(text, small) for text, small in cells)}</tr>"
+
+
+def measured(timed: Measurement | None) -> tuple[str, str]:
+    """The throughput and its share of the peak, "–" where nothing was measured."""
+    if timed is None or timed.gflop_s is None:
+        return "–", ""
+    return f"{timed.gflop_s:,.0f}", f"{timed.percent_of_peak:.3g}% of peak" if timed.percent_of_peak is not None else ""
+
+
+def cell(text: str, small: str) -> str:
+    """A number with what belongs to it below."""
+    return f"<td>{escape(text)}{f'<small>{escape(small)}</small>' if small else ''}</td>"
+
+
+def small_print(page: Page, gpu: Gpu) -> str:
+    """How the numbers come about."""
+    naive = lecture_math.naive_reads(page.choice.n)
+    timed = [work.outcome(replace(page.choice, block_size=width)).timed for width in page.kernel.block_sizes]
+    origins = sorted({device_line(m) for m in timed if m is not None})
+    lines = [
+        f"n = {page.choice.n:,}. The naive kernel reads 2n³ = {naive:,} floats, tiles of width m 2n³/m. CGMA: compute "
+        f"to global memory access ratio, by the lecture's {LECTURE_OPERATIONS} operations for a product (+ and * of "
+        f"the numbers and of both addresses); GFLOP/s counts {ADDRESS_FREE_OPERATIONS}.",
+        f"Memory allows: {gpu.bandwidth_gb_s:,.0f} GB/s / {FLOAT_BYTES} bytes x the operations per read, if every read "
+        f"went to memory. Registers and shared memory: this kernel's, compiled for {gpu.architecture}. An SM has room "
+        f"for {gpu.threads:,} threads, {gpu.blocks} blocks, {gpu.registers:,} registers and {gpu.shared_bytes >> 10} "
+        "KB of shared memory.",
+    ]
+    if origins:
+        lines.append(f"Measured: {' and '.join(origins)}.")
+    return f'<div class="smallprint">{"".join(f"<p>{escape(line)}</p>" for line in lines)}</div>'
+
+
+SECTION = Section("arithmetic", "The lecture's arithmetic", offered, html, controls)

@@ -1,0 +1,44 @@
+"""The roofline of the matrix ladders: what memory and arithmetic allow, and where the rungs are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import pandas as pd
+
+from engine import roofline
+from engine.catalogue import matmul
+from engine.figures import Figure, Look
+from engine.history import Known
+from engine.roofline_figure import roofline_figure
+from views.page import Page
+from views.panels.entries import Picture
+
+
+def offered(page: Page) -> bool:
+    """Whether the page is about matrix multiplication."""
+    return page.topic.name == matmul.TOPIC.name
+
+
+def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """Every rung that has a time, under the roofs of its GPU."""
+    return roofline_figure(_found(page, facts), page.position, look)
+
+
+def words(page: Page, facts: Sequence[Known]) -> str:
+    """What the roofs say about the rung on the page, where the numbers come from, and what is not drawn."""
+    found = _found(page, facts)
+    lines = [roofline.sentence(found, page.position)]
+    if origins := sorted({spot.origin for spot in found.spots if spot.origin}):
+        lines.append(f"Times: {' and '.join(origins)}. Filled: live; open: recorded.")
+    if (left_out := roofline.missing(found)) and found.roofs is not None:
+        lines.append(f"Not drawn: {left_out}.")
+    return f'<div class="outcome">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
+
+
+def _found(page: Page, facts: Sequence[Known]) -> roofline.Roofline:
+    return roofline.roofline(page.ladder, page.choices, facts, page.position)
+
+
+PICTURE = Picture("roofline", "Roofline", offered, figure, words=words)
