@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from engine.headers import STANDARD_HEADERS
 from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
 
 EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
@@ -28,7 +29,8 @@ def compile_source(source: Source, architecture: str) -> bytes:
         *(f"-I{folder}" for folder in include_folders()),
     )
     text = f'using T = {C_TYPES[source.dtype]};\n#line 1 "{source.name}"\n{source.text}'
-    program = nvrtc.createProgram(text, source.name, (), ())
+    names, bodies = ([word.encode() for word in words] for words in (STANDARD_HEADERS, STANDARD_HEADERS.values()))
+    program = nvrtc.createProgram(text, source.name, bodies, names)
     try:
         nvrtc.compileProgram(program, options)
         made = nvrtc.getPTX(program) if architecture.startswith("compute_") else nvrtc.getCUBIN(program)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.compile import compile_source
+from engine.headers import STANDARD_HEADERS
 from engine.records import CompileError, Source
 
 BROKEN = (
@@ -21,3 +22,26 @@ def test_the_first_error_is_one_sentence_with_its_line(text: str, line: int, wha
         compile_source(Source("mine.cu", text, "int32"), "compute_90")
     assert str(caught.value) == f"mine.cu does not compile: line {line}: {what}"
     assert caught.value.line == line and "error" in caught.value.log
+
+
+def test_the_headers_that_students_include_are_there_and_agree_with_each_other() -> None:
+    lines = [f"#include <{name}>" for name in STANDARD_HEADERS]
+    text = (
+        "\n".join(lines)
+        + """
+extern "C" __global__ void f(float *out, uint64_t n, size_t m) {
+  assert(n < UINT_MAX);
+  int32_t k = INT_MAX;
+  memcpy(out, &k, sizeof k);
+  out[1] = FLT_MAX * sqrt(M_PI) + INFINITY + NAN + DBL_EPSILON;
+  printf("%d", CHAR_BIT);
+}"""
+    )
+    assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")
+
+
+def test_the_standard_headers_stand_beside_those_of_cuda() -> None:
+    text = "\n".join(f"#include <{name}>" for name in ("stdint.h", "climits", "cfloat", "cmath", "cuda/std/cstdint",
+                                                       "cuda/std/climits", "cuda/std/cfloat")) + """
+extern "C" __global__ void f(cuda::std::uint32_t *out, uint32_t n) { out[0] = INT_MAX + n; }"""  # fmt: skip
+    assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")

@@ -1,0 +1,35 @@
+"""The C headers that students' files include out of habit. NVRTC knows the functions already but has no such files.
+
+Where a header defines types or constants, CUDA's own C++ library has them; printf, assert, memcpy, sqrt and the like
+are built in.
+"""
+
+from __future__ import annotations
+
+_MATHEMATICS = """#pragma once
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#define HUGE_VALF INFINITY
+"""
+
+# Name -> text, for every compilation: a header of CUDA's may include one of these as well.
+STANDARD_HEADERS: dict[str, str] = {
+    **dict.fromkeys(("stdio.h", "stdlib.h", "assert.h", "string.h", "stddef.h", "stdbool.h"), ""),
+    **dict.fromkeys(("cstdio", "cstdlib", "cassert", "cstring", "cstddef"), ""),
+    **dict.fromkeys(("stdint.h", "cstdint"), "#include <cuda/std/cstdint>\n"),
+    **dict.fromkeys(("limits.h", "climits"), "#include <cuda/std/climits>\n"),
+    **dict.fromkeys(("float.h", "cfloat"), "#include <cuda/std/cfloat>\n"),
+    **dict.fromkeys(("math.h", "cmath"), _MATHEMATICS),
+}
