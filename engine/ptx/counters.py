@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.ptx.access import global_sectors_batch, shared_wavefronts_batch
-from engine.ptx.masks import WARP, Mask, any_per_warp
+from engine.ptx.masks import WARP, Mask
 from engine.ptx.observe import Access, ChunkInfo
 from engine.ptx.program import Block, Program
 from engine.ptx.values import OuterSum, plain
@@ -206,12 +206,10 @@ def _sides(address: Any) -> tuple[Array | None, Array | None]:
     if address.__class__ is OuterSum:
         rows, columns = address.rows.values, address.columns.values + address.constant
         return rows, columns
+    if address.shape[0] > 1 and address.shape[1] > 1:
+        return None, None
     address = address.view(np.int64) if address.dtype.itemsize == 8 else address.astype(np.int64)
-    if address.shape[1] == 1:
-        return address, None
-    if address.shape[0] == 1:
-        return np.zeros((1, 1), np.int64), address
-    return None, None
+    return (address, None) if address.shape[1] == 1 else (np.zeros((1, 1), np.int64), address)
 
 
 def _by_warp(value: Array) -> Array:
@@ -244,7 +242,8 @@ def _most_alike(address: Array, active: Array) -> int:
 
 
 def _warps_of(mask: Mask) -> Array:
-    return any_per_warp(mask.full_dense())
+    """bool[T / 32, B]: the warps with an active lane."""
+    return mask.warp_bits if mask.dense is not None else mask.warp_bits & mask.columns
 
 
 def _sum(rows: Any) -> list[int]:

@@ -16,6 +16,7 @@ from engine.ptx.values import UNSIGNED
 from engine.records import Array
 
 WARP = 32
+_WORTH_CUTTING = 8  # times smaller: cutting scattered rows and columns out and back costs more than idle lanes do
 
 
 class Mask:
@@ -63,8 +64,10 @@ class Mask:
         """Set the lanes in a bool[T, B]."""
         if self.dense is None:
             full[self.place()] = True
-        elif self.row_index is None and self.column_index is None:
-            full |= self.dense
+        elif isinstance(self.row_index, np.ndarray) and isinstance(self.column_index, np.ndarray):
+            # NumPy gathers and scatters whole rectangles slowly; of scattered lanes few are active.
+            row, column = np.divmod(np.flatnonzero(self.dense), self.width)
+            full[self.row_index[row], self.column_index[column]] = True
         else:
             full[self.place()] |= self.dense
 
@@ -95,24 +98,23 @@ class Mask:
 
     def columns_at(self) -> Array:
         """The block numbers (within the chunk) of the mask's columns."""
-        return np.flatnonzero(self.columns)
+        return self.columns.nonzero()[0]
 
     def rows_at(self) -> Array:
         """The thread numbers of the mask's rows."""
-        return np.flatnonzero(self.rows)
+        return self.rows.nonzero()[0]
 
 
 def _index_of(members: Array) -> tuple[Any, int]:
     """How to address the members of a bool vector, and how many there are."""
-    at = np.flatnonzero(members)
-    if at.size == members.size:
-        return None, at.size
-    if at.size == 1:
-        return slice(int(at[0]), int(at[0]) + 1), 1
-    step = int(at[1] - at[0])
-    if (np.diff(at) == step).all():
-        return slice(int(at[0]), int(at[-1]) + 1, step), at.size
-    return at, at.size
+    at = members.nonzero()[0]
+    count = at.size
+    if count == members.size:
+        return None, count
+    first, last = int(at[0]), int(at[-1])
+    step = int(at[1]) - first if count > 1 else 1
+    evenly = last - first == step * (count - 1) and (step == 1 or bool((at[1:] - at[:-1] == step).all()))
+    return (slice(first, last + 1, step) if evenly else at), count
 
 
 def any_per_warp(lanes: Array) -> Array:
@@ -152,7 +154,7 @@ class Masks:
         height, width = int(np.count_nonzero(in_rows)), int(np.count_nonzero(in_columns))
         if not height:
             return None
-        if 2 * height * width <= dense.size:
+        if _WORTH_CUTTING * height * width <= dense.size:
             dense = dense[in_rows][:, in_columns]
             rows, columns = _subset(rows, in_rows), _subset(columns, in_columns)
         elif height * width < dense.size and np.count_nonzero(dense) == height * width:
@@ -244,7 +246,7 @@ class Masks:
 def _subset(members: Array, kept: Array) -> Array:
     """The members (a bool vector) of which `kept` says which stay."""
     made = np.zeros(members.size, bool)
-    made[np.flatnonzero(members)[kept]] = True
+    made[members.nonzero()[0][kept]] = True
     return made
 
 

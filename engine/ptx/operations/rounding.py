@@ -27,7 +27,7 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     """
     if not _product_is_fused():
         return _fused_by_error_terms(a, b, c)
-    out = np.empty(np.broadcast(a, b, c).shape, a.dtype)
+    out: Array = np.empty(np.broadcast(a, b, c).shape, a.dtype)
     width = math.prod(out.shape[1:])
     height = max(1, BLOCK // max(width, 1))
     for start in range(0, out.shape[0], height):
