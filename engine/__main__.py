@@ -9,11 +9,12 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, default_choice
+from engine.catalogue import KERNELS, Kernel, default_choice
+from engine.elements import strides
 from engine.measure import failed
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
 
@@ -57,6 +58,8 @@ def _kernels(options: argparse.Namespace) -> int:
             "dtypes": kernel.dtypes,
             "block_sizes": kernel.block_sizes,
             "combine": kernel.combines,
+            "grid_free": strides(kernel),
+            "parameter": _knob(kernel),
             "expect": kernel.expect,
             "file": kernel.file_name,
         }
@@ -65,18 +68,33 @@ def _kernels(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
-        for row in rows:
-            print(f"{row['kernel']:28} {row['title']}")
+        for kernel in KERNELS.values():
+            own = kernel.parameter
+            knob = f"  [--parameter: {own.label}, {_range(own.values)}, else {own.default:,}]" if own else ""
+            print(f"{kernel.name:28} {kernel.title}{knob}")
     return 0
+
+
+def _knob(kernel: Kernel) -> dict[str, Any] | None:
+    return None if kernel.parameter is None else asdict(kernel.parameter)
+
+
+def _range(values: Sequence[int]) -> str:
+    """ "1 to 32", or the values where some between are not offered."""
+    if len(values) > 1 and list(values) == list(range(values[0], values[-1] + 1)):
+        return f"{values[0]:,} to {values[-1]:,}"
+    return " ".join(map(str, values))
 
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        measurement = _measured([_choice(options, options.kernel, options.n, options.block_size)], options.schedule)[0]
+        choice = _choice(options, options.kernel, options.n, options.block_size, options.grid_size, options.parameter)
+        measurement = _measured([choice], options.schedule)[0]
     except NotRunnable as refused:
         if not options.json:
             raise
-        asked = Choice(options.kernel, options.n, options.block_size, options.grid_size, options.dtype, options.cache)
+        asked = Choice(options.kernel, options.n, options.block_size, options.grid_size, options.dtype, options.cache,
+                       parameter=options.parameter)  # fmt: skip
         measurement = failed(asked, refused)
     if options.json:
         print(json.dumps(as_json(measurement)))
@@ -87,10 +105,12 @@ def _run(options: argparse.Namespace) -> int:
 
 def _sweep(options: argparse.Namespace) -> int:
     choices = [
-        _choice(options, kernel, n, block_size)
+        _choice(options, kernel, n, block_size, grid_size, parameter)
         for kernel in options.kernels
         for n in options.n or [None]
         for block_size in options.block_sizes or [None]
+        for grid_size in options.grid_size or [None]
+        for parameter in options.parameter or [None]
     ]
     measurements = _measured(choices, options.schedule)
     if options.csv:
@@ -114,8 +134,6 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
     from engine.doctor import doctor
 
     checks = doctor()
@@ -129,7 +147,14 @@ def _doctor(options: argparse.Namespace) -> int:
     return 0
 
 
-def _choice(options: argparse.Namespace, kernel: str, n: int | None, block_size: int | None) -> Choice:
+def _choice(
+    options: argparse.Namespace,
+    kernel: str,
+    n: int | None,
+    block_size: int | None,
+    grid_size: int | None,
+    parameter: int | None,
+) -> Choice:
     choice = default_choice(kernel)
     source = source_name = None
     if getattr(options, "source", None):
@@ -139,12 +164,12 @@ def _choice(options: argparse.Namespace, kernel: str, n: int | None, block_size:
         choice,
         n=choice.n if n is None else n,
         block_size=choice.block_size if block_size is None else block_size,
-        grid_size=options.grid_size,
+        grid_size=grid_size,
         dtype=options.dtype or choice.dtype,
         cache=options.cache,
         device=options.device,
         combine=options.combine,
-        parameter=options.parameter,
+        parameter=parameter,
         source=source,
         source_name=source_name,
     )
@@ -185,7 +210,10 @@ def _text(measurement: Measurement) -> str:
 
 def _sentence(m: Measurement) -> str:
     device = m.device.get("name") or m.device["kind"]
-    head = f"{m.kernel}  n {m.n:,}  block {m.block_size}  {m.dtype}  {device}: {m.status}"
+    asked = [f"n {m.n:,}", f"block {m.block_size}"]
+    asked += [] if m.grid_asked is None else [f"grid {m.grid_asked:,}"]
+    asked += [] if m.parameter is None else [f"parameter {m.parameter:,}"]
+    head = f"{'  '.join([m.kernel, *asked, m.dtype, device])}: {m.status}"
     if m.reason:
         return f"{head}. {m.reason}"
     if m.time_us is not None:
@@ -214,19 +242,24 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("kernel", metavar="KERNEL")
     run.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 works too")
     run.add_argument("--block-size", type=_whole_number)
+    run.add_argument("--grid-size", type=_whole_number, help="blocks, of a kernel that strides over the grid")
+    run.add_argument("--parameter", type=_whole_number, metavar="V", help="the kernel's own knob, where it has one")
     run.add_argument("--source", type=Path, metavar="FILE.cu", help="run this file's kernel of the same name instead")
     run.set_defaults(command=_run)
 
-    sweep = commands.add_parser("sweep", help="every combination of kernels, sizes and block sizes")
+    sweep = commands.add_parser("sweep", help="every combination of kernels, sizes, block sizes, grids and knob values")
     sweep.add_argument("kernels", nargs="+", metavar="KERNEL")
     sweep.add_argument("--n", type=_whole_number, nargs="+")
     sweep.add_argument("--block-sizes", type=_whole_number, nargs="+")
+    sweep.add_argument("--grid-sizes", "--grid-size", dest="grid_size", type=_whole_number, nargs="+", metavar="G",
+                       help="blocks, of kernels that stride over the grid")  # fmt: skip
+    sweep.add_argument(
+        "--parameter", type=_whole_number, nargs="+", metavar="V", help="values of the kernels' own knob"
+    )
     sweep.add_argument("--csv", metavar="FILE")
     sweep.set_defaults(command=_sweep)
 
     for command in (run, sweep):
-        command.add_argument("--grid-size", type=_whole_number)
-        command.add_argument("--parameter", type=_whole_number, help="the kernel's own knob, where it has one")
         command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
         command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + "}")
         command.add_argument("--schedule", metavar="{lockstep,independent:SEED,waves:BLOCKS}",

@@ -160,7 +160,7 @@ def size_lines(
     of the axis that somebody claims something about.
     """
     column, title = over
-    data = []
+    data: list[dict[str, Any]] = []
     ends: list[tuple[float, float, str, str]] = []
     for i, (kernel, name) in enumerate(names.items()):
         part = frame[(frame["kernel"] == kernel) & frame[metric].notna()].sort_values(column)

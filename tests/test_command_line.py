@@ -1,5 +1,6 @@
 """The command line keeps its contract: fields, exit status, one sentence where something cannot be."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -82,6 +83,9 @@ def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else():
         (["reduce_sequental"], "Did you mean reduce_sequential"),
         (["reduce_sequential", "--source", "/nowhere.cu"], "There is no file /nowhere.cu"),
         (["matmul_naive", "--dtype", "int32"], "choose float32"),
+        (["banks_strided", "--parameter", "99"], "Stride (elements) of banks_strided cannot be 99: choose 1, 2, 3"),
+        (["reduce_sequential", "--parameter", "2"], "has no parameter to choose"),
+        (["reduce_sequential", "--grid-size", "2"], "so it cannot be chosen"),
         (["reduce_sequential", "--schedule", "sideways"], "lockstep, independent:SEED or waves:BLOCKS"),
     ],
 )
@@ -120,8 +124,46 @@ def test_a_students_broken_source_costs_one_sentence(
     assert words in record["reason"]
 
 
-def test_the_catalogue_is_printed():
-    assert [row["kernel"] for row in json.loads(engine("kernels", "--json").stdout)] == list(KERNELS)
+def test_the_catalogue_is_printed_with_the_kernels_knobs():
+    rows = json.loads(engine("kernels", "--json").stdout)
+    assert [row["kernel"] for row in rows] == list(KERNELS)
+    knobs = {row["kernel"]: row["parameter"] for row in rows}
+    assert knobs["reduce_racy"] is None
+    assert knobs["copy_offset"] == {
+        "name": "OFFSET", "label": "Offset (elements)", "values": list(range(33)), "default": 1
+    }  # fmt: skip
+    assert {row["kernel"] for row in rows if row["grid_free"]} >= {"reduce_warp_shuffle", "histogram_shared"}
+    text = engine("kernels").stdout
+    assert "[--parameter: Offset (elements), 0 to 32, else 1]" in text
+    assert "[--parameter: Threads per tile, 1 2 4 8 16 32, else 8]" in text
+
+
+def test_a_run_says_which_knob_and_which_grid():
+    status, record = run("banks_strided", "--n", "1024")
+    assert (status, record["parameter"], record["grid_asked"]) == (0, 32, None)
+    conflicts = record["counters"]["bank_conflicts"]
+    status, record = run("banks_strided", "--n", "1024", "--parameter", "1")
+    assert (status, record["parameter"]) == (0, 1) and record["counters"]["bank_conflicts"] < conflicts
+    assert len(record["answer"]) == 32 and record["answer"] == record["answer_expected"]
+    assert record["answer_count"] == 1024 and record["answer_off"] == []
+
+
+def test_a_sweep_goes_through_knobs_and_grids(tmp_path: Path):
+    table = tmp_path / "sweep.csv"
+    done = engine("sweep", "reduce_warp_shuffle", "--n", "4096", "--grid-sizes", "1", "4", "--device", "emulator",
+                  "--csv", str(table))  # fmt: skip
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert done.returncode == 0
+    assert [(row["Blocks asked for"], row["Blocks"], row["Elements per thread"]) for row in rows] == [
+        ("1", "1", "32"), ("4", "4", "8")
+    ]  # fmt: skip
+    done = engine(
+        "sweep", "banks_strided", "--n", "256", "--parameter", "1", "2", "64", "--device", "emulator", "--json"
+    )
+    found = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert [(row["parameter"], row["status"]) for row in found] == [(1, "ok"), (2, "ok"), (64, "refused")]
+    assert "cannot be 64" in found[2]["reason"]
 
 
 def test_a_sweep_writes_every_cell_also_the_refused_ones(tmp_path: Path):

@@ -130,16 +130,18 @@ def has_knobs(topic: Topic) -> bool:
 
 
 def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
-    """What `knob(shown)` chose, for `kernel`: it holds for every kernel with a knob of that name; None: its default.
+    """What `knob(shown)` chose, for `kernel`: it holds for every kernel with a knob of that name that offers it.
 
-    NotRunnable where it is no number.
+    None: the kernel's default. NotRunnable where it is no number.
     """
     if not chosen:
         return None
     own, same = shown.parameter, kernel.parameter
-    if kernel.name != shown.name and (own is None or same is None or own.name != same.name):
-        return None
-    return whole_number(chosen, _short(own) if own else "The knob")
+    value = whole_number(chosen, _short(own) if own else "The knob")
+    if kernel.name == shown.name:
+        return value
+    holds = own is not None and same is not None and own.name == same.name and value in same.values
+    return value if holds else None
 
 
 def _short(knob: Parameter) -> str:

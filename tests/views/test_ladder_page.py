@@ -228,7 +228,7 @@ def test_another_ladder_takes_its_own_knob() -> None:
 @pytest.mark.parametrize(
     ("rung", "parameter", "sentence"),
     [
-        ("banks_strided", "33", "Stride (elements) of banks_strided cannot be 33"),
+        ("banks_strided", "99", "Stride (elements) of banks_strided cannot be 99"),
         ("banks_strided", "wide", "Stride must be a whole number"),
         ("divergence_three", "3", "has no parameter to choose"),
     ],
