@@ -18,7 +18,7 @@ from engine.ptx.operands import Registers, reader, writer
 from engine.ptx.ops import DTYPES, operation
 from engine.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
 from engine.ptx.transfers import Port, signed
-from engine.ptx.values import UNSIGNED, Value
+from engine.ptx.values import UNSIGNED, Value, spread
 from engine.records import Array
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class _Lanes:
 
     def pick(self, value: Array, shape: tuple[int, int]) -> Array:
         """A value per lane, in the order of the lanes; `shape` is (height, width)."""
-        turned = np.broadcast_to(value, shape).T
+        turned = spread(value, shape).T
         return turned.reshape(-1) if self.select is None else turned[self.select]
 
 
@@ -119,7 +119,7 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
         found = port.locate(raw, mask) if mask.dense is None else None
         if found is not None:
             port.note(space, raw, mask, found[0], values)
-            return [_Lanes(found[0].view(site.part), np.broadcast_to(found[1], shape).T.reshape(-1), None)]
+            return [_Lanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
         pieces = port.pieces(raw, mask)
         port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
         made = []
@@ -137,13 +137,13 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     blocks = machine.chunk_blocks
     lanes = None if mask.dense is None else mask.dense.T
     if site.part > words.unit:
-        spread = np.broadcast_to((at >> words.shift) * blocks + mask.columns_at()[None, :], shape).T
-        return [_put_together(words.flat, spread.reshape(-1) if lanes is None else spread[lanes], blocks, lanes)]
+        place = spread((at >> words.shift) * blocks + mask.columns_at()[None, :], shape).T
+        return [_put_together(words.flat, place.reshape(-1) if lanes is None else place[lanes], blocks, lanes)]
     ratio = words.unit // site.part
     # Words lie as [word][block]; a part of a word lies inside it.
     index = ((at >> words.shift) * blocks + mask.columns_at()[None, :]) * ratio + (at & (words.unit - 1)) // site.part
     flat = words.flat.view(UNSIGNED[8 * site.part])
-    turned = np.broadcast_to(index, shape).T
+    turned = spread(index, shape).T
     return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
 
 
@@ -235,10 +235,10 @@ def _swaps(start: Array, expected: Array, wanted: Array) -> tuple[Array, Any]:
     old = np.empty(expected.size, expected.dtype)
     now, lane = start[()], 0
     while lane < expected.size:
-        hits = np.flatnonzero(expected[lane:] == now)
-        if not hits.size:
+        hits = expected[lane:] == now
+        success = lane + int(hits.argmax())
+        if not hits[success - lane]:
             break
-        success = lane + int(hits[0])
         old[lane : success + 1] = now
         now, lane = wanted[success], success + 1
     old[lane:] = now

@@ -157,12 +157,15 @@ class Counters:
         key = (id(taken), id(other))
         found = self._pairs.get(key)
         if found is None:
-            if taken.dense is None and other.dense is None and taken.columns is other.columns:
-                a, b, times = taken.warp_bits, other.warp_bits, taken.width
+            flat = taken.dense is None and other.dense is None
+            if flat and taken.rows is other.rows:  # whole blocks went one way or the other
+                issued, both = taken.warps + other.warps, 0
             else:
-                a, b, times = _warps_of(taken), _warps_of(other), 1
-            both = int(np.count_nonzero(a & b)) * times
-            found = self._pairs[key] = (int(np.count_nonzero(a | b)) * times, both, taken, other)
+                alike = flat and taken.columns is other.columns  # all blocks went the same ways
+                a, b = (mask.warp_bits if alike else _warps_of(mask) for mask in (taken, other))
+                times = taken.width if alike else 1
+                issued, both = int(np.count_nonzero(a | b)) * times, int(np.count_nonzero(a & b)) * times
+            found = self._pairs[key] = (issued, both, taken, other)
         return found[0], found[1]
 
     def _judge(self, access: Access, op: str) -> tuple[int, int, int]:

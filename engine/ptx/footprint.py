@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.ptx.observe import Access, ChunkInfo, Site
-from engine.ptx.values import plain
+from engine.ptx.values import plain, spread
 from engine.records import Array
 
 _SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
@@ -83,28 +83,23 @@ def in_all_blocks(access: Access, info: ChunkInfo) -> Lanes:
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
     if mask.dense is not None:
-        address = _spread(address, (mask.height, mask.width))
+        address = spread(address, (mask.height, mask.width))
     shape = address.shape
     low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
     low_column, high_column = columns[None, :], columns[None, :]
     if shape[1] == 1:
         low_column, high_column = columns[None, :1], columns[None, -1:]
     size = info.rows
-    low = _spread(low_row + (low_column + info.first) * size, shape)
-    high = _spread(high_row + (high_column + info.first) * size, shape)
-    at_row = _spread(np.arange(shape[0])[:, None], shape)
-    at_column = _spread(np.arange(shape[1])[None, :], shape)
+    low = spread(low_row + (low_column + info.first) * size, shape)
+    high = spread(high_row + (high_column + info.first) * size, shape)
+    at_row = spread(np.arange(shape[0])[:, None], shape)
+    at_column = spread(np.arange(shape[1])[None, :], shape)
     fields = [address, low, high, low * 0, at_row, at_column]
     if mask.dense is not None:
         fields = [field[mask.dense] for field in fields]
     flat = [field.ravel() for field in fields]
     address, low, high, none, at_row, at_column = flat
     return Lanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
-
-
-def _spread(field: Array, shape: tuple[int, ...]) -> Array:
-    """np.broadcast_to, quicker where there is nothing to do."""
-    return field if field.shape == shape else np.broadcast_to(field, shape)
 
 
 def _merged(fields: list[Array]) -> Lanes:

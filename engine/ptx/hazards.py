@@ -139,7 +139,7 @@ class Hazards:
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask, words = access.site, access.mask, set(access.site.opcode.split("."))
+        site, mask, words = access.site, access.mask, access.site.words
         flag = not site.weak or site.op in ("atom", "red")
         if flag and site.op == "ld":
             self._clocks.tick()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from engine.ptx.masks import Mask
@@ -34,7 +35,12 @@ class Site:
     count: int
     weak: bool
 
-    @property
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The parts of the opcode."""
+        return frozenset(self.opcode.split("."))
+
+    @cached_property
     def size(self) -> int:
         """Bytes that one lane moves."""
         return self.part * self.count

@@ -55,9 +55,13 @@ class Touched:
 
     def _words(self, access: Access) -> list[tuple[Array, Array]]:
         """(memory as words, the words that the access meets)."""
-        mask, size = access.mask, access.site.size
+        mask, size, array = access.mask, access.site.size, access.array
+        address = plain(access.address).astype(np.int64)
+        if array is not None and mask.dense is None:
+            met = array.base in self._deciding.arrays
+            return [(array.data.view(np.uint32), _spread((address - array.base).ravel(), size, 4, 1))] if met else []
         shape = (mask.height, mask.width)
-        address = np.broadcast_to(plain(access.address).astype(np.int64), shape)
+        address = np.broadcast_to(address, shape)
         active = np.ones(shape, bool) if mask.dense is None else mask.dense
         if access.space == "global":
             made = []
@@ -85,8 +89,8 @@ def _parts(size: int, unit: int) -> int:
 
 def _spread(at: Array, size: int, unit: int, lanes: int) -> Array:
     """Byte addresses -> numbers of words, all words of each access."""
-    first = at // unit
-    return np.concatenate([(first + number) * lanes for number in range(_parts(size, unit))])
+    first, parts = at // unit, _parts(size, unit)
+    return first * lanes if parts == 1 else np.concatenate([(first + number) * lanes for number in range(parts)])
 
 
 def _lane(access: Access, mask: Mask) -> Array:

@@ -118,6 +118,11 @@ def plain(value: Value) -> Array:
     return made
 
 
+def spread(value: Array, shape: tuple[int, ...]) -> Array:
+    """np.broadcast_to, quick where there is nothing to do."""
+    return value if value.shape == shape else np.broadcast_to(value, shape)
+
+
 def restrict(value: Value, rows: Any, columns: Any) -> Value:
     """A whole-chunk value at some rows and columns (slices, index arrays, or None for all)."""
     if value.__class__ is OuterSum:
