@@ -23,7 +23,7 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
         layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
         layout["annotations"] = [{"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper",
                                   "showarrow": False, "font": {"size": look.font + 1, "color": GREY}}]  # fmt: skip
-        return {"data": [], "layout": layout}
+        return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly wants a trace
     roofs = found.roofs
     across, upright = _range(found, roofs)
     layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)

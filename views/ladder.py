@@ -85,6 +85,7 @@ def main() -> None:
         {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
          "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
          "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
+         "gpu": st.session_state.get("gpu"),
          "present": st.session_state.get("present")}
     )  # fmt: skip
     try:

@@ -16,11 +16,12 @@ import streamlit as st
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
          "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
-         "heat", "look", "schedule", "launch", "b", "warp", "partitions")  # fmt: skip
+         "heat", "look", "schedule", "launch", "b", "warp", "partitions", "gpu")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.
-_OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp", "partitions")
+_OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp", "partitions",
+             "gpu")  # fmt: skip
 _SENT, _IN_FLIGHT_S = "addresses sent", 2.0
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _KNOB, _KNOBS = "knob shown", "knobs kept"

@@ -6,11 +6,17 @@ Each module of this package makes one of them; the two lists here are their orde
 from __future__ import annotations
 
 from views.page import Page
-from views.panels import paper, trapezoids
+from views.panels import arithmetic, law, paper, roofline, trapezoids
 from views.panels.entries import Picture, Section
 
-PICTURES: tuple[Picture, ...] = (trapezoids.TRAPEZOIDS, trapezoids.ERRORS, paper.PICTURE)
-SECTIONS: tuple[Section, ...] = (paper.SECTION,)
+PICTURES: tuple[Picture, ...] = (
+    law.PICTURE,
+    roofline.PICTURE,
+    trapezoids.TRAPEZOIDS,
+    trapezoids.ERRORS,
+    paper.PICTURE,
+)
+SECTIONS: tuple[Section, ...] = (arithmetic.SECTION, paper.SECTION)
 
 
 def pictures_of(page: Page) -> dict[str, Picture]:

@@ -19,6 +19,7 @@ from views.page import Page
 from views.panels.entries import Section
 
 GPU, DEFAULT = "gpu", "h200"
+WIDTHS = tuple(sorted({width for kernel in matmul.KERNELS for width in kernel.block_sizes}))
 HEADINGS = ("Tile width", "Reads", "CGMA", "Memory allows", "Threads", "Registers", "Shared memory", "Blocks per SM",
             "Occupancy", "Measured")  # fmt: skip
 UNITS = ("m", "from global memory", "operations per read", "GFLOP/s", "per block", "per thread", "per block",
@@ -33,8 +34,9 @@ def offered(page: Page) -> bool:
 def controls(page: Page) -> None:
     """The menu of the GPUs that the arithmetic can be done for."""
     words = {key: gpu.name for key, gpu in GPUS.items()}
-    choices.select("The arithmetic for", GPU, list(GPUS), DEFAULT, words,
-                   help="What one SM has room for, and the bandwidth of the memory.")  # fmt: skip
+    with st.columns([1, 2])[0]:
+        choices.select("On an SM of", GPU, list(GPUS), DEFAULT, words,
+                       help="Whose registers, shared memory and bandwidth the arithmetic is done with.")  # fmt: skip
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
@@ -42,7 +44,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     gpu = gpu_chosen()
     if gpu is None:
         return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
-    rows = "".join(row(replace(page.choice, block_size=width), gpu, page) for width in page.kernel.block_sizes)
+    rows = "".join(row(replace(page.choice, block_size=width), gpu, page) for width in WIDTHS)
     try:
         said = statements(lecture_math.lecture_numbers(page.choice, gpu), facts[page.position].timed)
     except (NotRunnable, CompileError) as refused:
@@ -80,15 +82,15 @@ def row(choice: Choice, gpu: Gpu, page: Page) -> str:
         numbers = lecture_math.lecture_numbers(choice, gpu)
     except (NotRunnable, CompileError) as refused:
         return f'<tr{here}>{first}<td class="why" colspan="{len(HEADINGS) - 1}">{escape(str(refused))}</td></tr>'
-    found = numbers.occupancy
+    found, spilled = numbers.occupancy, numbers.resources.local_bytes
     cells = (
         (count_text(numbers.reads), f"{numbers.naive_reads / numbers.reads:.3g} times fewer than naive"),
         (f"{numbers.cgma:.3g}", ""),
         (f"{numbers.intensity * gpu.bandwidth_gb_s:,.0f}", f"{numbers.bound_gflop_s:,.0f} by the lecture's count"),
         (f"{numbers.threads:,}", ""),
-        (f"{numbers.resources.registers}", ""),
+        (f"{numbers.resources.registers}", f"{spilled:,} bytes spilled" if spilled else ""),
         (f"{numbers.resources.shared_bytes:,} bytes", ""),
-        (f"{found.blocks}", " and ".join(found.limited_by)),
+        (f"{found.blocks}", ", ".join(found.limited_by)),
         (f"{found.fraction:.0%}", f"{found.warps} warps"),
         measured(work.outcome(choice).timed),
     )
@@ -110,10 +112,12 @@ def cell(text: str, small: str) -> str:
 def small_print(page: Page, gpu: Gpu) -> str:
     """How the numbers come about."""
     naive = lecture_math.naive_reads(page.choice.n)
-    timed = [work.outcome(replace(page.choice, block_size=width)).timed for width in page.kernel.block_sizes]
+    rows, columns = matmul.block_shape(page.kernel, page.choice.block_size)
+    timed = [work.outcome(replace(page.choice, block_size=width)).timed for width in WIDTHS]
     origins = sorted({device_line(m) for m in timed if m is not None})
     lines = [
-        f"n = {page.choice.n:,}. The naive kernel reads 2n³ = {naive:,} floats, tiles of width m 2n³/m. CGMA: compute "
+        f"n = {page.choice.n:,}. The naive kernel reads 2n³ = {naive:,} floats, tiles of width m 2n³/m; a block of "
+        f"this kernel computes {rows} x {columns} elements of P with tiles of {page.choice.block_size}. CGMA: compute "
         f"to global memory access ratio, by the lecture's {LECTURE_OPERATIONS} operations for a product (+ and * of "
         f"the numbers and of both addresses); GFLOP/s counts {ADDRESS_FREE_OPERATIONS}.",
         f"Memory allows: {gpu.bandwidth_gb_s:,.0f} GB/s / {FLOAT_BYTES} bytes x the operations per read, if every read "
