@@ -99,10 +99,31 @@ def _ballot(chosen: Array, mask: Mask) -> Array:
 
 
 def _named(members: Array, mask: Mask) -> Array:
-    """bool (T, ...): active lanes that the executing lane's member mask names. The mask is the same within a warp."""
+    """bool (T, ...): active lanes that name themselves."""
     lanes = np.tile(_LANES, mask.rows.size // WARP).astype(np.uint32)[:, None]
     named: Array = _active(mask) & ((_spread(members, mask) >> lanes) & np.uint32(1)).astype(bool)
     return named
+
+
+def _by_party(members: Array, mask: Mask, compute: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """`compute(named)` for each party of a warp: the lanes that name the same lanes, found by the lowest of these.
+
+    As a rule all lanes of a warp are one party. The results come in the rows of the mask.
+    """
+    named = _named(members, mask)
+    if members.size == 1:
+        return compute(named)
+    lowest = members & (~members + np.uint32(1))
+    active = lowest if mask.dense is None else np.broadcast_to(lowest, mask.dense.shape)[mask.dense]
+    parties = np.unique(active)
+    if parties.size == 1:
+        return compute(named)
+    made: tuple[Array, ...] = ()
+    for party in parties:
+        own = lowest == party
+        results = compute(named & _spread(own, mask))
+        made = tuple(np.where(own, new, old) for new, old in zip(results, made, strict=True)) if made else results
+    return made
 
 
 def _shuffle(machine: Machine, item: Instruction) -> Step:
@@ -163,14 +184,16 @@ def _vote(machine: Machine, item: Instruction, members: Reader) -> Step:
     put = writer(item.operands[0], "b32" if kind == "ballot" else "pred", widths, line)
 
     def step(registers: Registers, mask: Mask) -> None:
-        named = _named(members(registers), mask)
         yes = _spread(chosen(registers), mask)
-        if kind == "ballot":
-            put(registers, _ballot(yes & named, mask))
-            return
-        every = _for_warp(np.logical_and.reduce(_warps(yes | ~named), axis=1, keepdims=True), mask)
-        some = _for_warp(np.logical_or.reduce(_warps(yes & named), axis=1, keepdims=True), mask)
-        put(registers, every if kind == "all" else some if kind == "any" else every | ~some)
+
+        def counted(named: Array) -> tuple[Array, ...]:
+            if kind == "ballot":
+                return (_ballot(yes & named, mask),)
+            every = _for_warp(np.logical_and.reduce(_warps(yes | ~named), axis=1, keepdims=True), mask)
+            some = _for_warp(np.logical_or.reduce(_warps(yes & named), axis=1, keepdims=True), mask)
+            return (every if kind == "all" else some if kind == "any" else every | ~some,)
+
+        put(registers, _by_party(members(registers), mask, counted)[0])
 
     return step
 
@@ -188,23 +211,26 @@ def _match(machine: Machine, item: Instruction, members: Reader) -> Step:
     put_all = writer(target.second, "pred", widths, line) if isinstance(target, Pair) else None
 
     def step(registers: Registers, mask: Mask) -> None:
-        named = _named(members(registers), mask)
-        data = _spread(value(registers), mask)
-        columns = max(named.shape[1], data.shape[1])
-        data = _warps(np.broadcast_to(data, (data.shape[0], columns)))
-        named = _warps(np.broadcast_to(named, (named.shape[0], columns)))
-        made = np.zeros(data.shape, np.uint32)
-        for lane in range(WARP):
-            same = (data == data[:, lane : lane + 1]) & named[:, lane : lane + 1]
-            made |= same.astype(np.uint32) << np.uint32(lane)
-        if words[1] == "any":
-            put(registers, _narrow(made.reshape(-1, columns), mask))
-            return
-        everyone = np.bitwise_or.reduce(np.where(named, _BITS, np.uint32(0)), axis=1, keepdims=True)
-        agreed = made == everyone
-        put(registers, _narrow(np.where(agreed, everyone, np.uint32(0)).reshape(-1, columns), mask))
+        spread = _spread(value(registers), mask)
+
+        def compared(named: Array) -> tuple[Array, ...]:
+            columns = max(named.shape[1], spread.shape[1])
+            data = _warps(np.broadcast_to(spread, (spread.shape[0], columns)))
+            named = _warps(np.broadcast_to(named, (named.shape[0], columns)))
+            made = np.zeros(data.shape, np.uint32)
+            for lane in range(WARP):
+                same = (data == data[:, lane : lane + 1]) & named[:, lane : lane + 1]
+                made |= same.astype(np.uint32) << np.uint32(lane)
+            everyone = np.bitwise_or.reduce(np.where(named, _BITS, np.uint32(0)), axis=1, keepdims=True)
+            agreed = made == everyone
+            if words[1] == "all":
+                made = np.where(agreed, everyone, np.uint32(0))
+            return _narrow(made.reshape(-1, columns), mask), _narrow(agreed.reshape(-1, columns), mask)
+
+        found, agreed = _by_party(members(registers), mask, compared)
+        put(registers, found)
         if put_all:
-            put_all(registers, _narrow(agreed.reshape(-1, columns), mask))
+            put_all(registers, agreed)
 
     return step
 
@@ -223,13 +249,16 @@ def _redux(machine: Machine, item: Instruction, members: Reader) -> Step:
     put = writer(item.operands[0], code, widths, line)
 
     def step(registers: Registers, mask: Mask) -> None:
-        named = _named(members(registers), mask)
         data = _spread(value(registers), mask)
         limits = np.iinfo(data.dtype)
         idle = neutral if neutral is not None else (limits.max if name == "min" else limits.min)
         filler = np.array(idle if idle is not None and idle >= limits.min else limits.max, data.dtype)
-        whole = np.where(named, data, filler)
-        put(registers, _for_warp(combine.reduce(_warps(whole), axis=1, keepdims=True, dtype=data.dtype), mask))
+
+        def combined(named: Array) -> tuple[Array, ...]:
+            whole = np.where(named, data, filler)
+            return (_for_warp(combine.reduce(_warps(whole), axis=1, keepdims=True, dtype=data.dtype), mask),)
+
+        put(registers, _by_party(members(registers), mask, combined)[0])
 
     return step
 
@@ -240,11 +269,14 @@ def _elect(machine: Machine, item: Instruction, members: Reader) -> Step:
     put_chosen = writer(target.second, "pred", widths, line) if isinstance(target, Pair) else None
 
     def step(registers: Registers, mask: Mask) -> None:
-        named = _warps(_named(members(registers), mask))
-        leader = named.argmax(axis=1, keepdims=True).astype(np.uint32)
-        put(registers, _for_warp(leader, mask))
-        if put_chosen:
+        def elected(named: Array) -> tuple[Array, ...]:
+            leader = _warps(named).argmax(axis=1, keepdims=True).astype(np.uint32)
             lanes = np.arange(WARP, dtype=np.uint32)[None, :, None]
-            put_chosen(registers, _narrow((lanes == leader).reshape(-1, named.shape[2]), mask))
+            return _for_warp(leader, mask), _narrow((lanes == leader).reshape(-1, named.shape[1]), mask)
+
+        leader, chosen = _by_party(members(registers), mask, elected)
+        put(registers, leader)
+        if put_chosen:
+            put_chosen(registers, chosen)
 
     return step
