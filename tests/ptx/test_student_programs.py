@@ -78,6 +78,28 @@ def test_votes_and_matches() -> None:
     assert made[9].tolist() == [0x22222222 if t % 4 == 1 else bits_of((T & 1 == 1) & (T % 4 != 1)) for t in T]
 
 
+def test_parties_of_a_warp_vote_and_match_among_themselves() -> None:
+    made = rows(
+        """unsigned party = __match_any_sync(~0u, t % 3); PUT(0, party); PUT(1, __ballot_sync(party, t & 1));
+        PUT(2, __all_sync(party, t % 3 == 1)); PUT(3, __any_sync(party, t == 5)); PUT(4, __match_any_sync(party, t & 1));
+        int same; __match_all_sync(party, t % 3, &same); PUT(5, same); PUT(6, __shfl_sync(party, t, __ffs(party) - 1));
+        #if __CUDA_ARCH__ >= 800
+        PUT(7, __reduce_add_sync(party, t)); PUT(8, __reduce_max_sync(party, t));
+        #endif""",
+        9,
+    )
+    third = T % 3
+    mine = [third == own for own in third]
+    assert made[0].tolist() == [bits_of(lanes) for lanes in mine]
+    assert made[1].tolist() == [bits_of(lanes & (T & 1 == 1)) for lanes in mine]
+    assert made[2].tolist() == (third == 1).tolist() and made[3].tolist() == (third == 2).tolist()
+    assert made[4].tolist() == in_groups(third * 2 + (T & 1)) and set(made[5]) == {1}
+    assert made[6].tolist() == third.tolist()
+    if made[7].any():  # begins with compute_80
+        assert made[7].tolist() == [T[lanes].sum() for lanes in mine]
+        assert made[8].tolist() == [T[lanes].max() for lanes in mine]
+
+
 def test_shuffles_of_all_forms_and_types() -> None:
     made = rows(
         """PUT(0, __shfl_sync(~0u, 3 * t, t ^ 5)); PUT(1, __shfl_sync(~0u, t, t + 3, 8)); PUT(2, __shfl_up_sync(~0u, t, 3));
@@ -110,6 +132,7 @@ def test_reductions_of_a_warp(architecture: str) -> None:
     assert [set(row.tolist()) for row in made] == [{496}, {-26}, {-1}, {8}, {31}, {exclusive}]
 
 
+@pytest.mark.thorough
 def test_cooperative_groups() -> None:
     made = rows(
         """namespace cg = cooperative_groups;
@@ -276,6 +299,7 @@ OF_TWO: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_mathematical_functions(kind: str) -> None:
     suffix = "f" if kind == "float" else ""
@@ -509,6 +533,7 @@ def test_printf_knows_every_conversion() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_a_grid_that_waits_for_all_of_its_blocks() -> None:
     text = """#include <cooperative_groups.h>
 extern "C" __global__ void f(int *a, int *out) {
