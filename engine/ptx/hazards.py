@@ -179,14 +179,18 @@ class Hazards:
         """The rules, for the units `at` of a shadow. `array` is None for shared memory."""
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
-        low = clocks.stamp(lanes.low, shared)
-        high = low if lanes.high is lanes.low else clocks.stamp(lanes.high, shared)
-        present = (low,) if high is low else (low, high)
+        high = clocks.stamp(lanes.high, shared)
         strength = 2 if site.op in ("atom", "red") else 0 if site.weak or shared else 1
-        writer, kinds = shadow.last_write(at), shadow.write_kind[at]
+        kinds = shadow.write_kind[at]
+        if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
+            shadow.write(at, high, site.line, strength)
+            return
+        low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
+        present = (low,) if high is low else (low, high)
+        writer = shadow.last_write(at)
         if shared and site.op != "st" and "exch" not in site.opcode and (writer.lane < 0).any():
             self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
-        for now in () if strength and kinds.all() else present:  # atomics and flags do not race with each other
+        for now in present:
             bad = clocks.unordered(writer, now, kinds == 2, shared)
             if strength:
                 bad &= kinds == 0

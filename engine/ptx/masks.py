@@ -171,15 +171,12 @@ class Masks:
             key = (b"r" if chosen.shape[1] == 1 else b"c") + chosen.tobytes() if 1 in chosen.shape else b""
             if key in mask.splits:
                 return mask.splits[key]
-            if chosen.all():
-                return mask, None
-            if not chosen.any():
-                return None, mask
+            count = np.count_nonzero(chosen)
+            if count in (0, chosen.size):
+                return (mask, None) if count else (None, mask)
             if 1 in chosen.shape:
-                along_rows = chosen.shape[1] == 1
-                halves = tuple(self._sub(mask, half.ravel(), along_rows) for half in (chosen, ~chosen))
-                mask.splits[key] = (halves[0], halves[1])
-                return mask.splits[key]
+                halves = mask.splits[key] = self._halves(mask, chosen.ravel(), chosen.shape[1] == 1)
+                return halves
             return (self.from_dense(mask.rows, mask.columns, chosen),
                     self.from_dense(mask.rows, mask.columns, ~chosen))  # fmt: skip
         taken = mask.dense & chosen
@@ -191,10 +188,13 @@ class Masks:
         return (self.from_dense(mask.rows, mask.columns, taken),
                 self.from_dense(mask.rows, mask.columns, mask.dense & ~chosen))  # fmt: skip
 
-    def _sub(self, mask: Mask, members: Array, along_rows: bool) -> Mask:
+    def _halves(self, mask: Mask, members: Array, along_rows: bool) -> tuple[Mask, Mask]:
+        """A rectangle cut in two: its rows (or columns) of which `members` says so, and the others."""
+        side = mask.rows if along_rows else mask.columns
+        one = _subset(side, members)
         if along_rows:
-            return self.rectangle(_subset(mask.rows, members), mask.columns)
-        return self.rectangle(mask.rows, _subset(mask.columns, members))
+            return self.rectangle(one, mask.columns), self.rectangle(side ^ one, mask.columns)
+        return self.rectangle(mask.rows, one), self.rectangle(mask.rows, side ^ one)
 
     def union(self, a: Mask, b: Mask) -> Mask:
         """The lanes of either."""
