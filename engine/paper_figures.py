@@ -145,8 +145,11 @@ def _gpu(lines: Sequence[Line], paper: bool) -> str:
     if paper:
         names = sorted({line.figure.gpu or "GPU not named" for line in lines})
         return f"◆ {_PAPER}: {', '.join(names)}"
-    origins = sorted({device_line(line.here) for line in lines if line.here is not None})
-    return f"● {_HERE}: {' and '.join(origins) or 'not measured'}"
+    ours = [(line, line.here, device_line(line.here)) for line in lines if line.here is not None]
+    gpus = sorted({words for _, here, words in ours if str(here.device.get("name")) in words})
+    by_cpu = [line.rung.label for line, here, words in ours if words not in gpus]
+    cpu = f" ({', '.join(by_cpu)}: on a CPU)" if by_cpu else ""
+    return f"● {_HERE}: {' and '.join(gpus) or 'not measured'}{cpu}"
 
 
 def _title(text: str, at: float, colour: str, look: Look) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
+from engine import paper
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic, claims
 from engine.elements import grid_for, offered, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice
 
@@ -35,6 +36,7 @@ def wanted(quick: bool = False) -> Iterator[Wanted]:
         return
     reduction = TOPICS["reduction"]
     yield from _rungs()
+    yield from _lectures()
     yield from _knobs()
     yield from _elements(reduction, ELEMENT_SIZES, ELEMENT_BLOCK)
     yield from _types()
@@ -64,6 +66,17 @@ def _rungs() -> Iterator[Wanted]:
                 if ladder.block_size in kernel.block_sizes and ladder.dtype in kernel.dtypes:
                     choice = Choice(kernel.name, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine)
                     yield Wanted(choice, "the ladders", limit_s=1.5)
+
+
+def _lectures() -> Iterator[Wanted]:
+    """The conditions of every figure that a lecture prints, and the runs that decide what it claims to be faster."""
+    for name in paper.published_ladders():
+        for choice, _ in paper.choices(LADDERS[name]):
+            yield Wanted(choice, "published figures", limit_s=1.5)
+    for claim in claims.CLAIMS:
+        for choice in claims.runs(claim):
+            if choice.device == "gpu":
+                yield Wanted(choice, "claims", COLD, 1.5)
 
 
 def _knobs() -> Iterator[Wanted]:

@@ -1,83 +1,145 @@
-"""What the lectures claim in numbers, each with the count that checks it: data, and one small evaluator.
+"""What the lectures claim, each claim with what decides it, and the judge.
 
-A claim is checked on the emulator, whose counts are exact. Where today's hardware or compiler differs from what the
-lecture says, `counted` is the number of today and `why` the reason; the lecture's number stays beside it.
+claims_of(ladder) -> its claims      runs(claim, gpu) -> the runs that decide it      verdict(claim, find) -> Verdict
+
+Where today's hardware or compiler differs from what the lecture says, the claim says so, and why; the lecture's words
+and its number stay beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
 from typing import Any
 
+from engine.catalogue import KERNELS, claims_crovella, claims_cs121, claims_lectures
+from engine.catalogue.claim_kinds import AnyClaim, Claim, Computed, Count, Ends, Outcome, Timed
 from engine.records import Choice, Measurement
 
-_CS121, _CROVELLA = "cs121", "crovella"
+__all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Verdict", "claims_of", "counted",
+           "runs", "verdict"]  # fmt: skip
 
+CLAIMS: tuple[AnyClaim, ...] = (*claims_cs121.CLAIMS, *claims_crovella.CLAIMS, *claims_lectures.CLAIMS)
 
-@dataclass(frozen=True)
-class Count:
-    """scale * over / under, or just scale * over: of the whole run, or of the .cu line that contains `line`.
+# Times that differ by less than this are not called different: what repeats from run to run is no better.
+MARGIN = 0.02
 
-    `over`, `under`: names of engine.records.COUNTERS. `whole_under`: `under` is of the whole run even with a `line`.
-    """
-
-    over: str
-    under: str = ""
-    scale: float = 1.0
-    line: str = ""
-    whole_under: bool = False
-
-    @property
-    def formula(self) -> str:
-        """The count as text: "global_load_sectors / global_load_requests"."""
-        factor = "" if self.scale == 1 else f"{self.scale:g} * "
-        where = f" on the line {self.line!r}" if self.line else ""
-        return f"{factor}{self.over}{' / ' + self.under if self.under else ''}{where}"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One numeric claim. `sentence`: the lecture's words; `case`: what of them is checked here.
-
-    `expected`: the number that follows from the words, in `unit`. `counted`: what is counted today where that is
-    another number, and `why`. `parameter`: the kernel's knob. `against`: another kernel; the value is then its count
-    over this kernel's. The run: n, block_size, dtype.
-    """
-
-    name: str
-    lecture: str
-    slide: str
-    sentence: str
-    ladder: str
-    kernel: str
-    count: Count
-    unit: str
-    expected: float
-    case: str = ""
-    parameter: int | None = None
-    against: str = ""
-    counted: float | None = None
-    why: str = ""
-    n: int = 4096
-    block_size: int = 128
-    dtype: str = "int32"
-
-    def choice(self, kernel: str = "") -> Choice:
-        """The run that is counted, on the emulator; `kernel`: the one that it is compared with."""
-        other = kernel or self.kernel
-        knob = self.parameter if other == self.kernel else None
-        return Choice(other, self.n, self.block_size, dtype=self.dtype, device="emulator", parameter=knob)
+Find = Callable[[Choice], Measurement | None]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim beside what was counted: `holds` compares with the lecture, `as_known` with what is known of today."""
+    """A claim beside what was found. `said`, `found`: as text with units; `value`: the number, where it is one.
 
-    claim: Claim
-    value: float
-    holds: bool
+    `outcome`: compared with the lecture's words; `as_known`: whether it is what the claim says of today.
+    `measurements`: where it comes from, for its origin; none for a computation.
+    """
+
+    claim: AnyClaim
+    said: str
+    found: str
+    outcome: Outcome
     as_known: bool
+    value: float | None = None
+    measurements: tuple[Measurement, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the lecture's words hold here and now."""
+        return self.outcome == "holds"
+
+
+def claims_of(ladder: str) -> tuple[AnyClaim, ...]:
+    """The claims that belong to a ladder's page."""
+    return tuple(claim for claim in CLAIMS if claim.ladder == ladder)
+
+
+def runs(claim: AnyClaim) -> tuple[Choice, ...]:
+    """The runs that decide a claim, each on its device; none for a computation."""
+    if isinstance(claim, Computed):
+        return ()
+    if isinstance(claim, Ends):
+        return (claim.choice(KERNELS[claim.run.kernel]),)
+    return claim.choices
+
+
+def said(claim: AnyClaim) -> str:
+    """What the lecture's words come to, as text: "32 passes", "2.33× as fast", "a wrong answer"."""
+    if isinstance(claim, Timed):
+        plain = "faster" if claim.metric == "time_us" else "more bandwidth"
+        return f"{_number(claim.said)}× {_better(claim)}" if claim.said is not None else plain
+    if isinstance(claim, Ends):
+        return " or ".join(dict.fromkeys(_ENDS[status] for status in claim.statuses))
+    return _amount(claim.expected, claim.unit)
+
+
+def verdict(claim: AnyClaim, *finds: Find) -> Verdict | None:
+    """The claim against the runs that `finds` know, the first that knows all of them; None where none does."""
+    if isinstance(claim, Computed):
+        return _of_number(claim, _computed(claim), ())
+    for find in finds:
+        found = [measurement for choice in runs(claim) if (measurement := find(choice)) is not None]
+        if len(found) == len(runs(claim)):
+            made = _decided(claim, found)
+            if made is not None:
+                return made
+    return None
+
+
+def _decided(claim: Claim | Timed | Ends, found: Sequence[Measurement]) -> Verdict | None:
+    """None where the runs do not decide it: nothing was counted, or timed."""
+    if isinstance(claim, Claim):
+        try:
+            value = counted(claim.count, found[0])
+            if claim.against:
+                value = counted(claim.count, found[1]) / value
+        except KeyError:
+            return None
+        return _of_number(claim, value, tuple(found))
+    if isinstance(claim, Timed):
+        return _of_times(claim, dict(zip(claim.choices, found, strict=True)))
+    status = found[0].status
+    known = claim.today or claim.statuses
+    outcome: Outcome = "holds" if status in claim.statuses else "differs"
+    as_known = status in known if isinstance(known, tuple) else status == known
+    return Verdict(claim, said(claim), _ENDS.get(status, status), outcome, as_known, None, tuple(found))
+
+
+def _of_number(claim: Claim | Computed, value: float, found: tuple[Measurement, ...]) -> Verdict:
+    known = claim.expected if claim.counted is None else claim.counted
+    outcome: Outcome = "holds" if value == claim.expected else "differs"
+    return Verdict(claim, said(claim), _amount(value, claim.unit), outcome, value == known, value, found)
+
+
+def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | None:
+    pairs = [[found[replace(choice, device="gpu")] for choice in pair] for pair in claim.pairs]
+    every = [measurement for pair in pairs for measurement in pair]
+    if any(m.time_us is None or m.status not in ("ok", "hazard") or getattr(m, claim.metric) is None for m in every):
+        return None
+    if len({m.device.get("name") for m in every}) != 1:
+        return None
+    if claim.metric == "time_us":
+        ratio = prod((slow.time_us or 0) / (fast.time_us or 1) for slow, fast in pairs)
+    else:
+        ratio = prod(getattr(fast, claim.metric) / getattr(slow, claim.metric) for slow, fast in pairs)
+    # The ends of the 95% intervals of the medians, all on the side that speaks against the words, then for them.
+    least = ratio * prod(_end(slow, "low_us") / _end(fast, "high_us") for slow, fast in pairs)
+    most = ratio * prod(_end(slow, "high_us") / _end(fast, "low_us") for slow, fast in pairs)
+    outcome: Outcome = "holds" if least > 1 + MARGIN else "differs" if most < 1 / (1 + MARGIN) else "close"
+    text = f"{_number(ratio)}× {_better(claim)}"
+    return Verdict(claim, said(claim), text, outcome, outcome == claim.today, ratio, tuple(every))
+
+
+def _end(measurement: Measurement, side: str) -> float:
+    """An end of the interval as a part of the median; 1 where there is none."""
+    end, median = getattr(measurement, side), measurement.time_us
+    return float(end / median) if end and median else 1.0
+
+
+def _better(claim: Timed) -> str:
+    return "as fast" if claim.metric == "time_us" else "the bandwidth"
 
 
 def counted(count: Count, measurement: Measurement) -> float:
@@ -95,104 +157,32 @@ def counted(count: Count, measurement: Measurement) -> float:
     return over / sum(float(line[count.under]) for line in below)
 
 
-def judged(claim: Claim, measure: Callable[[Choice], Measurement]) -> Verdict:
-    """The claim against the counts of its run, which `measure` gives for a Choice."""
-    value = counted(claim.count, measure(claim.choice()))
-    if claim.against:
-        value = counted(claim.count, measure(claim.choice(claim.against))) / value
-    known = claim.expected if claim.counted is None else claim.counted
-    return Verdict(claim, value, value == claim.expected, value == known)
+@lru_cache(maxsize=64)
+def _computed(claim: Computed) -> float:
+    return claim.compute()
 
 
-def claims_of(ladder: str) -> tuple[Claim, ...]:
-    """The claims that belong to a ladder's page."""
-    return tuple(claim for claim in CLAIMS if claim.ladder == ladder)
+_ENDS = {
+    "ok": "a right answer",
+    "wrong": "a wrong answer",
+    "hazard": "a hazard: right only by luck",
+    "deadlock": "never ends",
+    "timeout": "never ends",
+    "refused": "cannot be launched",
+    "crashed": "a crash",
+    "out-of-bounds": "reads outside its memory",
+    "compile-error": "does not compile",
+}
 
 
-_SECTORS = Count("global_load_sectors", "global_load_requests")
-_BYTES = Count("global_load_sectors", "global_load_requests", 32.0)
-_LOAD_PASSES = Count("shared_load_wavefronts", "shared_load_requests")
-_STORE_PASSES = Count("shared_store_wavefronts", "shared_store_requests")
-_BRANCH_PASSES = Count("warp_instructions", "thread_instructions", 32.0, "value = value *")
-_ALL_PASSES = Count("warp_instructions", "thread_instructions", 32.0)
-_STEPS = Count("branches", "global_load_requests", line="if (tid < stride)", whole_under=True)  # one load per warp
+def _amount(value: float, unit: str) -> str:
+    """ "32 passes", "1 pass"."""
+    first, _, rest = unit.partition(" ")
+    if value == 1 and first.endswith("s"):
+        first = first.removesuffix("es") if first.endswith("sses") else first.removesuffix("s")
+    return f"{_number(value)} {first} {rest}".rstrip()
 
-_ONE_PASS = "If threads in a warp access different banks, completes in one pass."
-_K_WAYS = (
-    "If k > 1 threads access different addresses in same bank, get k-way bank conflict. Accesses serialize, takes k "
-    "passes to complete accesses."
-)
-_K_BRANCHES = "If threads have k branches, SM takes k passes to run warp."
 
-CLAIMS: tuple[Claim, ...] = (
-    Claim("one-segment", _CS121, "Memory coalescing",
-          "If all 32 locations being read lie in one segment, hardware detects this and only transfers one segment "
-          "(128 B) from global memory to SM.",
-          "cs121-access", "copy_offset", _BYTES, "bytes per request", 128, parameter=0),
-    Claim("worst-case-segments", _CS121, "Memory coalescing",
-          "In worst case, transfer 32*128 B = 4KB to read 32 floats!",
-          "cs121-access", "copy_strided", _BYTES, "bytes per request", 4096, parameter=32, dtype="float32",
-          counted=1024, why="A GPU of today moves sectors of 32 bytes, not segments of 128 bytes: 32 * 32 B = 1 KB."),
-    Claim("by-row", _CS121, "Coalescing example", "Locations all consecutive. All iterations coalesced.",
-          "cs121-coalescing", "column_sums", _BYTES, "bytes per request", 128, n=128),
-    Claim("by-column", _CS121, "Coalescing example",
-          "Each iteration accesses nonconsecutive locations. All accesses noncoalesced.",
-          "cs121-coalescing", "row_sums", _SECTORS, "sectors per request", 32, "a sector of its own for every lane",
-          n=128),
-    Claim("staged", _CS121, "Improving coalescing",
-          "To improve coalescing, first do coalesced read from global to shared memory.",
-          "cs121-coalescing", "row_sums_staged", _BYTES, "bytes per request", 128, n=128),
-    Claim("staged-conflicts", _CS121, "Bank conflicts", _K_WAYS,
-          "cs121-coalescing", "row_sums_staged", _LOAD_PASSES, "passes", 32, "k = 32: a column of the tile", n=128),
-    Claim("padded", _CS121, "Bank conflicts", _ONE_PASS,
-          "cs121-coalescing", "row_sums_padded", _LOAD_PASSES, "passes", 1, "a column of the padded tile", n=128),
-    Claim("no-conflict", _CS121, "Bank conflicts", _ONE_PASS,
-          "cs121-banks", "banks_strided", _LOAD_PASSES, "passes", 1, "stride 1", parameter=1, n=256),
-    *(Claim(f"{ways}-way-conflict", _CS121, "Bank conflicts", _K_WAYS,
-            "cs121-banks", "banks_strided", _LOAD_PASSES, "passes", ways, f"k = {ways}", parameter=ways, n=256)
-      for ways in (2, 4, 8, 16, 32)),
-    Claim("broadcast", _CS121, "Bank conflicts",
-          "Unless all threads access same value, which then gets broadcast in one pass.",
-          "cs121-banks", "banks_broadcast", _LOAD_PASSES, "passes", 1, parameter=1, n=256),
-    Claim("consecutive-locations", _CS121, "Bank conflict example",
-          "If thread loads consecutive locations, 2 way bank conflict.",
-          "cs121-banks", "banks_pairs_neighbours", _STORE_PASSES, "passes", 2),
-    Claim("block-size-apart", _CS121, "Bank conflict example",
-          "If thread loads locations block size apart, no bank conflicts!",
-          "cs121-banks", "banks_pairs_apart", _STORE_PASSES, "passes", 1),
-    Claim("three-branches", _CS121, "Warp divergence", _K_BRANCHES,
-          "cs121-divergence", "divergence_three", _ALL_PASSES, "passes", 3, "k = 3: the lecture's example", counted=1,
-          why="The branches are so short that the compiler computes all values and selects one: no branch is left."),
-    *(Claim(f"{ways}-branches", _CS121, "Warp divergence", _K_BRANCHES,
-            "cs121-divergence", "divergence_ways", _BRANCH_PASSES, "passes", ways, f"k = {ways}", ways, n=1024)
-      for ways in (2, 3, 8)),
-    Claim("worst-case-divergence", _CS121, "Warp divergence", "In worst case, SM takes 32 passes to run one warp!",
-          "cs121-divergence", "divergence_ways", _BRANCH_PASSES, "passes", 32, parameter=32, n=1024),
-    Claim("different-warps", _CS121, "Thread warps",
-          "Different warps can do different things without performance loss.",
-          "cs121-divergence", "divergence_warps", _BRANCH_PASSES, "passes", 1, parameter=32, n=1024),
-    Claim("tiles-reuse", _CS121, "Shared memory and tiled MM",
-          "Total (n/m)^2*(n/m)*2m^2 = 2n^3/m accesses. A factor of m less!",
-          "cs121-tiling", "matmul_tiled", Count("global_load_requests"), "times fewer reads", 16, "m = 16",
-          against="matmul_naive", n=64, block_size=16, dtype="float32"),
-    Claim("divergent-iterations", _CS121, "Reducing divergence", "8 iterations, only 4 have divergence.",
-          "harris", "reduce_sequential", Count("divergent_branches", line="if (tid < stride)"), "iterations", 4,
-          "512 values", n=512, block_size=512, counted=5,
-          why="The lecture's loop stops before stride 1. All strides below 32 diverge: 16, 8, 4, 2 and 1."),
-    Claim("tree-steps", _CROVELLA, "Parallel Reduction Complexity",
-          "log(N) parallel steps, each step S does N/2^S independent ops.",
-          "harris", "reduce_sequential", _STEPS, "steps", 7, "N = 128: one block", n=128),
-    Claim("sequential-conflict-free", _CROVELLA, "Parallel Reduction: Sequential Addressing",
-          "Sequential addressing is conflict free.",
-          "harris", "reduce_sequential", _LOAD_PASSES, "passes", 1),
-    Claim("one-shuffle", _CROVELLA, "Warp shuffle tips and tricks",
-          "Broadcast a value to all threads in the warp in a single instruction.",
-          "crovella-warps", "warp_broadcast", Count("shuffles", "global_store_requests"), "shuffles per warp", 1),
-    Claim("every-thread-at-once", _CROVELLA, "Reduction: naive thread strategy",
-          "But every thread is trying to do this, potentially at the same time.",
-          "crovella-atomics", "atomic_add", Count("atomic_max_contention"), "lanes at one address", 32,
-          "the 32 lanes of a warp", parameter=1),
-    Claim("aggregated", _CROVELLA, "Warp shuffle tips and tricks", "Atomic aggregation.",
-          "crovella-order", "filter_aggregated", Count("atomic_max_contention"), "lanes at one address", 1,
-          "one lane draws for its warp"),
-)  # fmt: skip
+def _number(value: float) -> str:
+    """Whole numbers whole, others with three digits."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

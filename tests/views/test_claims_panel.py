@@ -1,0 +1,44 @@
+"""The section that says which of a lecture's claims hold here."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.catalogue import LADDERS
+from engine.catalogue.claims import claims_of
+from tests.views.pages import html_of, opened
+
+
+def section(name: str) -> str:
+    return html_of(opened(ladder=name, below="claims")).partition('<section class="claims">')[2]
+
+
+QUICK = ("harris", "cs121-tiling", "heidelberg-volta", "cooper")
+EVERY = [pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough) for name in LADDERS if claims_of(name)]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_claim_has_a_row_with_its_words(name: str) -> None:
+    html = section(name)
+    assert html.count('<td class="text verdict">') == len(claims_of(name))
+    assert f"{len(claims_of(name))} claims: " in html
+
+
+def test_what_was_recorded_is_judged_at_once_and_says_where_it_comes_from() -> None:
+    html = section("heidelberg")
+    assert "✓ holds" in html and "✗ differs today" in html and "recorded" in html
+
+
+def test_check_them_decides_every_claim_that_needs_no_gpu() -> None:
+    app = opened(ladder="crovella-order", below="claims")
+    before = html_of(app).partition('<section class="claims">')[2]
+    assert ">not checked<" in before and "3 not checked yet" in before
+    app.button(key="check_claims").click().run()
+    after = html_of(app).partition('<section class="claims">')[2]
+    assert "not checked" not in after and "counted by the emulator" in after and "run on the emulator" in after
+    assert not app.exception
+
+
+def test_a_ladder_without_claims_does_not_offer_them() -> None:
+    app = opened(ladder="all-memory", below="claims")
+    assert '<section class="claims">' not in html_of(app)
