@@ -14,6 +14,7 @@ from engine.records import Choice
 from engine.tables import size_text, time_text
 
 HEIGHT = 430
+WORDS = 21  # the largest type above the plot: its lines must fit the width of a column
 ALIKE = 1.12  # two rungs whose largest times differ by less share a label
 
 Times = Sequence[tuple[int, float]]
@@ -31,7 +32,7 @@ def law_figure(
     layout = _layout(look)
     layout["height"] = look.height or HEIGHT
     words = _words(law, choice, found, bool(timed))
-    top = 10 + round(len(words) * look.font * 1.5)
+    top = 14 + round(len(words) * min(look.font, WORDS) * 1.5)
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
     layout["xaxis"] |= _across(law, choice, found, look)
     layout["yaxis"] |= _upright(law, found, look)
@@ -46,7 +47,7 @@ def law_figure(
         layout["yaxis2"] = _times_axis(law, every, look)
         data += _time_lines(found, every)
         if len(every) > 1:
-            layout["annotations"] += _labels(every, layout["yaxis2"], law, look)
+            layout["annotations"] += _labels(every, layout, law, look)
     data.append(_counts(law, found))
     return {"data": data, "layout": layout}
 
@@ -63,17 +64,18 @@ def _words(law: Law, choice: Choice, found: Sequence[Point], timed: bool) -> lis
             (f"<b>- -</b> lecture: {law.lecture_rule}", ORANGE),
         ]
     else:
-        words.append((f"<b>—</b> the lecture's law: {law.rule(choice)}", ORANGE))
+        words.append((f"<b>—</b> law: {law.rule(choice)}", ORANGE))
     if timed:
-        n = "" if law.values else f" at N = {size_text(choice.n)}"
-        words.append((f"<b>□</b> time{n} (right axis): {laws.origins(found)}", GREEN))
+        n = "" if law.values else f", N = {size_text(choice.n)}"
+        words.append((f"<b>□</b> GPU time{n}: {laws.origins(found)}", GREEN))
     return words
 
 
 def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
-    return {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
-            "yshift": 4 + round(row * look.font * 1.5), "showarrow": False, "align": "left",
-            "font": {"size": look.font, "color": colour}}  # fmt: skip
+    size = min(look.font, WORDS)
+    return {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "xshift": -46, "y": 1, "yref": "paper",
+            "yanchor": "bottom", "yshift": 6 + round(row * size * 1.5), "showarrow": False, "align": "left",
+            "font": {"size": size, "color": colour}}  # fmt: skip
 
 
 def _across(law: Law, choice: Choice, found: Sequence[Point], look: Look) -> dict[str, Any]:
@@ -172,22 +174,30 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
     return lines
 
 
-def _labels(every: Mapping[str, Times], axis: Mapping[str, Any], law: Law, look: Look) -> list[dict[str, Any]]:
+def _labels(every: Mapping[str, Times], layout: Mapping[str, Any], law: Law, look: Look) -> list[dict[str, Any]]:
     """The names of the other rungs at their slowest points; rungs that are slowest alike share a label."""
     peaks: list[tuple[int, float, list[str]]] = []
     for label, times in every.items():
-        if not label:
-            continue
-        value, time = max(times, key=lambda entry: entry[1])
-        near = next((names for x, y, names in peaks if x == value and 1 / ALIKE < y / time < ALIKE), None)
-        if near is not None:
-            near.append(label)
-        else:
-            peaks.append((value, time, [label]))
-    logarithm = axis.get("type") == "log"
-    return [
-        {"text": ", ".join(names), "x": log10(value) if law.decades else value, "y": log10(time) if logarithm else time,
-         "yref": "y2", "xanchor": "left", "yanchor": "bottom", "xshift": 4, "showarrow": False,
-         "font": {"size": look.font - 2, "color": GREY}}
-        for value, time, names in peaks
-    ]  # fmt: skip
+        if label:
+            value, time = max(times, key=lambda entry: entry[1])
+            near = next((names for x, y, names in peaks if x == value and 1 / ALIKE < y / time < ALIKE), None)
+            if near is not None:
+                near.append(label)
+            else:
+                peaks.append((value, time, [label]))
+    axis = layout["yaxis2"]
+    low, high = axis["range"]
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    left, right = layout["xaxis"]["range"]
+    labels, taken = [], {True: -1e9, False: -1e9}  # by side: pixels from the bottom up to where there are names
+    for value, time, names in sorted(peaks, key=lambda peak: peak[1]):
+        x, y = (log10(value) if law.decades else value), (log10(time) if axis.get("type") == "log" else time)
+        late = x > (left + right) / 2
+        at = (y - low) / (high - low) * height
+        taken[late] = max(at + 4, taken[late] + 1.2 * look.font)
+        labels.append(
+            {"text": ", ".join(names), "x": x, "y": y, "yref": "y2", "xanchor": "right" if late else "left",
+             "yanchor": "bottom", "xshift": -8 if late else 8, "yshift": round(taken[late] - at), "showarrow": False,
+             "font": {"size": look.font - 2, "color": GREY}}
+        )  # fmt: skip
+    return labels

@@ -7,6 +7,7 @@ the new run of the script finds the same `Work` and goes on waiting for it, so t
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ RENDER = threading.Semaphore(1)
 
 POLL_S = 0.1
 QUICK_S = 0.25
+REDRAW_S = 0.4  # many quick results are drawn together
 
 
 class Work:
@@ -134,10 +136,13 @@ def follow(name: str, show: Callable[[], None]) -> None:
     with place.container(key="working", horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0)
         st.button("Stop", key="stop", icon=":material/stop:", on_click=stop, args=(name,))
+    drawn, waiting = time.monotonic(), False
     while not work.finished:
         bar.progress(*work.progress)
-        if work.advance(POLL_S) and not work.finished:
+        waiting |= work.advance(POLL_S)
+        if waiting and not work.finished and time.monotonic() - drawn > REDRAW_S:
             show()
+            drawn, waiting = time.monotonic(), False
     place.empty()
 
 

@@ -26,10 +26,11 @@ class Law:
     """One law: `count` is `expected(value, choice)` for every `value` of the kernel's knob.
 
     `unit`: what is counted; `knob`: what is swept, one of it and several. `rule`: the formula in words for a choice.
-    `sentence`: the lecture's words, from its `slide`. `lecture`: the lecture's own formula in the same unit where it is
-    another one, `lecture_rule` its words and `why` the difference. `n`: elements that are counted, few, as the law is
-    the same for any. `decades`: the knob spans decades, so the axes are logarithmic. `values`: what to sweep n over
-    where that is the knob; only those up to `n` are counted. `note`: what else the GPU's times show, and why.
+    `sentence`: the lecture's words, "" where it says no more than the name; its `slide`. `lecture`: the lecture's own
+    formula in the same unit where it is another one, `lecture_rule` its words and `why` the difference. `n`: elements
+    that are counted, few, as the law is the same for any. `decades`: the knob spans decades, so the axes are
+    logarithmic. `values`: what to sweep n over where that is the knob; only those up to `n` are counted. `note`: what
+    else the GPU's times show, and why.
     """
 
     kernels: tuple[str, ...]
@@ -160,8 +161,7 @@ LAWS: tuple[Law, ...] = (
     _contention(("atomic_add_cas",), _TRIES),
     Law(("histogram_global", "histogram_shared", "histogram_warps"), _BINS, _CONTENTION, "lanes at one count",
         _met_by_chance, lambda choice: "most lanes of a warp with one value in the data",
-        "Common and important data parallel primitive: global sum, histogram, etc.", "Parallel reduction",
-        decades=True),
+        "", "Parallel reduction", decades=True),
     _matrix(("column_sums", "row_sums_block", "row_sums_shuffle"), _SECTORS, "sectors per request",
             lambda width, choice: _bytes(choice), "as few as the bytes need, whatever the width",
             "Locations all consecutive. All iterations coalesced.", "Coalescing example"),

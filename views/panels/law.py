@@ -81,11 +81,9 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     said, timing = laws.verdict(page.choice, found), laws.timing_sentence(page.choice, found)
     good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
     mark = "<b class='ok'>✓</b> " if good else ""
-    return (
-        f'<div class="outcome"><div>{mark}{escape(said)}</div>'
-        + (f"<div>{escape(timing)}</div>" if timing else "")
-        + f"<div>The lecture: “{escape(law.sentence)}” ({escape(law.slide)})</div></div>"
-    )
+    quoted = f"The lecture: “{law.sentence}” ({law.slide})" if law.sentence and not page.presenting else ""
+    lines = [f"{mark}{escape(said)}", escape(timing), escape(quoted)]
+    return f'<div class="outcome">{"".join(f"<div>{line}</div>" for line in lines if line)}</div>'
 
 
 PICTURE = Picture("law", "Law", offered, figure, controls, words)
