@@ -5,23 +5,33 @@ from __future__ import annotations
 from html import escape
 
 from engine.catalogue import KERNELS
-from engine.records import Measurement
+from engine.plan import plan
+from engine.records import Choice, HostSum, Measurement, NotRunnable
 
-SHOWN = 16
+SHOWN, SHOWN_IN_HALL = 16, 8
 # Kernels whose threads reserve their places: what they write lies packed, in the order in which they came.
 _PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
 
 
-def strip_html(measurement: Measurement | None) -> str:
+def is_array(choice: Choice) -> bool:
+    """Whether the answer of a choice is an array, as far as that is known without running it."""
+    try:
+        made = plan(choice)
+    except NotRunnable:
+        return False
+    return made.result_count > 1 and not isinstance(made.steps[-1], HostSum)
+
+
+def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
     """The strip, or "" where nothing ran here or the answer is a single number.
 
     A histogram has bars. An element that misses by more than its bound is marked; all 32 kept elements are shown where
-    that is so only behind the first 16.
+    that is so only behind the first ones.
     """
     if measurement is None or not measurement.answer:
         return ""
     off = set(measurement.answer_off)
-    values = measurement.answer if off and min(off) >= SHOWN else measurement.answer[:SHOWN]
+    values = measurement.answer if off and min(off) >= shown else measurement.answer[:shown]
     bars = [_share(value, values) for value in values] if _counts(measurement.kernel) else None
     cells = "".join(
         _cell(

@@ -294,9 +294,12 @@ def show_presenting(page: Page) -> None:
     with right:
         numbers = st.empty()
         drawing, beneath = Drawing(), st.empty()
+        found = st.empty()
     height = keyboard.window_height()
     rows = len(page.ladder.rungs)
     share = 0.46 if page.counting else 0.56  # of the window's height
+    if answer.is_array(page.choice):
+        share -= 0.13  # its first elements stand below
     look = figures.Look(min(round(height * 0.026), round(height * (share - 0.1) / rows / 1.25)), round(height * share))
 
     def draw() -> None:
@@ -306,6 +309,8 @@ def show_presenting(page: Page) -> None:
                 show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
             drawing.show(figure_of(page, frame, facts, look))
             show_words(page, facts, beneath)
+            if strip := answer.strip_html(facts[page.position].live, answer.SHOWN_IN_HALL):
+                found.html(strip)
 
     work.follow(WORK, draw)
     draw()

@@ -119,7 +119,7 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
         with st.popover("Variants", icon=":material/checklist:", width="content"):
             kernels = several("Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered})
         values = gone_through(topic, over, knob)
-    columns = st.columns([1.3, 1, 1, 1.2, 1.2, 1.6, 1.4], vertical_alignment="bottom")
+    columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5, 1.25], vertical_alignment="bottom")
     with columns[0]:
         n = fixed(topic.size_label) if over == "sizes" else choices.size(topic)
     with columns[1]:

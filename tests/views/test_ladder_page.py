@@ -13,7 +13,7 @@ from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.records import Choice
 from tests.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.answer import strip_html
+from views.answer import is_array, strip_html
 from views.source import changes, header_length, source_html
 
 
@@ -267,3 +267,12 @@ def test_where_an_answer_differs_is_marked() -> None:
     assert strip_html(late).count("<u>") == 32
     assert strip_html(measured()) == strip_html(None) == ""
     assert "NaN" in strip_html(replace(found, answer=(None, 2, 3)))
+
+
+def test_the_hall_sees_the_first_elements_too() -> None:
+    address = {"ladder": "all-atomics", "rung": "filter_atomic", "n": "1024"}
+    opened(**address).button(key="run").click().run()
+    html = html_of(opened(**address, present="1"))
+    assert html.count("<u>") == 8 and "packed by 1,024 threads, the first 8" in html
+    assert is_array(Choice("filter_atomic", 1024, 128)) and not is_array(Choice("reduce_atomic", 1024, 128))
+    assert not is_array(Choice("reduce_grid_stride_host", 2**20, 128)) and not is_array(Choice("filter_atomic", 0, 128))
