@@ -91,6 +91,8 @@ class Chunk:
         if self.crews is None:
             self.groups.add((place, 0), mask)
             return
+        if self.spinning.watching:
+            self.spinning.met(place, mask)
         for number, crew in enumerate(self.crews.deal()):
             part = self.masks.common(mask, self.masks.rectangle(crew, self.masks.all_columns))
             if part is not None:

@@ -6,10 +6,11 @@ everything that decides is as it was one turn before, and nobody else can change
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.ptx.program import SYNCHRONOUS, Program, has_destination, registers_of
+from engine.ptx.program import SYNCHRONOUS, Block, Program, has_destination, registers_of
 from engine.ptx.syntax import Address, Instruction, Operand, Special
 from engine.ptx.written import arrays_met
 
@@ -25,42 +26,56 @@ _WRITING = ("st", "atom", "red", "cp")
 class Deciding:
     """`registers`: bit set. `spaces`: memories whose contents decide; `arrays`: base addresses of such device arrays.
 
-    `reading`: blocks of the program that read such contents; `timed`: blocks that read a clock that decides.
+    `timed`: a clock, or who else of the warp is there, decides as well.
     """
 
     registers: int
     spaces: frozenset[str]
     arrays: frozenset[int]
-    reading: frozenset[int]
-    timed: frozenset[int]
+    timed: bool
 
 
-def what_decides(machine: Machine) -> Deciding:
-    """Found from the program's text: whatever may decide is taken to decide."""
+def what_decides(machine: Machine, places: frozenset[int] | None = None) -> Deciding:
+    """Found from the program's text: whatever may decide is taken to decide. `places`: inside these blocks only."""
     program = machine.program
-    needed = _always_needed(program)
+    blocks = [block for block in program.blocks if places is None or block.index in places]
+    needed = _always_needed(blocks)
     spaces: set[str] = set()
     before = None
     while before != (len(needed), len(spaces)):
         before = (len(needed), len(spaces))
-        for block in program.blocks:
+        for block in blocks:
             for item in reversed(block.body):
                 _follow(item, needed, spaces, program.carry)
-    loads = [item for block in program.blocks for item in block.body if _is_load(item) and _makes(item, needed)]
-    arrays = arrays_met(machine, [item for item in loads if _space(item) in ("global", "")])
-    if any(item.words[0] == "cp" for block in program.blocks for item in block.body) and "shared" in spaces:
+    items = [item for block in blocks for item in block.body]
+    loads = [item for item in items if _is_load(item) and _makes(item, needed)]
+    arrays = arrays_met(machine, [item for item in loads if _space(item) in ("global", "")]) if spaces else frozenset()
+    if any(item.words[0] == "cp" for item in items) and "shared" in spaces:
         arrays = frozenset(array.base for array in machine.space.arrays())
     arrays |= {machine.workspace} if machine.workspace else set()
-    reading = {b.index for b in program.blocks for item in b.body if _is_load(item) and _makes(item, needed)}
-    timed = {b.index for b in program.blocks for item in b.body if _reads_clock(item) and _makes(item, needed)}
-    registers = sum(1 << index for index in needed)
-    return Deciding(registers, frozenset(spaces), arrays, frozenset(reading), frozenset(timed))
+    timed = any(_unsteady(item) and _makes(item, needed) for item in items)
+    return Deciding(sum(1 << index for index in needed), frozenset(spaces), arrays, timed)
 
 
-def _always_needed(program: Program) -> set[int]:
+def reads_to_leave(program: Program, places: frozenset[int]) -> bool:
+    """True when the way out of a loop that runs through these blocks depends on memory that is read in it."""
+    blocks = [program.blocks[place] for place in places]
+    leaving = [block.terminator for block in blocks if block.terminator and not places.issuperset(block.successors)]
+    needed = {item.guard.index for item in leaving if item.guard}
+    spaces: set[str] = set()
+    before = -1
+    while before != len(needed):
+        before = len(needed)
+        for block in blocks:
+            for item in reversed(block.body):
+                _follow(item, needed, spaces, program.carry)
+    return bool(spaces)
+
+
+def _always_needed(blocks: Sequence[Block]) -> set[int]:
     """Predicates of branches, operands of barriers, addresses (a wrong one ends the run), names of a warp's lanes."""
     needed: set[int] = set()
-    for block in program.blocks:
+    for block in blocks:
         items = (*block.body, block.terminator) if block.terminator else block.body
         for item in items:
             wanted: list[Operand] = [operand for operand in item.operands if isinstance(operand, Address)]
@@ -104,6 +119,8 @@ def _space(item: Instruction) -> str:
     return "shared" if item.words[0] == "cp" else next((space for space in _MEMORIES if space in names), "")
 
 
-def _reads_clock(item: Instruction) -> bool:
-    return any(isinstance(operand, Special) and operand.name.startswith(("%clock", "%globaltimer", "%pm"))
-               for operand in item.operands)  # fmt: skip
+def _unsteady(item: Instruction) -> bool:
+    """True for an instruction whose result differs from turn to turn for no reason in registers or memory."""
+    clocks = ("%clock", "%globaltimer", "%pm")
+    named = [operand.name for operand in item.operands if isinstance(operand, Special)]
+    return item.words[0] == "activemask" or any(name.startswith(clocks) for name in named)

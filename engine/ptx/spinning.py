@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.ptx.deciding import Deciding, what_decides
+from engine.ptx.deciding import Deciding, reads_to_leave, what_decides
 from engine.ptx.groups import Key
 from engine.ptx.masks import WARP, Mask, any_per_warp
 from engine.ptx.partial import expanded
@@ -28,18 +28,30 @@ if TYPE_CHECKING:
     from engine.ptx.chunk import Chunk
 
 _PATIENCE = 64  # turns of a polling loop after which others get a chance
+_MOST_PLACES = 64  # sets of blocks of which is worked out what decides in them
 _DETOUR = 32  # basic blocks that others may run before a loop is tried again
 
 
 @dataclass
 class _Stand:
-    """A group at one moment: its registers that decide, and all that others had. `places`: where it has been since."""
+    """A group at one moment: its registers, and those of all others. `places`: the blocks that have run since;
+    `deciding`: what decides in them, once the group is back."""
 
     key: Key
     mask: Mask
     values: dict[int, Value]
-    others: tuple[Any, ...]
+    others: list[_Other]
     places: set[int] = field(default_factory=set)
+    deciding: Deciding | None = None
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Lanes that do not run: another group, at a barrier, or parked. `label`: which of these, and where."""
+
+    label: tuple[Any, ...]
+    lanes: Mask
+    values: dict[int, Value]
 
 
 class Spinning:
@@ -53,6 +65,9 @@ class Spinning:
         self.watching = False
         self._renewal = 0
         self._stand: _Stand | None = None
+        self._met: _Other | None = None
+        self._places: set[int] = set()
+        self._inside: dict[frozenset[int], Deciding] = {}
         self._still: dict[Key, _Stand] = {}
         self._hint = -1
         self._free: dict[int, tuple[Mask, bool]] = {}
@@ -71,7 +86,7 @@ class Spinning:
         if self._still:
             if not self._left:
                 self._left = _DETOUR
-                if self._touched.changed():
+                if any(map(self._changed_for, self._still.values())):
                     self._wake()
                     return None
             self._left -= 1
@@ -113,7 +128,7 @@ class Spinning:
         """Now and then: look from here on whether the group comes back unchanged, each time for twice as long."""
         if steps < self._renewal:
             return
-        self._renewal = 2 * steps
+        self._renewal = steps + steps // 4
         if not self.watching:
             machine = self._chunk.machine
             self._deciding = _known(machine)
@@ -125,9 +140,10 @@ class Spinning:
 
     def look(self, key: Key, mask: Mask) -> bool:
         """Before a group runs, while watching. True: it stands still and must let others run."""
+        self._places.add(key[0])
         stand = self._still.get(key)
         if stand is not None:
-            if self._same(stand.mask, mask) and not self._touched.changed():
+            if self._same(stand.mask, mask) and not self._changed_for(stand):
                 return self._let_others(stand)
             self._wake()
         stand = self._stand
@@ -145,6 +161,9 @@ class Spinning:
         stand.places.add(key[0])
         return False
 
+    def _changed_for(self, stand: _Stand) -> bool:
+        return stand.deciding is None or self._touched.changed(stand.deciding)
+
     def _wake(self) -> None:
         """Memory has changed: whoever stood still may go on. The first of them is watched again from where it stood."""
         self._still.clear()
@@ -153,40 +172,89 @@ class Spinning:
         self._touched.forget()
 
     def _standing(self, key: Key, mask: Mask) -> _Stand:
-        live = self._deciding.registers & self._chunk.machine.program.blocks[key[0]].live_in
-        values = {i: self._chunk.registers[i] for i in range(live.bit_length()) if live >> i & 1}
-        return _Stand(key, mask, values, self._others(key), {key[0]})
+        return _Stand(key, mask, self._values(key[0]), self._others(), {key[0]})
 
-    def _others(self, key: Key) -> tuple[Any, ...]:
-        """All that the other lanes are doing, to be compared with `_all_the_same`."""
+    def _values(self, place: int) -> dict[int, Value]:
+        """The registers that are read from this place on."""
+        live = self._chunk.machine.program.blocks[place].live_in
+        return {i: self._chunk.registers[i] for i in range(live.bit_length()) if live >> i & 1}
+
+    def _others(self) -> list[_Other]:
+        """All lanes but those that run."""
         chunk = self._chunk
-        groups = [(other, chunk.groups.mask(other)) for other in sorted(chunk.groups) if other != key]
-        return (chunk.alive, *chunk.barriers.entries(), *sorted(chunk.parked.items()), *groups)
+        made = [_Other(("group", *key), chunk.groups.mask(key), self._values(key[0])) for key in sorted(chunk.groups)]
+        made += [_Other(("parked", place), mask, self._values(place)) for place, mask in sorted(chunk.parked.items())]
+        for entry in chunk.barriers.entries():
+            label = ("barrier", entry.place, entry.count, entry.line)
+            made.append(_Other(label, entry.mask, self._values(entry.place)))
+        return made
 
     def _is_back(self, stand: _Stand, mask: Mask) -> bool:
-        """True when the group stands where it stood, with all that decides as it was, and only it has run."""
+        """True when the group stands where it stood and all that decides is as it was.
+
+        The others may have run as well if all of them are back, too: in lockstep the whole then goes round for ever.
+        """
         if mask is not stand.mask and not self._same(stand.mask, mask):
             return False
-        indexes = sorted(stand.values, key=lambda index: index != self._hint)  # the last one that differed first
+        deciding = self._deciding_in(frozenset(stand.places))
+        if deciding.timed:
+            return False
+        indexes = [index for index in stand.values if deciding.registers >> index & 1]
+        if self._hint in indexes:  # the last one that differed first
+            indexes.insert(0, self._hint)
         for index in indexes:
             if not _equal(stand.values[index], self._chunk.registers[index], stand.mask, mask):
                 self._hint = index
                 return False
-        others = self._others(stand.key)
-        alone = len(others) == len(stand.others) and all(map(_identical, stand.others, others))
-        return alone and not stand.places & self._deciding.timed and not self._touched.changed()
+        others = self._others()
+        if [other.label for other in others] != [other.label for other in stand.others]:
+            return False
+        if self._touched.changed(deciding):
+            return False
+        moved = [pair for pair in zip(stand.others, others, strict=True) if pair[0].lanes is not pair[1].lanes]
+        if moved and (self._chunk.crews is not None or self._polls(stand)):
+            return False
+        stand.deciding = deciding
+        return all(self._same(was.lanes, now.lanes) and _all_equal(was, now, deciding) for was, now in moved)
+
+    def _deciding_in(self, places: frozenset[int]) -> Deciding:
+        """What decides inside these blocks, remembered; with too many of them, what decides anywhere."""
+        found = self._inside.get(places)
+        if found is None:
+            if len(self._inside) >= _MOST_PLACES:
+                return self._deciding
+            found = self._inside[places] = what_decides(self._chunk.machine, places)
+        return found
+
+    def _polls(self, stand: _Stand) -> bool:
+        """True when a loop was gone round in which memory is read that others may change."""
+        return any(code.polls for place in stand.places if (code := self._chunk.machine.code[place]))
+
+    def met(self, place: int, mask: Mask) -> None:
+        """Under "independent" lanes go on from a point where all met. What no memory decides ends in every order of
+        lanes or in none."""
+        if self._chunk.alive is None or not self._same(self._chunk.alive, mask):
+            return
+        now = _Other(("met", place), mask, self._values(place))
+        was, self._met = self._met, now
+        places, self._places = self._places, set()
+        if was is None or was.label != now.label or not self._same(was.lanes, mask):
+            return
+        deciding = self._deciding_in(frozenset(places))
+        if not deciding.spaces and not deciding.timed and _all_equal(was, now, deciding):
+            raise self._never_ends(_Stand((place, 0), mask, now.values, [], places))
 
     # ---- what then
 
     def _let_others(self, stand: _Stand) -> bool:
         """True when others can run; RunFailed when nobody is left who could change anything."""
-        if not stand.places & self._deciding.reading:
-            raise self._never_ends(stand)
         chunk = self._chunk
+        if stand.deciding is not None and not stand.deciding.spaces:
+            raise self._never_ends(stand)
         chunk._go_on(chunk.barriers.release_any(chunk.alive))
         if self._other_than_still(stand.key) is not None:
             return True
-        if any(code.polls for place in stand.places if (code := chunk.machine.code[place])):
+        if self._polls(stand) and reads_to_leave(chunk.machine.program, frozenset(stand.places)):
             line = self._line(stand)
             raise chunk.machine.failure("deadlock", self._clause(stand), line, "step-limit")
         raise self._never_ends(stand)
@@ -273,11 +341,10 @@ def _warps_of(masks: list[Mask]) -> Array:
     return np.repeat(warps, WARP, axis=0)
 
 
-def _identical(one: Any, other: Any) -> bool:
-    """The same object, or pairs of the same ones."""
-    if one.__class__ is tuple and other.__class__ is tuple:
-        return one[0] == other[0] and one[1] is other[1]
-    return one is other
+def _all_equal(was: _Other, now: _Other, deciding: Deciding) -> bool:
+    """True when the registers that decide are the same; both are at one place."""
+    chosen = [index for index in was.values if deciding.registers >> index & 1]
+    return all(_equal(was.values[index], now.values[index], was.lanes, now.lanes) for index in chosen)
 
 
 def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:

@@ -24,7 +24,8 @@ class Touched:
 
     def __init__(self, machine: Machine, deciding: Deciding) -> None:
         self._machine, self._deciding = machine, deciding
-        self._before: list[tuple[Array, Array, Array]] = []  # memory as words, places, their old contents
+        # What is looked at (a space or an array's address), memory as words, places, their old contents.
+        self._before: list[tuple[str | int, Array, Array, Array]] = []
         self._count = 0
 
     def forget(self) -> None:
@@ -36,51 +37,48 @@ class Touched:
         """Before a store or an atomic takes effect."""
         if access.site.op == "ld" or access.space not in self._deciding.spaces or self._count > _MOST_WORDS:
             return
-        for memory, places in self._words(access):
-            self._before.append((memory, places, memory[places]))
+        for name, memory, places in self._words(access):
+            self._before.append((name, memory, places, memory[places]))
             self._count += places.size
 
-    def changed(self) -> bool:
-        """True when a word that decides differs from what it was."""
+    def changed(self, deciding: Deciding) -> bool:
+        """True when a word differs from what it was, of those that decide."""
         if self._count > _MOST_WORDS:
-            return True
-        memories = {id(memory): memory for memory, _, _ in self._before}
-        for number, memory in memories.items():
-            here = [(places, old) for other, places, old in self._before if id(other) == number]
-            places, first = np.unique(np.concatenate([places for places, _ in here]), return_index=True)
-            old = np.concatenate([old for _, old in here])[first]  # what each word held before it was first written
-            if (memory[places] != old).any():
+            return bool(deciding.spaces)
+        for name in {name for name, *_ in self._before}:
+            if name not in deciding.spaces and name not in deciding.arrays:
+                continue
+            here = [(memory, places, old) for other, memory, places, old in self._before if other == name]
+            places, first = np.unique(np.concatenate([places for _, places, _ in here]), return_index=True)
+            old = np.concatenate([old for _, _, old in here])[first]  # what each word held before it was first written
+            if (here[0][0][places] != old).any():
                 return True
         return False
 
-    def _words(self, access: Access) -> list[tuple[Array, Array]]:
-        """(memory as words, the words that the access meets)."""
+    def _words(self, access: Access) -> list[tuple[str | int, Array, Array]]:
+        """(array or space, memory as words, the words that the access meets)."""
         mask, size, array = access.mask, access.site.size, access.array
         address = plain(access.address).astype(np.int64)
         if array is not None and mask.dense is None:
             met = array.base in self._deciding.arrays
-            return [(array.data.view(np.uint32), _spread((address - array.base).ravel(), size, 4, 1))] if met else []
+            places = _spread((address - array.base).ravel(), size, 4, 1)
+            return [(array.base, array.data.view(np.uint32), places)] if met else []
         shape = (mask.height, mask.width)
         address = np.broadcast_to(address, shape)
         active = np.ones(shape, bool) if mask.dense is None else mask.dense
+        made: list[tuple[str | int, Array, Array]] = []
         if access.space == "global":
-            made = []
             numbers = address >> RANGE_BITS
             for number in np.unique(numbers[active]):
                 array = self._machine.space.at(int(number) << RANGE_BITS)
                 if array is not None and array.base in self._deciding.arrays:
                     at = address[active & (numbers == number)] - array.base
-                    made.append((array.data.view(np.uint32), _spread(at, size, 4, 1)))
+                    made.append((array.base, array.data.view(np.uint32), _spread(at, size, 4, 1)))
             return made
         words = self._machine.words(access.space)
         lanes = words.flat.size // words.words.shape[0]  # the words of all lanes that have one address lie together
-        at = address[active]
-        return [
-            (
-                words.flat,
-                _spread(at, size, words.unit, lanes) + np.tile(_lane(access, mask)[active], _parts(size, words.unit)),
-            )
-        ]
+        places = _spread(address[active], size, words.unit, lanes)
+        return [(access.space, words.flat, places + np.tile(_lane(access, mask)[active], _parts(size, words.unit)))]
 
 
 def _parts(size: int, unit: int) -> int:
