@@ -38,8 +38,8 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 }
 # The longest opcode that fits counts.
 _FORMS: dict[str, str] = {
-    "mov": "ds", "ld": "da?v", "ldu": "da?v", "st": "av?v", "red": "av?v", "atom": "dav?vv", "cvta": "ds",
-    "cvta.to": "ds", "isspacep": "dv", "setp": "pvv?v", "bra": "l", "brx": "vl", "exit": "", "trap": "",
+    "mov": "ds", "ld": "da?v", "ld.param": "da", "ldu": "da?v", "st": "av?v", "st.param": "av", "red": "av?v",
+    "atom": "dav?vv", "cvta": "ds", "isspacep": "dv", "setp": "pvv?v", "bra": "l", "brx": "vl", "exit": "", "trap": "",
     "bar.sync": "v?v", "bar.cta.sync": "v?v", "barrier.sync": "v?v", "barrier.cta.sync": "v?v",
     "bar.arrive": "vv", "bar.cta.arrive": "vv", "barrier.arrive": "vv", "barrier.cta.arrive": "vv",
     "bar.red": "dvv?v", "bar.cta.red": "dvv?v", "barrier.red": "dvv?v", "barrier.cta.red": "dvv?v",
@@ -119,6 +119,8 @@ def _check_type(item: Instruction, head: str, kind: str) -> None:
     if head == "cvta" and (bits < 32 or len(item.words) < 3 + (item.words[1] == "to")):
         raise InvalidPtx(f"{item.opcode} does not name the space of its address and u32 or u64")
     if head == "mov":
+        if bits < 32 and isinstance(item.operands[1], Symbol):
+            raise InvalidPtx(f"{item.opcode} cannot hold the address of a variable")
         _check_parts(item, bits)
     elif head in ("ld", "ldu", "st"):
         count = next((int(word[1:]) for word in item.words if word in ("v2", "v4", "v8")), 1)

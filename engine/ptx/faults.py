@@ -39,10 +39,19 @@ def _line(trace: TracebackType | None) -> int | None:
     """The .cu line that the emulator was at: the innermost frame that holds an instruction or a block knows it."""
     found = None
     while trace is not None:
-        for value in (trace.tb_frame.f_locals.get(name) for name in ("item", "code")):
-            if isinstance(value, Instruction):
-                found = value.line or found
-            elif isinstance(value, Code):
-                found = value.block.line or found
+        names = trace.tb_frame.f_locals
+        item, code = names.get("item"), names.get("code")
+        if isinstance(item, Instruction):
+            found = item.line or found
+        elif isinstance(code, Code):
+            found = _line_in(code, names.get("step")) or found
         trace = trace.tb_next
     return found
+
+
+def _line_in(code: Code, step: object) -> int:
+    """The line of the instruction that `step` executes, or where its block ends."""
+    body = code.block.body
+    if len(body) == len(code.steps) and step in code.steps:
+        return next(item.line for item, one in zip(body, code.steps, strict=True) if one is step)
+    return code.block.line

@@ -50,7 +50,8 @@ from engine.records import (
 from tests.fuzz.mutations import mutated_ptx, mutated_source
 
 SECONDS = 1.5  # what a case may take by the emulator's own deadline
-HANG_SECONDS = 10  # what makes it a hang: compiling included
+HANG_SECONDS = 10  # of work: what makes it a hang, compiling included
+PATIENCE_SECONDS = 120  # of waiting
 STEPS = 1_200
 SOURCE_SHARE = 0.15  # of the cases change the .cu file, which NVRTC compiles again; the others change the PTX
 LONGEST_SENTENCE = 400
@@ -203,16 +204,21 @@ def _judged(kind: str, sentence: str) -> Outcome:
 
 @contextmanager
 def _watchdog() -> Iterator[None]:
+    """Barks after so many seconds of work, which a busy machine does not lengthen, or after a long wait."""
+
     def bark(number: int, frame: FrameType | None) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, bark)
-    signal.alarm(HANG_SECONDS)
+    before = [(number, signal.signal(number, bark)) for number in (signal.SIGPROF, signal.SIGALRM)]
+    signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
+    signal.alarm(PATIENCE_SECONDS)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 @contextmanager
