@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine.compile import compile_source
@@ -45,3 +47,22 @@ def test_the_standard_headers_stand_beside_those_of_cuda() -> None:
                                                        "cuda/std/climits", "cuda/std/cfloat")) + """
 extern "C" __global__ void f(cuda::std::uint32_t *out, uint32_t n) { out[0] = INT_MAX + n; }"""  # fmt: skip
     assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")
+
+
+def test_cooperative_groups_compile_fast_and_to_the_same_code() -> None:
+    text = """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void f(T *out) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  T sum = cg::reduce(tile, out[threadIdx.x], cg::plus<T>());
+  cg::this_grid().sync();
+  if (cg::coalesced_threads().thread_rank() == 0) out[0] = sum;
+}
+"""
+    whole_library = text + "\n#include <cuda/atomic>"
+    lean, full = (compile_source(Source("mine.cu", each, "float32"), "compute_90") for each in (text, whole_library))
+    assert len(lean) < len(full) / 3  # what libcu++ declares is left out
+    bodies = [re.findall(r"(?ms)^\.visible \.entry f\(.*?^}", ptx.decode()) for ptx in (lean, full)]
+    one, other = ([line for line in body[0].splitlines() if ".loc" not in line] for body in bodies)
+    assert one == other
