@@ -171,7 +171,7 @@ class Masks:
             key = (b"r" if chosen.shape[1] == 1 else b"c") + chosen.tobytes() if 1 in chosen.shape else b""
             if key in mask.splits:
                 return mask.splits[key]
-            count = np.count_nonzero(chosen)
+            count = int(np.count_nonzero(chosen))
             if count in (0, chosen.size):
                 return (mask, None) if count else (None, mask)
             if 1 in chosen.shape:
