@@ -111,6 +111,9 @@ def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Re
 
 def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lanes]:
     """The active lanes by array. Blocks come first in the order, so everything is transposed to (width, height)."""
+    parties = port.mixed(raw, mask)
+    if parties:
+        return [part for lanes in parties for part in _lanes(port, raw, lanes, values)]
     machine, site = port.machine, port.site
     key = raw
     space, raw = port.space_of(signed(raw), mask)

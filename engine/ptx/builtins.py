@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.ptx.masks import Mask
-from engine.ptx.memory import LOCAL_WINDOW, readable
+from engine.ptx.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW, readable
 from engine.ptx.operands import Registers, constant, reader, writer
 from engine.ptx.syntax import Group, Instruction, PtxError
 from engine.records import Array
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.ptx.machine import Machine
 
 _MOST_LINES = 1000
+_LONGEST = 1 << 16  # bytes of a text
 _FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -52,31 +53,37 @@ def _print(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], N
                 if len(machine.output) >= _MOST_LINES:
                     break
                 if mask.dense is None or mask.dense[row, column]:
-                    text = _text_at(machine, int(forms[row, column]))
-                    at = int(places[row, column]) - LOCAL_WINDOW
-                    raw = _local_bytes(machine, at, int(rows[row]), int(columns[column]))
-                    machine.output.append(_formatted(machine, text, raw))
+                    lane = int(rows[row]), int(columns[column])
+                    raw = _bytes_at(machine, int(places[row, column]), lane)
+                    machine.output.append(
+                        _formatted(machine, _text_at(machine, int(forms[row, column]), lane), raw, lane)
+                    )
         for put in puts:
             put(registers, one)
 
     return step
 
 
-def _local_bytes(machine: Machine, at: int, row: int, column: int) -> bytes:
-    words = machine.words("local")
-    lane: Array = np.ascontiguousarray(words.words[:, row, column]) if words.words.ndim == 3 else np.zeros(0, np.uint8)
-    return lane.view(np.uint8).tobytes()[max(at, 0) :]
-
-
-def _text_at(machine: Machine, address: int) -> str:
+def _bytes_at(machine: Machine, address: int, lane: tuple[int, int]) -> bytes:
+    """What lies behind a generic address, to the end of its array; `lane` is a place in the chunk."""
+    row, column = lane
+    window = address >> RANGE_BITS << RANGE_BITS
+    if window in (SHARED_WINDOW, LOCAL_WINDOW):
+        words = machine.words("shared" if window == SHARED_WINDOW else "local").words
+        own: Array = np.ascontiguousarray(words[:, column] if words.ndim == 2 else words[:, row, column])
+        return own.view(np.uint8).tobytes()[address - window :]
     array = machine.space.at(address)
     if array is None or not array.base <= address < array.base + array.size:
-        return "(null)"
-    raw = array.data[address - array.base : array.size].tobytes()
-    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+        return b""
+    return array.data[address - array.base : array.size][:_LONGEST].tobytes()
 
 
-def _formatted(machine: Machine, form: str, raw: bytes) -> str:
+def _text_at(machine: Machine, address: int, lane: tuple[int, int]) -> str:
+    raw = _bytes_at(machine, address, lane)
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace") if raw else "(null)"
+
+
+def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -> str:
     """C's printf for one lane: integers take 4 or 8 bytes by their length modifier, floating numbers and pointers 8."""
     place = 0
 
@@ -99,13 +106,15 @@ def _formatted(machine: Machine, form: str, raw: bytes) -> str:
             value: float = struct.unpack("<d", take(8))[0]
             return _hexadecimal(value, kind) if kind in "aA" else (head + kind) % value
         if kind == "s":
-            return (head + "s") % _text_at(machine, int.from_bytes(take(8), "little"))
+            return (head + "s") % _text_at(machine, int.from_bytes(take(8), "little"), lane)
         if kind == "p":
             return hex(int.from_bytes(take(8), "little")).replace("0x0", "(nil)")
         size = 8 if length in ("l", "ll", "z", "j", "t") else 4
         number = int.from_bytes(take(size), "little", signed=kind in "di")
         if kind == "c":
             return (head + "c") % chr(number % 256)
+        if kind == "o" and "#" in flags:  # Python would write 0o10
+            return (head.replace("#", "") + "s") % (f"0{number:o}" if number else "0")
         return (head + ("d" if kind == "u" else kind)) % number
 
     return _FIELD.sub(one, form)
@@ -121,8 +130,10 @@ def _assert(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], 
     message = reader(item.operands[1], "u64", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:
-        text = _text_at(machine, int(np.broadcast_to(message(registers), (mask.height, mask.width)).flat[0]))
         row, column = (0, 0) if mask.dense is None else (int(i) for i in np.argwhere(mask.dense)[0])
+        lane = int(mask.rows_at()[row]), int(mask.columns_at()[column])
+        at = int(np.broadcast_to(message(registers), (mask.height, mask.width))[row, column])
+        text = _text_at(machine, at, lane)
         raise machine.lane_failure("crashed", item.line, mask, row, column, f"fails the assertion {text}")
 
     return step

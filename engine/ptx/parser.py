@@ -322,6 +322,8 @@ class _Parser:
             if _SPECIALS.match(text):
                 return Special(text)
             raise PtxError(f"the register {text} is not emulated", self.line)
+        if text == "WARP_SZ":
+            return Immediate(32)
         name, plus, offset = text.partition("+")
         base = self._name(name.strip()) if plus else Symbol(text)
         if plus and isinstance(base, Symbol):

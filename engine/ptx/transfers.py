@@ -63,6 +63,16 @@ class Port:
             return "local", plain_address(raw) - LOCAL_WINDOW
         return "global", raw
 
+    def mixed(self, raw: Value, mask: Mask) -> list[Mask]:
+        """The lanes of a generic access by space, where they do not all mean the same one; else nothing."""
+        if self.site.space:
+            return []
+        window = np.broadcast_to(plain_address(raw) >> RANGE_BITS, (mask.height, mask.width))
+        active = np.ones(window.shape, bool) if mask.dense is None else mask.dense
+        shared, local = window == SHARED_WINDOW >> RANGE_BITS, window == LOCAL_WINDOW >> RANGE_BITS
+        parties = [lanes for lanes in (shared & active, local & active, ~(shared | local) & active) if lanes.any()]
+        return [Mask(mask.rows, mask.columns, lanes) for lanes in parties] if len(parties) > 1 else []
+
     def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
         """Tell the observers."""
         if self.machine.on_access:
@@ -184,6 +194,9 @@ class Port:
 
     def load(self, raw: Value, mask: Mask) -> list[Array]:
         """The loaded parts, unsigned, each broadcastable to (height, width)."""
+        parties = self.mixed(raw, mask)
+        if parties:
+            return self._load_mixed(raw, parties)
         key = raw
         space, raw = self.space_of(signed(raw), mask)
         part, count = self.site.part, self.site.count
@@ -210,6 +223,16 @@ class Port:
         where = (rows, columns) if space == "local" else (columns,)
         return [words.load(at + number * part, part, where) for number in range(count)]
 
+    def _load_mixed(self, raw: Value, parties: Sequence[Mask]) -> list[Array]:
+        first = parties[0]
+        made = [np.zeros((first.height, first.width), UNSIGNED[8 * self.site.part]) for _ in range(self.site.count)]
+        for lanes in parties:
+            chosen = lanes.dense
+            assert chosen is not None
+            for whole, part in zip(made, self.load(raw, lanes), strict=True):
+                whole[chosen] = np.broadcast_to(part, whole.shape)[chosen]
+        return made
+
     def _rows(self, words: Words, at: Array, number: int, mask: Mask) -> Array:
         """One row of words per thread: the address is the same in every block."""
         index = (at[:, 0] >> words.shift) + number
@@ -221,6 +244,11 @@ class Port:
 
     def store(self, raw: Value, mask: Mask, values: Sequence[Array]) -> None:
         """Store the parts, unsigned, each broadcastable to (height, width); colliding lanes: the last one stays."""
+        parties = self.mixed(raw, mask)
+        for lanes in parties:
+            self.store(raw, lanes, values)
+        if parties:
+            return
         key = raw
         space, raw = self.space_of(signed(raw), mask)
         part = self.site.part

@@ -439,6 +439,20 @@ def test_shared_arrays_of_two_dimensions_volatile_and_bool() -> None:
     assert made[1].tolist() == (2 * (63 - t) + ((t + 1) % 64 % 3 == 0)).tolist()
 
 
+def test_pointers_that_lead_each_thread_to_another_memory() -> None:
+    made = rows(
+        """__shared__ int s[32]; __shared__ int count; int own[4] = {100, 200, 300, 400 + out[0]}; s[t] = 2 * t; count = 0;
+        __syncthreads(); int *p = t % 3 == 0 ? &s[t] : t % 3 == 1 ? &own[t & 3] : out + 64 + t; out[64 + t] = 7 * t;
+        int before = *p; *p = before + 1; PUT(0, before + *p); atomicAdd(t & 1 ? &count : out + 100, 1); __syncthreads();
+        PUT(1, count + s[t] + warpSize);""",
+        4,
+        "int",
+    )
+    first = np.where(T % 3 == 0, 2 * T, np.where(T % 3 == 1, 100 * ((T & 3) + 1), 7 * T))
+    assert made[0].tolist() == (2 * first + 1).tolist() and made[3, 4] == 16
+    assert made[1].tolist() == (16 + 2 * T + (T % 3 == 0) + 32).tolist()
+
+
 def test_arrays_of_a_thread_that_are_indexed_by_a_variable() -> None:
     made = rows(
         """int a[16]; for (int k = 0; k < 16; k++) a[(k * 7 + t) & 15] = k * t;
