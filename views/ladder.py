@@ -299,7 +299,7 @@ def show_presenting(page: Page) -> None:
     rows = len(page.ladder.rungs)
     share = 0.46 if page.counting else 0.56  # of the window's height
     if answer.is_array(page.choice):
-        share -= 0.13  # its first elements stand below
+        share -= 0.17  # its first elements stand below
     look = figures.Look(min(round(height * 0.026), round(height * (share - 0.1) / rows / 1.25)), round(height * share))
 
     def draw() -> None:

@@ -107,7 +107,8 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
     frame = tables.measurement_table([m for _, m in used])
     frame["swept"] = [value for (_, value), _ in used]
     names = {kernel: KERNELS[kernel].title for kernel in sweep.kernels}
-    band = (*CLAIMED, "best, says Crovella") if sweep.over == "elements" else None
+    judged = sweep.over == "elements" and COLUMNS[sweep.key].group != COUNTED
+    band = (*CLAIMED, "best, says Crovella") if judged else None
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
     figure = figures.size_lines(frame, sweep.key, names, over=over, band=band)
     st.plotly_chart(figure, key=f"lines {drawn}", config=figures.CONFIG)

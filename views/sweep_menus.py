@@ -56,22 +56,27 @@ def take_way() -> None:
         state.forget("kernels", "values")
 
 
-def what() -> tuple[Topic, str]:
-    """The topic, and what is swept over; an unknown or impossible one of the address is said."""
+def which_topic() -> Topic:
+    """The menu for the topic; at first that of the ladder or of the variants in the address."""
     if st.session_state.get("topic") not in TOPICS:
         named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
         ladder = LADDERS.get(st.session_state.get("ladder", ""))
         st.session_state["topic"] = (named or [ladder.topic if ladder else next(iter(TOPICS))])[0]
-    ways = ways_of(TOPICS[st.session_state["topic"]])
+    st.segmented_control("Topic", list(TOPICS), default=st.session_state["topic"], key="topic",
+                         format_func=lambda name: TOPICS[name].title, required=True, on_change=take_topic)  # fmt: skip
+    return TOPICS[st.session_state["topic"]]
+
+
+def which_way(topic: Topic) -> str:
+    """The menu for what is swept over; an unknown or impossible one of the address is said."""
+    ways = ways_of(topic)
     if st.session_state.get("sweep") not in ways:
         if asked := st.session_state.get("sweep"):
             st.error(f"Nothing of this topic can be swept over {OVER.get(asked, asked)!r}. Shown instead: block sizes.")
         st.session_state["sweep"] = "blocks"
-    st.segmented_control("Topic", list(TOPICS), default=st.session_state["topic"], key="topic",
-                         format_func=lambda name: TOPICS[name].title, required=True, on_change=take_topic)  # fmt: skip
     st.segmented_control("Sweep over", ways, default=st.session_state["sweep"], key="sweep",
                          format_func=OVER.get, required=True, on_change=take_way)  # fmt: skip
-    return TOPICS[st.session_state["topic"]], st.session_state["sweep"]
+    return str(st.session_state["sweep"])
 
 
 def which_knob(topic: Topic) -> str:
@@ -108,8 +113,9 @@ def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
 
 def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     """The menus, and the place of the Run button. NotRunnable where a number is none."""
+    topic = which_topic()
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
-        topic, over = what()
+        over = which_way(topic)
         own = {"n": topic.default_n, "block": topic.default_block_size, "dtype": topic.kernels[0].dtypes[0]}
         state.recall_for(topic.name, {name: str(value) for name, value in own.items()})
         knob = which_knob(topic) if over == "knob" else None
