@@ -194,7 +194,7 @@ def _labels(every: Mapping[str, Times], layout: Mapping[str, Any], law: Law, loo
         x, y = (log10(value) if law.decades else value), (log10(time) if axis.get("type") == "log" else time)
         late = x > (left + right) / 2
         at = (y - low) / (high - low) * height
-        taken[late] = max(at + 4, taken[late] + 1.2 * look.font)
+        taken[late] = max(min(at + 4, height - 1.2 * look.font), taken[late] + 1.2 * look.font)
         labels.append(
             {"text": ", ".join(names), "x": x, "y": y, "yref": "y2", "xanchor": "right" if late else "left",
              "yanchor": "bottom", "xshift": -8 if late else 8, "yshift": round(taken[late] - at), "showarrow": False,

@@ -109,8 +109,10 @@ def verdict(choice: Choice, found: Sequence[Point]) -> str:
 
 
 def timing_sentence(choice: Choice, found: Sequence[Point]) -> str:
-    """How the GPU's time goes along with the law; "" where fewer than two times are known."""
+    """How the GPU's time goes along with the law; "" where fewer than two times are known, or n is what is swept."""
     law = _law(choice)
+    if law.values:
+        return ""
     timed = sorted((point.time_us, point.value, point) for point in found if point.time_us is not None)
     if len(timed) < 2:
         return ""
@@ -126,7 +128,7 @@ def timing_sentence(choice: Choice, found: Sequence[Point]) -> str:
             more = f"the same number of {law.unit}"
         said += f" and slowest at {slow.value:,} ({time_text(most)}): {most / least:,.3g} times the time for {more}."
     floor = fast.timed.floor_us if fast.timed else None
-    if not law.values and floor and least < MOSTLY_LAUNCH * floor:
+    if floor and least < MOSTLY_LAUNCH * floor:
         said += f" {floor:.1f} µs of it an empty kernel takes too: a larger N shows more of what the law costs."
     return f"{said} {law.note}".strip()
 

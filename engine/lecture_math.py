@@ -142,15 +142,25 @@ def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / gpu.threads, limits, limited_by)
 
 
+def residency(choice: Choice, gpu: Gpu = H200) -> tuple[int, Resources, Occupancy]:
+    """(threads of a block, what the compiled kernel needs, what an SM holds of it), of the plan's first launch.
+
+    NotRunnable: nothing is launched, or no block fits. CompileError.
+    """
+    launch = next((step for step in plan_of(choice).steps if isinstance(step, Launch)), None)
+    if launch is None:
+        raise NotRunnable(f"{choice.kernel} runs on the CPU: it has no blocks.")
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    needed = resources_of(launch.source, launch.kernel, gpu.architecture)
+    return threads, needed, occupancy(gpu, threads, needed.registers, needed.shared_bytes)
+
+
 def lecture_numbers(choice: Choice, gpu: Gpu = H200) -> LectureNumbers:
     """The lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
     kernel = kernel_named(choice.kernel)
     if kernel.topic != matmul.TOPIC.name:
         raise NotRunnable(f"The lecture's arithmetic is about matrix multiplication, and {kernel.name} is none.")
-    launch = plan_of(choice).steps[0]
-    assert isinstance(launch, Launch)
-    threads = launch.block[0] * launch.block[1] * launch.block[2]
-    needed = resources_of(launch.source, launch.kernel, gpu.architecture)
+    threads, needed, held = residency(choice, gpu)
     reads = matmul.reads(kernel, choice.n, choice.block_size)
     ratio = cgma(choice.n, reads)
     return LectureNumbers(
@@ -164,7 +174,7 @@ def lecture_numbers(choice: Choice, gpu: Gpu = H200) -> LectureNumbers:
         intensity=intensity(choice.n, reads),
         threads=threads,
         resources=needed,
-        occupancy=occupancy(gpu, threads, needed.registers, needed.shared_bytes),
+        occupancy=held,
     )
 
 

@@ -113,3 +113,11 @@ def test_resources_equal_what_the_compiler_says(kernel: str, tmp_path: Path):
     assert int(re.search(r"Used (\d+) registers", part)[1]) == found.registers
     assert int(re.search(r"(\d+) bytes smem", part)[1] if "smem" in part else 0) == found.shared_bytes
     assert int(re.search(r"(\d+) bytes stack frame", part)[1]) == found.local_bytes
+
+
+def test_a_reduction_in_small_blocks_fills_half_an_sm():
+    small, large = (lecture_math.residency(Choice("reduce_sequential", 2**20, size))[2] for size in (32, 256))
+    assert (small.blocks, small.fraction, small.limited_by) == (32, 0.5, ("blocks",))
+    assert large.fraction == 1.0
+    with pytest.raises(NotRunnable, match="runs on the CPU"):
+        lecture_math.residency(Choice("trapezoid_scalar", 65536, 256, dtype="float64"))

@@ -100,3 +100,12 @@ def test_tiles_that_do_not_fit_say_why() -> None:
     assert "does not run with a tile width of 32" in html_of(app)
     app = opened(ladder="all-matmul", rung="matmul_tiled", below="arithmetic", gpu="abacus", n="256", dtype="float32")
     assert "There is no such GPU here" in html_of(app)
+
+
+def test_blocks_per_sm_for_every_block_size() -> None:
+    app = opened(ladder="harris", rung="reduce_sequential", below="occupancy", n="2^20", block="128", gpu="h200")
+    table = html_of(app).partition("<th>Block size")[2]
+    rows = [re.findall(r"<td[^>]*>([^<]*)", row) for row in table.split("<tr")[1:]]
+    found = {row[0]: (row[3], row[4]) for row in rows if len(row) > 5}
+    assert found["32"] == ("32", "50%") and found["128"] == ("16", "100%") and found["1,024"] == ("2", "100%")
+    assert "limited by" in table

@@ -6,7 +6,7 @@ Each module of this package makes one of them; the two lists here are their orde
 from __future__ import annotations
 
 from views.page import Page
-from views.panels import arithmetic, claims, law, paper, roofline, trapezoids
+from views.panels import arithmetic, claims, law, occupancy, paper, roofline, trapezoids
 from views.panels.entries import Picture, Section
 
 PICTURES: tuple[Picture, ...] = (
@@ -16,7 +16,7 @@ PICTURES: tuple[Picture, ...] = (
     trapezoids.ERRORS,
     paper.PICTURE,
 )
-SECTIONS: tuple[Section, ...] = (arithmetic.SECTION, paper.SECTION, claims.SECTION)
+SECTIONS: tuple[Section, ...] = (arithmetic.SECTION, paper.SECTION, claims.SECTION, occupancy.SECTION)
 
 
 def pictures_of(page: Page) -> dict[str, Picture]:
