@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.catalogue import LADDERS, TOPICS
+from engine.catalogue import LADDERS, TOPICS, Kernel
 
 README = Path(__file__).parents[2] / "README.md"
 BEGIN, END = "<!-- kernels: begin -->", "<!-- kernels: end -->"
@@ -15,9 +15,24 @@ def kernel_table() -> str:
     lines = ["| ladder | rungs | lecture |", "|---|---|---|"]
     lines += [f"| {ladder.title} | {len(ladder.rungs)} | {ladder.lecture} |" for ladder in LADDERS.values()]
     for topic in TOPICS.values():
-        lines += ["", f"| {topic.title.lower()} kernel | what it is | blocks combine by |", "|---|---|---|"]
-        lines += [f"| `{k.name}` | {k.title} | {', '.join(k.combines)} |" for k in topic.kernels]
+        knobs = any(kernel.parameter for kernel in topic.kernels)
+        lines += [
+            "",
+            f"| {topic.title.lower()} kernel | what it is | blocks combine by |{' its knob |' if knobs else ''}",
+        ]
+        lines += ["|---|---|---|---|" if knobs else "|---|---|---|"]
+        lines += [
+            f"| `{k.name}` | {k.title} | {', '.join(k.combines)} |{_knob(k) if knobs else ''}" for k in topic.kernels
+        ]
     return "\n".join(lines)
+
+
+def _knob(kernel: Kernel) -> str:
+    """The cell of a kernel's own knob: its label, the values from the least to the most, and its own."""
+    own = kernel.parameter
+    if own is None:
+        return " |"
+    return f" {own.label}: {min(own.values):,} to {max(own.values):,}, else {own.default:,} |"
 
 
 def with_table(text: str) -> str:
