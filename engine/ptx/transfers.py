@@ -245,8 +245,8 @@ class Port:
     def store(self, raw: Value, mask: Mask, values: Sequence[Array]) -> None:
         """Store the parts, unsigned, each broadcastable to (height, width); colliding lanes: the last one stays."""
         parties = self.mixed(raw, mask)
-        for lanes in parties:
-            self.store(raw, lanes, values)
+        for party in parties:
+            self.store(raw, party, values)
         if parties:
             return
         key = raw
