@@ -28,8 +28,9 @@ from engine.records import Choice, Launch, Measurement
 from engine.tables import count_text, published_for, size_text, text_of, time_text
 
 _FIGURE = re.compile(r"\{([^}]*)\}")
-_NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "knob": "parameter"}
-_NUMBERS = ("n", "block_size", "parameter")
+_NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "knob": "parameter",
+          "blocks": "grid_size"}  # fmt: skip
+_NUMBERS = ("n", "block_size", "parameter", "grid_size")
 
 
 @dataclass(frozen=True)

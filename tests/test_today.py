@@ -11,6 +11,8 @@ from engine.history import recorded_for
 from engine.records import Choice
 
 OWN = [ladder for name, ladder in LADDERS.items() if not name.startswith("all-")]
+# Sizes that an older recording may not hold: ten million numbers, 17,825,792 ones.
+MAYBE_UNRECORDED = ("hekun", "float-truths")
 EVERY = pytest.mark.parametrize("ladder", OWN, ids=lambda ladder: ladder.name)
 
 
@@ -21,8 +23,7 @@ def test_every_ladder_has_a_paragraph_in_sentences_whose_figures_are_known(ladde
     for sentence in told.sentences:
         assert sentence[0].isupper() or sentence[0] in "#_" or sentence.startswith("atomic")
         assert sentence.endswith(".") and "{" not in sentence
-    # Only He Kun's ten million may still be missing in a recording.
-    assert len(told.sentences) >= len(ladder.today) - (ladder.n not in (2**22, 2**18, 2**20, 1024, 4096, 256, 65536))
+    assert len(told.sentences) == len(ladder.today) or ladder.name in MAYBE_UNRECORDED
 
 
 @EVERY

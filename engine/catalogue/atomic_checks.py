@@ -48,6 +48,18 @@ def extremes_by_address(numbers: Array, output: Array, addresses: int, extreme: 
     return checks.equal(output, extreme(columns, axis=0), "Checked: every address.")
 
 
+def bits_by_address(numbers: Array, output: Array, addresses: int, combine: np.ufunc) -> Check:
+    """Address a holds 0 and the numbers i with i % addresses == a, bit by bit."""
+    return checks.equal(output, combine.reduce(_by_address(numbers, addresses), axis=0), "Checked: every address.")
+
+
+def turns(n: int, output: Array, addresses: int) -> Check:
+    """Address a counts the threads i with i % addresses == a from 0 to 9 and again."""
+    threads = (n - np.arange(addresses) + addresses - 1) // addresses
+    expected = (np.maximum(threads, 0) % 10).astype(output.dtype)
+    return checks.equal(output, expected, "Checked: every address.")
+
+
 def exchanged(numbers: Array, output: Array, addresses: int) -> Check:
     """At every address: what was taken out and what is left are what was put in, and the first zero."""
     n = len(numbers)
@@ -115,6 +127,17 @@ def broadcast(numbers: Array, output: Array, lane: int) -> Check:
     lanes = np.arange(len(numbers)) // 32 * 32 + lane
     source = np.where(lanes < len(numbers), numbers[np.minimum(lanes, len(numbers) - 1)], numbers.dtype.type(0))
     return checks.equal(output, numbers + source, "Checked: every element.")
+
+
+def moved(numbers: Array, output: Array) -> Check:
+    """Every lane's sum of what four shuffles bring it; three additions in this order round the same way everywhere."""
+    n = len(numbers)
+    padded = np.concatenate([numbers, np.zeros(-n % 32, numbers.dtype)])
+    lane = np.arange(32)
+    above = np.where(lane % 8 < 6, lane + 2, lane)
+    sources = (5 * lane % 32, lane ^ 1, np.where(lane < 2, lane, lane - 2), above)
+    anywhere, partner, below, above_it = (padded.reshape(-1, 32)[:, source].ravel()[:n] for source in sources)
+    return checks.equal(output, anywhere + partner + below + above_it, "Checked: every element.")
 
 
 def largest(numbers: Array, output: Array) -> Check:

@@ -50,6 +50,9 @@ KERNELS = (
     _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "+atomics"),
     _atomic("atomic_min", "Minimum", _INT, "=atomics"),
     _atomic("atomic_max", "Maximum", _INT, "=atomics"),
+    _atomic("atomic_inc", "Count in turns", _INT, "=atomics"),
+    _atomic("atomic_or", "Set bits", _INT, "=atomics"),
+    _atomic("atomic_xor", "Flip bits", _INT, "=atomics"),
     _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests"),
     _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
     _whole("order_place", "My place in an order", "+atomic_max_contention"),
@@ -59,6 +62,7 @@ KERNELS = (
            shows="atomic_max_contention"),
     Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="atomics",
            parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
+    Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles"),
     Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles"),
     Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers"),
     Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches"),
@@ -78,7 +82,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         return _largest(kernel, choice)
     if kernel.name.endswith("_prefix_sum"):
         return _prefix_sum(kernel, choice)
-    if kernel.name == "warp_broadcast":
+    if kernel.name in ("warp_broadcast", "warp_movements"):
         return _each(kernel, choice)
     if kernel.name in ("atomic_exch", "atomic_cas"):
         return _places(kernel, choice)
@@ -229,6 +233,12 @@ def check(plan: Plan, output: Array) -> Check:
             return answers.extremes_by_address(numbers, output, value, np.min)
         case "atomic_max":
             return answers.extremes_by_address(numbers, output, value, np.max)
+        case "atomic_inc":
+            return answers.turns(choice.n, output, value)
+        case "atomic_or":
+            return answers.bits_by_address(numbers, output, value, np.bitwise_or)
+        case "atomic_xor":
+            return answers.bits_by_address(numbers, output, value, np.bitwise_xor)
         case "atomic_exch":
             return answers.exchanged(numbers, output, value)
         case "atomic_cas":
@@ -241,6 +251,8 @@ def check(plan: Plan, output: Array) -> Check:
             return answers.kept(numbers, output)
         case "warp_broadcast":
             return answers.broadcast(numbers, output, value)
+        case "warp_movements":
+            return answers.moved(numbers, output)
         case "max_shared" | "max_shuffle" | "max_shuffle_atomic":
             return answers.largest(numbers, output)
     group = {"warp_prefix_sum": 32, "block_prefix_sum": choice.block_size}.get(choice.kernel, choice.n)

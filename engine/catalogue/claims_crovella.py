@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.catalogue.claim_kinds import CROVELLA as _CROVELLA
+from engine.catalogue.claim_kinds import CS121 as _CS121
 from engine.catalogue.claim_kinds import AnyClaim, Claim, Count, Ends, Timed
 from engine.records import Choice
 
@@ -103,6 +106,11 @@ CLAIMS: tuple[AnyClaim, ...] = (
          "crovella", _emulated("reduce_atomic"), ("ok",)),
     Claim("one-atomic-per-block", _CROVELLA, "Reduce version 9", "if (tid == 0) atomicAdd(out, sdata[0]).",
           "crovella", "reduce_grid_stride_atomic", Count("atomics"), "atomics", 32, "4096 values in 32 blocks"),
+    Timed("occupancy", _CS121, "Global memory latency",
+          "For high performance need many threads per SM. High occupancy.",
+          "crovella", ((replace(_single("reduce_grid_stride_atomic", "atomic", 256), grid_size=132),
+                        _single("reduce_grid_stride_atomic", "atomic", 256)),), None,
+          "one block of 256 threads on each of 132 SMs against eight"),
     Timed("atomics-cost", _CROVELLA, "Atomics to the rescue", "May have performance implications.",
           "crovella", ((_single("reduce_atomic", "atomic", 256), _single("reduce_grid_stride_atomic", "atomic", 256)),),
           None, "one per element against one per block"),
@@ -123,10 +131,19 @@ CLAIMS: tuple[AnyClaim, ...] = (
     Claim("less-synchronization", _CROVELLA, "Warp shuffle benefits", "Reduce level of explicit synchronization.",
           "crovella", "reduce_warp_shuffle", Count("barriers"), "times fewer barriers", 8,
           "128 threads: 8 barriers become 1", against="reduce_grid_stride_atomic"),
+    Ends("patterns", _CROVELLA, "Introducing warp shuffle",
+         "copy from lane ID (arbitrary pattern); copy from calculated lane ID (calculated pattern); copy from "
+         "delta/offset lower lane; copy from a lane with higher ID relative to caller.",
+         "crovella-warps", _emulated("warp_movements"), ("ok",), "all four, with a width of 8 for the last"),
     Claim("five-shuffles", _CROVELLA, "Warp shuffles", "for (int offset = 16; offset > 0; offset /= 2): a warp "
           "comprises "
           "32 lanes.", "crovella-warps", "warp_prefix_sum", Count("shuffles", "global_load_requests"),
           "shuffles per warp", 5, "log2(32)"),
+    Ends("rollover", _CROVELLA, "Other atomics",
+         "atomicInc/Dec: increment (or decrement) and account for rollover/underflow.",
+         "crovella-atomics", _emulated("atomic_inc"), ("ok",), "counting in turns of 0 to 9"),
+    Ends("bitwise", _CROVELLA, "Other atomics", "atomicAnd/Or/Xor: bitwise ops.",
+         "crovella-atomics", _emulated("atomic_xor"), ("ok",), "flipping bits in any order"),
     Ends("built-from-cas", _CROVELLA, "atomicAdd implementation",
          "atomicCAS: these three operations are performed in one atomic transaction.",
          "crovella-atomics", _emulated("atomic_add_cas", "float64"), ("ok",), "atomicAdd for double, built from it"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.catalogue.claim_kinds import CS121 as _CS121
 from engine.catalogue.claim_kinds import AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.lecture_math import H200, LECTURE_GPU, Gpu, LectureNumbers, lecture_numbers
@@ -27,7 +29,7 @@ def _sums(kernel: str) -> Choice:
 
 
 def _memory(kernel: str) -> Choice:
-    return Choice(kernel, 2**26, 256)
+    return Choice(kernel, 2**24, 256)
 
 
 def _numbers(tile_width: int, gpu: Gpu = LECTURE_GPU, kernel: str = "matmul_tiled") -> LectureNumbers:
@@ -128,21 +130,21 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "cs121-coalescing", ((_sums("row_sums_staged"), _sums("row_sums_padded")),), None, "k = 32 against k = 1"),
     Timed("stride-is-slower", _CS121, "Memory coalescing",
           "If locations lie in k different segments, k*128 B are transferred. Access is uncoalesced.",
-          "cs121-access", ((_memory("copy_strided"), _memory("copy_offset")),), None, "stride 8, n = 2^26"),
+          "cs121-access", ((_memory("copy_strided"), _memory("copy_offset")),), None, "stride 8, n = 2^24"),
     Timed("one-bank-is-slower", _CS121, "Bank conflicts",
           "Accesses serialize, takes k passes to complete accesses.",
           "cs121-banks", ((_memory("banks_strided"), _memory("banks_broadcast")),), 32,
-          "k = 32 against a broadcast, n = 2^26",
+          "k = 32 against a broadcast, n = 2^24",
           why="Slower, but not 32 times: the loop around the accesses takes time as well."),
     Timed("neighbours-are-slower", _CS121, "Bank conflict example",
           "If thread loads consecutive locations, 2 way bank conflict.",
           "cs121-banks", ((_memory("banks_pairs_neighbours"), _memory("banks_pairs_apart")),), 2,
-          "what it costs, n = 2^26", today="close",
+          "what it costs, n = 2^24", today="close",
           why="The second pass is there, but happens while the copy waits for global memory."),
     Timed("divergence-is-slower", _CS121, "Warp divergence",
           "If threads have k branches, SM takes k passes to run warp.",
           "cs121-divergence", ((_memory("divergence_ways"), _memory("divergence_warps")),), 8,
-          "k = 8 by thread against by warp, n = 2^26"),
+          "k = 8 by thread against by warp, n = 2^24"),
     Timed("reuse", _CS121, "Effective use of shared memory",
           "General strategy is to find reused data and load it into fast, high bandwidth memory. Very effective in "
           "practice.",
@@ -154,6 +156,13 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "beyond-tiling", ((Choice("matmul_naive", 4096, 16, dtype="float32"),
                              Choice("matmul_tiled", 4096, 16, dtype="float32")),), 16, "16 x 16 tiles, n = 4096",
           why="Faster, but not by 16: caches serve most of the naive kernel's reads."),
+    Computed("arrays-in-registers", _CS121, "CUDA Variable Type Qualifiers",
+             "Automatic variables without any qualifier reside in a register. Except per-thread arrays, which reside "
+             "in "
+             "global memory.",
+             "beyond-tiling", lambda: _numbers(16, H200, "matmul_register_2d").resources.local_bytes,
+             "bytes per thread", 256, "the array of 8 x 8 sums of a thread", counted=0,
+             why="The loops are unrolled, so that every index is a constant: all sums are registers."),
     Computed("shared-bytes", _CS121, "Tiled matrix multiply performance",
              "Each thread block uses 16 x 16 x 4B x (2 matrices) = 2KB of shared memory.",
              "cs121-tiling", lambda: _numbers(16).resources.shared_bytes, "bytes", 2048, "in the compiled kernel"),
@@ -204,6 +213,24 @@ CLAIMS: tuple[AnyClaim, ...] = (
          today="hazard",
          why="It finishes, as the threads that pass the barrier by soon leave the kernel, and a barrier does not wait "
          "for those that have left. Who waits for whom is no longer said, and the run is a hazard."),
+    Ends("barrier-in-both-branches", _CS121, "Synchronization",
+         "If __syncthreads() occurs in both branches of if-then-else code block, all threads must go through same "
+         "branch, or block never finishes.",
+         "harris", _TREE, ("deadlock", "timeout"), "#3 with a barrier in its if and one in its else",
+         (_STEP, _STEP.replace("            partial", "        {\n            partial")
+          .replace("        __syncthreads();", "            __syncthreads();\n        } else {\n"
+                   "            __syncthreads();\n        }")),
+         today="hazard",
+         why="It finishes: to the hardware both are the same barrier, and everybody comes. The compiler may rely on "
+               "the "
+         "rule all the same, so that the run is a hazard."),
+    Ends("halving-loop", _CS121, "Reducing divergence",
+         "for (int stride = blockDim.x; stride > 1; stride /= 2).",
+         "harris", replace(_TREE, n=512, block_size=512), ("ok",), "#3 with the loop as it stands on the slide",
+         ("stride = blockDim.x / 2; stride > 0; stride >>= 1", "stride = blockDim.x; stride > 1; stride /= 2"),
+         today="out-of-bounds",
+         why="The slide's loop starts one step too early, where nobody is left to add, and stops before stride 1. From "
+         "blockDim.x / 2 down to 1 it is right."),
     Ends("endless-thread", _CS121, "Synchronization",
          "If code has __syncthreads() but some thread in block goes into infinite loop, block will never finish!",
          "harris", _TREE, ("deadlock", "timeout"), "thread 0 of #3 waits before the tree",

@@ -156,7 +156,7 @@ LAWS: tuple[Law, ...] = (
     Law(("divergence_warps",), _WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: 1,
         lambda choice: "one pass, whatever the number of branches",
         "Different warps can do different things without performance loss.", "Thread warps"),
-    _contention(("atomic_add", "atomic_max", "atomic_min"), _UNIFORM),
+    _contention(("atomic_add", "atomic_max", "atomic_min", "atomic_inc", "atomic_or", "atomic_xor"), _UNIFORM),
     _contention(("atomic_exch", "atomic_cas")),
     _contention(("atomic_add_cas",), _TRIES),
     Law(("histogram_global", "histogram_shared", "histogram_warps"), _BINS, _CONTENTION, "lanes at one count",

@@ -133,6 +133,12 @@ def _atomics() -> Ladder:
             Rung("atomic_add", "atomicAdd", "Read, modify and write as one step.", "Atomics to the rescue"),
             Rung("atomic_max", "atomicMax", "Adding is not all: choose the larger number.", "Other atomics"),
             Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics"),
+            Rung("atomic_inc", "atomicInc", "A sum grows without end; here the step itself goes back to zero.",
+                 "Other atomics"),
+            Rung("atomic_or", "atomicOr", "Numbers were counted; here bits are set, each once and for all.",
+                 "Other atomics"),
+            Rung("atomic_xor", "atomicXor", "A bit that was set stayed set; here the second number flips it back.",
+                 "Other atomics"),
             Rung("atomic_exch", "atomicExch", "The result was all that counted; here each thread keeps what it took "
                  "out.",
                  "Other atomics"),
@@ -181,8 +187,10 @@ def _warps() -> Ladder:
         rungs=(
             Rung("warp_broadcast", "broadcast", "One lane's register for all lanes, in one instruction.",
                  "Warp shuffle tips and tricks"),
-            Rung("warp_prefix_sum", "warp", "All lanes took from one lane; now each takes from a lane below it, five "
-                 "times.", "Warp shuffle tips and tricks"),
+            Rung("warp_movements", "patterns", "All lanes took from one lane; here each takes from another one, in the "
+                 "four patterns of the shuffles.", "Introducing warp shuffle"),
+            Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed way; now each lane takes from a lane "
+                 "below it, five times.", "Warp shuffle tips and tricks"),
             Rung("block_prefix_sum", "block", "The sums ended at the warp; the sums of the warps are scanned the "
                  "same way.",
                  "Warp shuffle tips and tricks"),

@@ -72,8 +72,9 @@ TODAY: dict[str, tuple[str, ...]] = {
         "{times reduce_register_tree reduce_grid_stride_atomic n=4194304} as long at N = 2^22 as the tree that reads "
         "and writes at once, and {times reduce_register_tree reduce_grid_stride_atomic n=268435456} at N = 2^28: the "
         "tree is a small part of the work.",
-        "Ten million ints on one thread of the CPU take {time reduce_scalar}, the full code "
-        "{time reduce_register_tree}.",
+        "Ten million ints on one thread of the CPU take {time reduce_scalar}, {times reduce_scalar "
+        "reduce_register_tree@blocks=32} as long as the full code on the GPU; with its own number of blocks the full "
+        "code is {times reduce_register_tree@blocks=32 reduce_register_tree} as fast again.",
     ),
     "one-launch": (
         "The lecture says that the GPU has no global synchronization; since CUDA 9 a cooperative launch has one, as "
@@ -145,24 +146,24 @@ TODAY: dict[str, tuple[str, ...]] = {
     "cs121-access": (
         "The lecture's GPU moves segments of 128 bytes, the H200 sectors of 32: for each byte that a scattered read "
         "of four bytes uses it moves eight, and not 32.",
-        "At N = 2^26 the copy with stride 8 takes {times copy_strided copy_offset n=67108864} as long as the one with "
+        "At N = 2^24 the copy with stride 8 takes {times copy_strided copy_offset n=16777216} as long as the one with "
         "an offset, whose extra sector the warp next door uses as well.",
         "At this N both take little more than an empty kernel ({floor copy_offset}): {time copy_offset} and "
         "{time copy_strided}.",
     ),
     "cs121-banks": (
         "Lanes that all meet in one bank take 32 passes, as the lecture says; in time it is "
-        "{times banks_strided banks_broadcast n=67108864} what a broadcast takes at N = 2^26, as the loop around the "
+        "{times banks_strided banks_broadcast n=16777216} what a broadcast takes at N = 2^24, as the loop around the "
         "reads takes time as well.",
-        "The lecture's example loses nothing here: {time banks_pairs_neighbours n=67108864} with conflicts and "
-        "{time banks_pairs_apart n=67108864} without at N = 2^26. The copy waits for global memory, and the second "
+        "The lecture's example loses nothing here: {time banks_pairs_neighbours n=16777216} with conflicts and "
+        "{time banks_pairs_apart n=16777216} without at N = 2^24. The copy waits for global memory, and the second "
         "pass happens meanwhile.",
     ),
     "cs121-divergence": (
         "The lecture's three branches are so short that the compiler computes all and selects: the profiler finds "
         "{count divergent_branches divergence_three n=20011 block=128} divergent branches.",
-        "With a loop in each of 8 branches it is as the lecture says: at N = 2^26 they take "
-        "{times divergence_ways divergence_warps n=67108864} as long by thread as by warp.",
+        "With a loop in each of 8 branches it is as the lecture says: at N = 2^24 they take "
+        "{times divergence_ways divergence_warps n=16777216} as long by thread as by warp.",
     ),
     "crovella-atomics": (
         "The lecture prints no times. Its atomicAdd for double is no longer needed: since Pascal the GPU has its own, "
