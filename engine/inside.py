@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from engine.jobs import Handle
     from engine.ptx.trace import Trace
 
-__all__ = ["FINDINGS", "MEANINGS", "PTX_COUNTED", "TITLES", "WHOLE_RUN", "Change", "Hardware", "change", "counter_text",
-           "heat", "meant", "recorded", "recorded_sizes", "shares", "shown_counter", "submit_trace", "trace",
-           "values_of"]  # fmt: skip
+__all__ = ["FINDINGS", "LAUNCHES", "MEANINGS", "PTX_COUNTED", "TITLES", "WHOLE_RUN", "Change", "Hardware", "change",
+           "counter_text", "heat", "meant", "recorded", "recorded_sizes", "shares", "shown_counter", "submit_trace",
+           "trace", "values_of"]  # fmt: skip
 
 TRACE_DEADLINE_S = 60.0
 FINDINGS, LAUNCHES = "findings", "launches"
@@ -289,7 +289,17 @@ def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
 
 
 def shown_counter(ladder: Ladder, position: int) -> str:
-    """The counter to look at on a rung: what it is meant to change; else, as on the first, what the next one will."""
+    """The counter to look at on a rung: what it is meant to change.
+
+    On the first: what the next one will bring down, else what its kernel is about.
+    """
+    from engine.catalogue import KERNELS
+
     here = meant(ladder, position)
+    if here:
+        return here[0]
     after = meant(ladder, position + 1) if position + 1 < len(ladder.rungs) else None
-    return (here or after or ("warp_instructions", ""))[0]
+    own = KERNELS[ladder.rungs[position].kernel].shows.lstrip("+=") if not position else ""
+    if own and after and after[1] != "fall":
+        return own
+    return after[0] if after else own or "warp_instructions"

@@ -6,6 +6,7 @@ by itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,8 +37,12 @@ def moments(trace: Trace, warp: int) -> list[Moment]:
 
 
 def busiest(found: Sequence[Moment]) -> int:
-    """The position of the first shared access that conflicts most, else of the first one with most passes."""
-    worth = [(request.conflicts or 0, step.space == "shared", request.passes) for _, step, request in found]
+    """The position of the first shared access that conflicts most; without conflicts, of the line with most of them.
+
+    In global memory of the first access with most passes.
+    """
+    at_line = Counter(step.line for _, step, _ in found if step.space == "shared")
+    worth = [(request.conflicts or 0, at_line[step.line], request.passes) for _, step, request in found]
     return worth.index(max(worth)) if worth else 0
 
 
@@ -78,6 +83,7 @@ def _frame(position: int, most: int, step: Step, request: Request) -> list[dict[
     y: list[int] = []
     colours: list[str] = []
     told: list[list[object]] = []
+    turns = _turns(step, request)
     for lane, (place, served) in enumerate(zip(request.places, request.served, strict=True)):
         if place < 0:
             continue
@@ -92,8 +98,8 @@ def _frame(position: int, most: int, step: Step, request: Request) -> list[dict[
         else:
             x.append(served - 1)
             y.append(lane)
-            colours.append(GREEN)
-            told.append([f"{name}, sector {served}", served])
+            colours.append(wave_colour(turns[lane]) if step.kind == "atomic" else GREEN)
+            told.append([f"{name}, sector {served}", turns[lane]])
     awake = [place >= 0 for place in request.places]
     beside = {
         "x": [-2] * LANES,
@@ -110,6 +116,13 @@ def _frame(position: int, most: int, step: Step, request: Request) -> list[dict[
     ]
 
 
+def _turns(step: Step, request: Request) -> list[int]:
+    """When each lane of an access to global memory is served: lanes of an atomic wait for those at their address."""
+    if step.kind != "atomic":
+        return [1] * len(request.places)
+    return [request.places[: lane + 1].count(place) for lane, place in enumerate(request.places)]
+
+
 def moment_line(step: Step, request: Request) -> str:
     """What one memory instruction of a warp costs: "line 22: load of partial, 2 wavefronts, 1 bank conflict"."""
     lanes = sum(place >= 0 for place in request.places)
@@ -120,6 +133,10 @@ def moment_line(step: Step, request: Request) -> str:
         wide = f", as {step.size} bytes a lane need" if step.size > WORD and request.passes > 1 else ", no conflict"
         tail = f", <b>{_many(conflicts, 'bank conflict')}</b>" if conflicts else wide
         return f"{head}, {_many(request.passes, 'wavefront')}{tail}"
+    if step.kind == "atomic":
+        most = max(request.places.count(place) for place in request.places if place >= 0)
+        apart = "each at its own address" if most == 1 else f"{most} at one address"
+        return f"{head}, <b>{apart}</b>" if lanes > 1 else head
     return f"{head}, <b>{_many(request.passes, 'sector')}</b> of 32 bytes for {_asked(step, request):,} bytes"
 
 

@@ -149,6 +149,28 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
     assert [inside.shown_counter(harris, i) for i in (1, 2, 3)] == [
         "divergent_branches", "bank_conflicts", "warp_instructions",
     ]  # fmt: skip
+    # What the next one leaves, or makes worse, is not what the first one is about.
+    assert inside.shown_counter(LADDERS["crovella-order"], 0) == "atomic_max_contention"
+    assert inside.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
+
+
+def test_hardware_counters_belong_to_a_value_of_the_knob(tmp_path, monkeypatch):
+    file = tmp_path / "counters.json"
+    row = {"kernel": "banks_strided", "n": 4096, "block_size": 128, "dtype": "int32", "global_red_requests": 1,
+           "global_atom_requests": 2, "shared_atomic_requests": 3}  # fmt: skip
+    rows = [{**row, "parameter": None, "branches": 1}, {**row, "parameter": 2, "branches": 2}]
+    file.write_text(json.dumps({"device": "NVIDIA H200", "date": "2026-11-21", "kernels": rows}))
+    monkeypatch.setattr(profiled, "recorded_files", lambda: (file,))
+    profiled._hardware.cache_clear()
+    try:
+        choice = Choice("banks_strided", 4096, 128)
+        asked = (None, KERNELS["banks_strided"].parameter.default, 2, 3)
+        found = [inside.recorded(replace(choice, parameter=value)) for value in asked]
+        assert [entry and entry.counters["branches"] for entry in found] == [1, 1, 2, None]
+        assert found[0].counters["atomics"] == 6
+    finally:
+        monkeypatch.undo()
+        profiled._hardware.cache_clear()
 
 
 def test_recorded_hardware_counters_are_those_of_the_same_choice(tmp_path, monkeypatch):

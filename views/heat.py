@@ -33,11 +33,12 @@ def source_heat(
     findings: Sequence[Mapping[str, Any]] = (),
     colours: Mapping[int, str] | None = None,
     counted: bool = True,
+    on_cpu: bool = False,
 ) -> str:
     """The source below its header comment; at each executed line the counter's value, the hotter the stronger.
 
     `findings` stand under their line, with a link to the other one. `colours`: a mark at each line's number.
-    `counted`: whether there was a run that counted.
+    `counted`: whether there was a run that counted; `on_cpu`: it ran on the CPU, where nothing is.
     """
     lines = text.splitlines()
     start = header_length(lines)
@@ -54,7 +55,8 @@ def source_heat(
         heat = f"--heat:{shares.get(number, 0.0):.3f}"
         rows.append(
             f'<div id="L{number}" class="line {marks}" style="{heat}"><span class="number">{chip}{number}</span>'
-            f'<span class="value">{said}</span><span class="code">{code or " "}</span>{back}</div>'
+            f'<span class="value">{said}</span>'
+            f'<span class="code" style="--in:{_indent(lines[number - 1])}">{code or " "}</span>{back}</div>'
         )
         rows.append(_told(told.get(number, [])))
     nowhere = ": none in this rung" if counted and not any(values.values()) else ""
@@ -65,9 +67,16 @@ def source_heat(
     )
     words = f"<b>{escape(TITLES[counter])}</b>{where}"
     note = f"<p>{escape(PREDICATED)}</p>" if counter in PTX_COUNTED else ""
+    if on_cpu:
+        words, note = "On one thread of the CPU, where nothing is counted", ""
     about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
     legend = f'<div class="legend"><span class="ramp"></span>{about}</div>'
     return f'<div class="source inside"><div class="lines">{"".join(rows)}</div>{legend}</div>'
+
+
+def _indent(line: str) -> int:
+    """How far the rest of a line that wraps is moved in, in characters."""
+    return len(line) - len(line.lstrip()) + 4
 
 
 def _by_line(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
@@ -96,15 +105,23 @@ def _sentence(finding: Mapping[str, Any]) -> str:
     return words
 
 
-def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement]) -> str:
-    """Whether the answer is right under this schedule, and what the other schedules that were tried gave."""
+def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hint: str = "") -> str:
+    """Whether the answer is right under this schedule, and what the other schedules that were tried gave.
+
+    `hint`: what to try where there is no answer.
+    """
     if run.result is None:
         word = STATUS_WORDS[run.status]
-        return f'<div class="answer bad"><b>{escape(word)}</b> {escape(run.reason or "")}</div>'
+        said = f"{run.reason or ''} {hint}".strip()
+        return f'<div class="insideanswer bad"><b>{escape(word)}</b> {escape(said)}</div>'
     exact = run.error_bound == 0
     right = run.status != "wrong"
     sign = ("=" if exact else "≈") if right else "instead of"
-    head = f"<b>{'✓ Right' if right else '✗ Wrong'}</b> {_number(run.result)} {sign} {_number(run.expected)}"
+    told = f"{_number(run.result)} {sign} {_number(run.expected)}"
+    if right and run.answer_count:  # of an array one element says little: how all were checked says more
+        note = str(run.environment.get("check") or "").partition(". ")[0].removeprefix("Checked: ")
+        told = escape(note.rstrip(".")) or told
+    head = f"<b>{'✓ Right' if right else '✗ Wrong'}</b> {told}"
     lucky = ", but only by luck: see the marked lines" if run.status == "hazard" else ""
     told = ""
     if len(seen) > 1:
@@ -114,11 +131,29 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement]) -> 
         )
         told = f'<div class="seen">{cells}</div>'
     mood = "bad" if not right else "warn" if lucky else "good"
-    return f'<div class="answer {mood}">{head}{lucky} · {escape(schedule)}, emulated{told}</div>'
+    how = "on one thread of the CPU" if on_cpu(run) else f"{escape(schedule)}, emulated"
+    return f'<div class="insideanswer {mood}">{head}{lucky} · {how}{told}</div>'
+
+
+def printed(lines: Sequence[str]) -> str:
+    """What the kernel printed by printf; "" where it printed nothing."""
+    if not lines:
+        return ""
+    count = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
+    text = escape("\n".join(lines))
+    return f'<div class="kernelprinted"><b>printf</b> {count}, emulated<pre>{text}</pre></div>'
+
+
+def on_cpu(run: Measurement | None) -> bool:
+    """Whether the run was one of the CPU: it has counters, but nothing was counted."""
+    return run is not None and run.counters is not None and not run.counters.get("warp_instructions")
 
 
 def _number(value: float | int | None) -> str:
-    return "none" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.7g}"
+    if value is None:
+        return "none"
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
+    return f"{value:,.0f}" if whole else f"{value:.7g}"
 
 
 def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str], meant: str | None, why: str) -> str:

@@ -132,7 +132,7 @@ def show(ladder: Ladder, position: int, asked: Asked) -> None:
     with left:
         verdict, source = st.empty(), st.empty()
     with right:
-        columns = st.columns([2.6, 0.8, 1.15, 0.8], vertical_alignment="bottom", gap="small")
+        columns = st.columns([2.6, 0.8, 1.15, 0.8], vertical_alignment="top", gap="small")
         with columns[0]:
             st.segmented_control("Picture", list(LOOKS), default=st.session_state["look"], key="look",
                                  format_func=LOOKS.get, required=True, label_visibility="collapsed")  # fmt: skip
@@ -206,11 +206,16 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
             findings,
             colours,
             run is not None and run.counters is not None,
+            heat.on_cpu(run),
         )
     )
     order = schedule_line(parse_schedule(asked.schedule))
     if run is not None:
-        verdict.html(heat.answer(run, order, remembered(asked, order, run)))
+        luckless = kernel.expect == "deadlock" and run.status == "deadlock"
+        hint = (
+            "Since Volta lanes run independently: choose such an order of execution, and it ends." if luckless else ""
+        )
+        verdict.html(heat.answer(run, order, remembered(asked, order, run), hint) + heat.printed(run.printed))
 
 
 def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurement]:
@@ -224,11 +229,13 @@ def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurem
 def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -> None:
     """Before and after, and the GPU's own counters beside the emulator's."""
     if not position:
-        first = inside.TITLES[counter]
+        first = f"The lines show: {inside.TITLES[counter]}."
+        if heat.on_cpu(looking.run):
+            first = "It runs on one thread of the CPU, where nothing is counted."
         limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
         more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
-        st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">The lines '
-                f"show: {escape(first)}.</p>{more}</section>")  # fmt: skip
+        st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">'
+                f"{escape(first)}</p>{more}</section>")  # fmt: skip
     else:
         rung, before = ladder.rungs[position], ladder.rungs[position - 1]
         kernel = KERNELS[rung.kernel]
@@ -250,14 +257,17 @@ def show_hardware(looking: Looking) -> None:
         return
     if found is not None:
         ours, theirs = inside.values_of(run), inside.values_of(replace(run, counters=found.counters, findings=()))
-        both = [(name, ours[name], theirs[name]) for name in inside.TITLES if name != inside.FINDINGS]
+        both = [
+            (name, ours[name], theirs[name]) for name in inside.TITLES if name not in (inside.FINDINGS, inside.LAUNCHES)
+        ]
         st.html(heat.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
         return
     sizes = inside.recorded_sizes(choice)
     if sizes and looking.finished:  # what is drawn while something runs is drawn again
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Counted by the {sizes[0].device} itself at N = {sizes[0].n:,} and block size")
+            block = TOPICS[topic].block_label.partition(" (")[0].lower()
+            st.caption(f"Counted by the {sizes[0].device} itself at N = {sizes[0].n:,} and {block}")
             for entry in sizes:
                 there = {"n": str(entry.n), "block": str(entry.block_size)}
                 st.button(f"{entry.block_size}", key=f"recorded {entry.block_size}", on_click=state.keep,
@@ -272,7 +282,9 @@ def show_block(trace: Trace, what: str) -> None:
         st.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.", icon=":material/block:")
         return
     if trace.ended:
-        st.warning(f"The run ended early: {trace.ended}", icon=":material/block:")
+        st.html(
+            '<p class="endedearly">The run ended early, as is said at the left. These are the steps up to there.</p>'
+        )
     if what == "banks":
         show_banks(trace, warp or 0)
     else:
@@ -303,8 +315,8 @@ def show_lanes(trace: Trace, warp: int | None) -> None:
     steps = inside_figures.shown_steps(trace, warp)
     part = f", {_part(trace, len(steps), len(steps), 'steps')}" if len(steps) < trace.steps_in_all else ""
     st.html(
-        '<div class="pictureof"><p>Colour: the line that a lane executes, as marked in the source. Grey: it waits for '
-        f"others of its warp. On average <b>{mean or 0:.1f} of 32</b> lanes of {whose} are active."
+        '<div class="pictureof"><p>Colour: the line that a lane executes, as in the source. Grey: it waits. '
+        f"On average <b>{mean or 0:.1f} of 32</b> lanes of {whose} are active."
         f"<small>emulated{part}</small></p></div>"
     )
     figure = inside_figures.lane_figure(trace, warp, LOOK)

@@ -60,7 +60,7 @@ KERNELS = (
     Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests"),
     Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
            shows="atomic_max_contention"),
-    Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="atomics",
+    Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
            parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
     Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles"),
     Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles"),

@@ -35,7 +35,7 @@ KERNELS = (
     _operator("reduce_min", "Minimum", shows="=barriers"),
     _operator("reduce_max", "Maximum", shows="=warp_instructions"),
     _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
-    _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+wavefronts"),
+    _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
     _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
 )
 

@@ -17,6 +17,7 @@ AGAINST: dict[tuple[str, str], str] = {
     ("reduce_atomic", "reduce_atomic_cas"): "atomic_max_contention",
     ("reduce_atomic_cas", "reduce_interleaved"): "atomics",
     ("atomic_add_cas", "atomic_min"): "atomics",
+    ("filter_aggregated", "warp_broadcast"): "atomics",
     ("floats_atomic", "floats_tree"): "atomics",
     ("reduce_scalar", "reduce_sequential"): "",  # on the CPU nothing is counted
 }

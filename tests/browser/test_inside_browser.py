@@ -44,7 +44,7 @@ def test_a_finding_links_to_its_other_line(page: Page, address: str) -> None:
     target = link.get_attribute("href")
     link.click()
     expect(page.locator(f"{target}:target")).to_be_visible()
-    expect(page.locator(".answer")).to_contain_text("only by luck")
+    expect(page.locator(".insideanswer")).to_contain_text("only by luck")
 
 
 def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) -> None:
@@ -53,14 +53,14 @@ def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) ->
     page.keyboard.press("ArrowRight")
     expect(page.locator(".change .verdict")).to_contain_text("Bank conflicts fall")
     page.keyboard.press("r")
-    expect(page.locator(".answer")).to_contain_text("Right")
+    expect(page.locator(".insideanswer")).to_contain_text("Right")
     expect(page).to_have_url(re.compile("rung=reduce_sequential"))
 
 
 def test_an_order_of_execution_changes_the_wrong_answer(page: Page, address: str) -> None:
     opened(page, f"{address}/inside?ladder=crovella&rung=reduce_racy&n=4096&block=128")
-    expect(page.locator(".answer")).to_contain_text("144 instead of")
+    expect(page.locator(".insideanswer")).to_contain_text("144 instead of")
     page.locator(".st-key-schedule input").click()
     page.get_by_role("option", name="waves of 1 block").click()
-    expect(page.locator(".answer")).to_contain_text("54 instead of")
+    expect(page.locator(".insideanswer")).to_contain_text("54 instead of")
     expect(page.locator(".seen")).to_contain_text("lockstep warps 144")

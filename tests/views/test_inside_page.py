@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,6 +14,7 @@ from engine.catalogue import LADDERS
 from engine.inside import Hardware
 from tests.views.pages import asked, figures_of, html_of, opened
 from views import rungs
+from views.looking import Looking
 
 HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 
@@ -46,6 +48,7 @@ def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> N
     html = html_of(looked(rung="reduce_sequential"))
     assert "What this rung is meant to change: Bank conflicts" in html
     assert "Bank conflicts fall from" in html and "to none." in html
+    assert inside.MEANINGS["bank_conflicts"] in html
     html = html_of(looked(rung="reduce_sequential", heat="barriers"))
     assert "The chosen counter" in html and "stay at" in html
 
@@ -71,7 +74,10 @@ def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -
     assert asked(app)["schedule"] == "waves:1"
 
 
-@pytest.mark.parametrize("ladder", LADDERS)
+@pytest.mark.parametrize(
+    "ladder",
+    [pytest.param(name, marks=[pytest.mark.thorough] if name.startswith("all-") else []) for name in LADDERS],
+)
 def test_every_ladder_opens(ladder: str) -> None:
     entry = LADDERS[ladder]
     small = {"matmul": {"n": "64"}, "reduction": {"n": "4096"}}.get(entry.topic, {})
@@ -128,6 +134,71 @@ def test_what_is_no_choice_is_a_sentence(address: dict[str, str], words: str) ->
 def test_a_refused_size_is_said_and_nothing_is_compared() -> None:
     html = html_of(looked(rung="reduce_strided", block="33"))
     assert "refused" in html and "were not counted on both rungs" in html
+
+
+def test_a_rung_that_brings_something_in_or_leaves_it_says_so() -> None:
+    html = html_of(opened("inside", ladder="cs121-coalescing", rung="row_sums", n="64"))
+    assert "What this rung brings with it: Sectors per request" in html and "rise from" in html
+    html = html_of(opened("inside", ladder="heidelberg-operators", rung="reduce_max", n="4096"))
+    assert "What this rung leaves as it was: Warp instructions" in html and "stay at" in html
+
+
+def test_launches_belong_to_no_line() -> None:
+    html = html_of(looked(rung="reduce_grid_stride_host"))
+    assert "Kernel launches fall from" in html and "no line has a part of them" in html
+
+
+@pytest.mark.parametrize(("stride", "wavefronts"), [("2", 2), ("32", 32), ("33", 1)])
+def test_the_knob_chooses_the_lectures_slide(stride: str, wavefronts: int) -> None:
+    app = opened("inside", ladder="cs121-banks", rung="banks_strided", n="1024", parameter=stride, look="banks")
+    assert app.selectbox(key="parameter").value == stride and asked(app).get("parameter", "32") == stride
+    figure = json.loads(figures_of(app)[0])
+    data = figure["frames"][figure["layout"]["sliders"][0]["active"]]["data"]
+    assert "line 23" in data[2]["text"][0] and f"{wavefronts} wavefront" in data[2]["text"][0]
+    assert len(set(data[0]["x"])) == 32 // wavefronts
+
+
+def test_lanes_that_meet_at_an_address_are_coloured_by_their_turn() -> None:
+    app = opened("inside", ladder="crovella-order", rung="order_place", n="1024", look="banks")
+    figure = json.loads(figures_of(app)[0])
+    data = figure["frames"][0]["data"]
+    assert "32 at one address" in data[2]["text"][0] and len(set(data[0]["marker"]["color"])) == 6
+    assert [turn for _, turn in data[0]["customdata"]] == list(range(1, 33))
+
+
+def test_a_deadlock_is_said_with_what_to_try() -> None:
+    app = opened("inside", ladder="heidelberg-volta", rung="lock_spin", n="64", block="64")
+    html = html_of(app)
+    assert "deadlock" in html and "Since Volta lanes run independently" in html
+    assert "lock_spin never ends in this order of execution" in html
+    app.selectbox(key="schedule").select("independent:1").run()
+    html = html_of(app)
+    assert "✓ Right" in html and "Atomics rise from" in html
+
+
+def test_what_the_kernel_printed_stands_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = Looking._take
+
+    def taken(self: Looking, name: str, handle: object) -> None:
+        take(self, name, handle)  # type: ignore[arg-type]
+        if name == "run" and self.run is not None:
+            self.run = replace(self.run, printed=("thread 0 < 1", "thread 1"))
+
+    monkeypatch.setattr(Looking, "_take", taken)
+    html = html_of(looked(rung="reduce_strided"))
+    assert "2 lines, emulated" in html and "thread 0 &lt; 1\nthread 1" in html
+
+
+def test_an_array_is_right_as_it_was_checked() -> None:
+    html = html_of(opened("inside", ladder="cs121-access", rung="copy_offset", n="1024"))
+    assert "every element; a copy is equal · lockstep warps, emulated" in html
+
+
+def test_a_rung_of_the_cpu_was_not_emulated() -> None:
+    html = html_of(opened("inside", ladder="cooper", rung="trapezoid_scalar", n="1024"))
+    assert "on one thread of the CPU" in html and "lockstep" not in html
+    html = html_of(opened("inside", ladder="cooper", rung="trapezoid_global_race", n="1024"))
+    assert "trapezoid_scalar runs on the CPU, where nothing is counted" in html
 
 
 def test_a_rung_of_the_cpu_has_no_block() -> None:
