@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine import history
+from engine import history, service
 from engine.catalogue import KERNELS
 from engine.history import Known
 from engine.records import Choice, Measurement
@@ -133,3 +134,43 @@ def test_the_environment_line_names_device_state_versions_and_date() -> None:
     )
     assert history.device_line(measured(origin="recorded")) == "NVIDIA H200, recorded 2026-11-21"
     assert history.device_line(measured(device={"kind": "emulator"})) == "emulator"
+
+
+@pytest.mark.parametrize(
+    ("plain", "named"),
+    [
+        (Choice("banks_strided", 1024, 256, device="emulator"), {"parameter": 32, "combine": "none"}),
+        (Choice("reduce_sequential", 1024, 256, device="emulator"), {"combine": "relaunch"}),
+    ],
+)
+def test_what_a_kernel_would_choose_itself_is_the_same_choice(plain: Choice, named: dict[str, Any]) -> None:
+    history.remember(plain, measured(plain))
+    assert history.latest(replace(plain, **named)) == measured(plain)
+    assert service._key(plain, None) == service._key(replace(plain, **named), None)
+    assert service._key(plain, None) != service._key(replace(plain, n=1000), None)
+
+
+def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Choice("reduce_warp_shuffle", 2**20, 256, device="gpu")
+    runs = [
+        measured(own, origin="recorded", grid_size=1056, time_us=5.0),
+        measured(own, origin="recorded", grid_size=64, grid_asked=64, time_us=9.0),
+        measured(Choice("reduce_sequential", 1024, 256), origin="recorded", grid_size=4),
+        measured(Choice("banks_strided", 1024, 256), origin="recorded", parameter=32),
+        measured(Choice("banks_strided", 1024, 256), origin="recorded", parameter=4, time_us=6.0),
+    ]
+    monkeypatch.setattr("engine.record.load", lambda: runs)
+    history._recorded.cache_clear()
+    found = {grid: history.recorded_for(replace(own, grid_size=grid)) for grid in (None, 64, 1056, 32)}
+    assert [m.time_us if m else None for m in found.values()] == [5.0, 9.0, 5.0, None]
+    assert history.recorded_for(Choice("reduce_sequential", 1024, 256, grid_size=4)) is None  # it cannot be chosen
+    knobs = [history.recorded_for(Choice("banks_strided", 1024, 256, parameter=value)) for value in (None, 32, 4, 5)]
+    assert [m.time_us if m else None for m in knobs] == [5.0, 5.0, 6.0, None]
+    history._recorded.cache_clear()
+
+
+def test_an_answer_comes_back_from_the_file(folder: Path) -> None:
+    found = measured(answer=(1, None, 3), answer_count=9, answer_expected=(1, 2, 3), answer_off=(1,))
+    history.remember(CHOICE, found)
+    history.forget()
+    assert history.latest(CHOICE) == found
