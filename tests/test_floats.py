@@ -1,7 +1,6 @@
 """The topic of float sums: where they saturate, how far they are off, and the bounds that they keep."""
 
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 import pytest
@@ -39,13 +38,13 @@ def test_random_numbers_stay_within_the_largest_error_that_rounding_can_make(ker
         assert found.expected == pytest.approx(exact, rel=1e-12)
 
 
-def test_longer_chains_have_larger_bounds_until_nothing_is_promised():
+def test_longer_chains_have_larger_bounds():
     choice = replace(SATURATED, n=2**20)
     serial, tree, kahan = (floats.worst(f"floats_{name}", choice) for name in ("serial", "tree", "kahan"))
-    assert serial == pytest.approx(2**20 * 2**-4 / (1 - 2**-4), rel=1e-5)  # (n - 1) u n
-    assert tree == pytest.approx(20 * 2**-24 * 2**20, rel=1e-4)  # log2(n) u n
+    assert serial == (2**20 - 1) * 2**-24 * 2**20  # (n - 1) u sum of |x|
+    assert tree == 20 * 2**-24 * 2**20  # log2(n) u sum of |x|
     assert kahan < tree < serial
-    assert floats.worst("floats_serial", SATURATED) == inf
+    assert floats.worst("floats_serial", SATURATED) > floats.SATURATED_N, "the bound allows an answer of nothing"
     assert floats.worst("floats_tree", replace(choice, parameter=0)) < tree  # random numbers are smaller than ones
 
 
@@ -76,4 +75,3 @@ def test_whole_numbers_are_refused_with_a_reason():
 def test_the_note_says_what_rounding_can_do_at_worst():
     note = measure(replace(SATURATED, kernel="floats_tree")).environment["check"]
     assert "The worst that they can do is an error of 26.6" in note
-    assert "too many for a bound" in measure(SATURATED).environment["check"]

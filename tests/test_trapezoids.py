@@ -75,7 +75,10 @@ def test_both_errors_of_a_run():
     assert trapezoid.against_integral(-0.3) == "off the integral by 0.047"
 
 
-@pytest.mark.parametrize(("partitions", "block_size", "polygons", "strips"), [(15, 8, 2, 2), (1, 8, 2, 1), (512, 8, 0, 65), (65535, 8, 0, 0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("partitions", "block_size", "polygons", "strips"),
+    [(15, 8, 2, 2), (1, 8, 2, 1), (512, 8, 0, 65), (65535, 8, 0, 0)],
+)
 def test_the_figure_draws_what_has_room(partitions: int, block_size: int, polygons: int, strips: int):
     figure = trapezoid_figure(trapezoids.trapezoids(partitions), block_size)
     assert sum("fill" in part for part in figure["data"]) == polygons

@@ -111,8 +111,10 @@ def knob(kernel: Kernel) -> str:
         st.selectbox("Knob", ["none"], disabled=True, key="parameter fixed",
                      help="Nothing in this kernel can be set but what stands beside.")  # fmt: skip
         return ""
-    select(_short(own), "parameter", [str(value) for value in own.values], str(own.default),
-           help=f"{own.label}: the macro `{own.name}` of this kernel, whose own value is {own.default:,}.")  # fmt: skip
+    values = [str(value) for value in own.values]
+    words = dict(zip(values, own.words, strict=True)) if own.words else None
+    meaning = f"{own.label}: the macro `{own.name}` of this kernel, whose own value is {own.default:,}."
+    select(_short(own), "parameter", values, str(own.default), words, help=own.label if words else meaning)
     return knob_chosen(kernel)
 
 

@@ -18,12 +18,17 @@ HEADER_LABELS = ("Idea", "Fixes", "Limit", "Conditions", "Lecture")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel's own knob, compiled in as the macro `name`: a stride, an offset, a number of ways."""
+    """A kernel's own knob, compiled in as the macro `name`: a stride, an offset, a number of ways.
+
+    `words`: what the values are called, beside `values`, where numbers say too little; such a knob chooses the data and
+    is no macro.
+    """
 
     name: str
     label: str
     values: tuple[int, ...]
     default: int
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Each module of this package makes one of them; the two lists here are their orde
 from __future__ import annotations
 
 from views.page import Page
-from views.panels import arithmetic, claims, law, occupancy, paper, roofline, trapezoids
+from views.panels import arithmetic, claims, complexity, floats, law, occupancy, paper, roofline, trapezoids
 from views.panels.entries import Picture, Section
 
 PICTURES: tuple[Picture, ...] = (
@@ -14,9 +14,19 @@ PICTURES: tuple[Picture, ...] = (
     roofline.PICTURE,
     trapezoids.TRAPEZOIDS,
     trapezoids.ERRORS,
+    complexity.PICTURE,
+    floats.PICTURE,
+    floats.REPEATS,
     paper.PICTURE,
 )
-SECTIONS: tuple[Section, ...] = (arithmetic.SECTION, paper.SECTION, claims.SECTION, occupancy.SECTION)
+SECTIONS: tuple[Section, ...] = (
+    arithmetic.SECTION,
+    paper.SECTION,
+    claims.SECTION,
+    complexity.SECTION,
+    floats.SECTION,
+    occupancy.SECTION,
+)
 
 
 def pictures_of(page: Page) -> dict[str, Picture]:

@@ -1,0 +1,209 @@
+"""What a float sum keeps: the same run again and again, errors over N, and each rung beside the worst of rounding."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from engine import error_figure, figures, float_figure, float_truths
+from engine.catalogue import KERNELS
+from engine.history import Known
+from engine.records import Choice, NotRunnable
+from engine.tables import checked_by
+from views import choices, work
+from views.page import WORK, Page
+from views.panels.entries import Picture, Section
+
+REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
+SIZES = tuple(2**power for power in range(10, 25, 2))
+SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
+
+
+def offered(page: Page) -> bool:
+    """On the pages that add floats."""
+    return float_truths.can_repeat(page.choice)
+
+
+# ---- the same run again and again
+
+
+class Repeating:
+    """The repeated run of one browser, with `views.work.Work`'s way of being waited for."""
+
+    def __init__(self, choice: Choice, session: str) -> None:
+        self._choice, self._stopped, self._lock = choice, False, threading.Lock()
+        self._handle = None
+        try:
+            self._handle = float_truths.submit_repeats(choice, session)
+        except NotRunnable as refused:
+            _kept()[choice] = str(refused)
+        self._kept = _kept()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answers are there, or nobody waits for them any more."""
+        return self._stopped or self._handle is None
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """(fraction done, what is being done)."""
+        return self._handle.progress if self._handle else (1.0, "Done")
+
+    def advance(self, patience_s: float) -> bool:
+        """Wait up to `patience_s`; True if the answers came in."""
+        handle = self._handle
+        if handle is None or self._stopped or not handle.done.wait(patience_s):
+            return False
+        with self._lock:
+            if self._handle is None:
+                return False
+            self._handle = None
+            try:
+                self._kept[self._choice] = handle.result()
+            except Exception as error:  # whatever it is, the page says it
+                self._kept[self._choice] = str(error)
+        return True
+
+    def stop(self) -> None:
+        """Give it up."""
+        self._stopped = True
+        if self._handle is not None:
+            self._handle.cancel()
+
+
+def _kept() -> dict[Choice, float_truths.Repeats | str]:
+    return st.session_state.setdefault(REPEATED, {})
+
+
+def _key(page: Page) -> Choice:
+    """The choice without its state of the cache, which no answer depends on."""
+    return replace(choices.settled(page.choice), cache="cold-clean")
+
+
+def start(page: Page) -> None:
+    """For the button."""
+    work.stop(WORK)
+    session = st.session_state.setdefault("session", uuid.uuid4().hex)
+    st.session_state[WORK] = Repeating(_key(page), session)
+
+
+def repeat_controls(page: Page) -> None:
+    """The button."""
+    device = "emulator" if page.counting else "gpu"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(f"Run it {float_truths.RUNS[device]} times", key="repeat", on_click=start, args=(page,),
+                  icon=":material/repeat:", help="The same rung on the same random numbers.")  # fmt: skip
+        also = f", at most {float_truths.EMULATOR_N:,} of them on the emulator" if page.counting else ""
+        st.caption(f"Random numbers{also}; only the order of the additions can differ.")
+
+
+def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+    """How often each answer came out."""
+    found = _kept().get(_key(page))
+    known = found if isinstance(found, float_truths.Repeats) else None
+    return float_figure.repeats_figure(known, page.rung.label, look)
+
+
+def repeat_words(page: Page, facts: Sequence[Known]) -> str:
+    """What the answers show."""
+    found = _kept().get(_key(page))
+    said = "The same kernel, the same numbers: does every run give the same bits?"
+    if found is not None:
+        said = found if isinstance(found, str) else float_truths.sentence(found)
+    return f'<section class="verdict"><p>{escape(said)}</p></section>'
+
+
+# ---- errors over N
+
+
+def choices_over_n(page: Page) -> list[Choice]:
+    """Every rung at every size that it can run with."""
+    every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
+    return [choice for choice in every if choices.refusal(choice) is None]
+
+
+def run_every_size(page: Page) -> None:
+    """For the button."""
+    every = choices_over_n(page)
+    work.start(WORK, every, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in every])
+
+
+def error_controls(page: Page) -> None:
+    """The button that fills the plot."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
+                  icon=":material/query_stats:",
+                  help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
+        st.caption("Points: errors of real runs. Lines: the worst that rounding can do.")
+
+
+def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+    """The error of every rung over N, below the bounds of a serial sum and of a tree."""
+    sizes = sorted({*SIZES, page.choice.n})
+    series = []
+    for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
+        if not float_truths.can_repeat(choice):
+            continue
+        found = [(n, work.outcome(replace(choice, n=n)).live) for n in sizes]
+        known = [(n, abs(m.result - m.expected)) for n, m in found
+                 if m is not None and m.result is not None and m.expected is not None]  # fmt: skip
+        series.append(error_figure.Series(rung.label, known, position))
+    both = [(n, float_truths.bounds(replace(page.choice, n=n))) for n in sizes]
+    laws = (
+        error_figure.Law("(n − 1) u Σ|x|", [(n, serial) for n, (serial, _) in both]),
+        error_figure.Law("⌈log₂ n⌉ u Σ|x|", [(n, tree) for n, (_, tree) in both]),
+    )
+    return error_figure.error_lines(series, laws, page.choice.n, look, "Nothing has run yet: press Run every N.")
+
+
+# ---- the section below the table
+
+
+def html(page: Page, facts: Sequence[Known]) -> str:
+    """Every rung's answer, its error, and the worst that its roundings can do."""
+    serial, tree = float_truths.bounds(page.choice)
+    unit = 24 if page.choice.dtype == "float32" else 53
+    rows = "".join(
+        _row(page, position, choice, fact)
+        for position, (choice, fact) in enumerate(zip(page.choices, facts, strict=True))
+    )
+    return (
+        '<section class="claims"><h4>Rounding: what these runs lost, and what they could have lost</h4>'
+        '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th>Answer</th><th>Exact</th>'
+        "<th>Error</th><th>Roundings in a row</th><th>Worst case</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div><ul>"
+        f"<li>In {page.choice.dtype} u = 2<sup>−{unit}</sup>: an addition is off by at most u times its result. "
+        f"N = {page.choice.n:,}.</li>"
+        f"<li>Serial: (n − 1) u Σ|x|, here {serial:.3g}. Tree: ⌈log₂ n⌉ u Σ|x|, here {tree:.3g}.</li>"
+        "<li>From 2^24 on a float32 sum of ones is rounded down each time, and the errors add up; random numbers are "
+        "rounded up as often as down, and their errors stay far below the worst.</li></ul>"
+        f"<p class='origin'>{SLIDE}</p></section>"
+    )
+
+
+def _row(page: Page, position: int, choice: Choice, fact: Known) -> str:
+    rung = page.ladder.rungs[position]
+    current = ' class="current"' if position == page.position else ""
+    title = f'<td class="rung">{escape(rung.label)}</td>'
+    found = None
+    if float_truths.can_repeat(choice) and choices.refusal(choice) is None:
+        found = float_truths.rounding(choice, fact.live)
+    if found is None or fact.live is None:
+        return f'<tr{current}>{title}<td class="text dim" colspan="5">not run with these choices</td></tr>'
+    state = "" if fact.live.status == "ok" else ' class="status bad"'
+    return (
+        f"<tr{current}>{title}<td{state}>{found.result:,.10g}<small>{checked_by(fact.live)}</small></td>"
+        f"<td>{found.exact:,.10g}</td><td>{f'{found.error:.3g}' if found.error else 'none'}</td>"
+        f"<td>{found.chain:,}</td><td>{found.worst:.3g}</td></tr>"
+    )
+
+
+REPEATS = Picture("repeats", "Run to run", offered, repeat_figure, repeat_controls, repeat_words)
+PICTURE = Picture("rounding", "Rounding", offered, error_lines, error_controls)
+SECTION = Section("floats", "Float truths", offered, html)
