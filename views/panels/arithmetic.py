@@ -50,9 +50,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     except (NotRunnable, CompileError) as refused:
         said = (str(refused),)
     lines = "".join(f"<div>{escape(line)}</div>" for line in said)
-    heads = "".join(
-        f"<th>{name}<small>{unit}</small></th>" for name, unit in zip(HEADINGS, UNITS, strict=True)
-    )  # fmt: skip
+    heads = headings(tuple(zip(HEADINGS, UNITS, strict=True)))
     return (
         f'<div class="outcome">{lines}</div><div class="scroll"><table class="ladder"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{small_print(page, gpu)}"
@@ -77,7 +75,7 @@ def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str,
 def row(choice: Choice, gpu: Gpu, page: Page) -> str:
     """One tile width."""
     here = ' class="current"' if choice.block_size == page.choice.block_size else ""
-    first = f'<td class="rung">{choice.block_size}</td>'
+    first = f'<td class="rung width">{choice.block_size}</td>'
     try:
         numbers = lecture_math.lecture_numbers(choice, gpu)
     except (NotRunnable, CompileError) as refused:
@@ -102,6 +100,14 @@ def measured(timed: Measurement | None) -> tuple[str, str]:
     if timed is None or timed.gflop_s is None:
         return "–", ""
     return f"{timed.gflop_s:,.0f}", f"{timed.percent_of_peak:.3g}% of peak" if timed.percent_of_peak is not None else ""
+
+
+def headings(names: Sequence[tuple[str, str]]) -> str:
+    """A heading a column, with what its number means below; the first one stands over words."""
+    kinds = [' class="text"', *[""] * (len(names) - 1)]
+    return "".join(
+        f"<th{kind}>{name}<small>{unit}</small></th>" for kind, (name, unit) in zip(kinds, names, strict=True)
+    )
 
 
 def cell(text: str, small: str) -> str:

@@ -12,7 +12,7 @@ from engine.records import Choice, CompileError, NotRunnable
 from engine.tables import time_text
 from views import work
 from views.page import Page
-from views.panels.arithmetic import cell, controls, gpu_chosen
+from views.panels.arithmetic import cell, controls, gpu_chosen, headings
 from views.panels.entries import Section
 
 TOPICS = ("reduction", "trapezoid", "aggregate")  # whose lectures choose the block size
@@ -32,7 +32,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
         return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
     sizes = sorted({*page.kernel.block_sizes, page.choice.block_size})
     rows = "".join(row(replace(page.choice, block_size=size, grid_size=None), gpu, page) for size in sizes)
-    heads = "".join(f"<th>{name}<small>{unit}</small></th>" for name, unit in HEADINGS)
+    heads = headings(HEADINGS)
     timed = [work.outcome(replace(page.choice, block_size=size, grid_size=None)).timed for size in sizes]
     origins = sorted({device_line(m) for m in timed if m is not None})
     small = (
@@ -50,7 +50,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
 def row(choice: Choice, gpu: Gpu, page: Page) -> str:
     """One block size."""
     here = ' class="current"' if choice.block_size == page.choice.block_size else ""
-    first = f'<td class="rung">{choice.block_size:,}</td>'
+    first = f'<td class="rung width">{choice.block_size:,}</td>'
     try:
         _, needed, held = residency(choice, gpu)
     except (NotRunnable, CompileError) as refused:
