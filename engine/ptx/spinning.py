@@ -351,7 +351,8 @@ def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
     """True when a register holds the same for all lanes of a mask; `before` and `now` hold the same lanes."""
     if old is new:
         return True
-    one, other = _inside(old, before), _inside(new, now)
+    alike = before.rows is now.rows and before.columns is now.columns  # the same lanes may stand in other rectangles
+    one, other = _inside(old, before if alike else now), _inside(new, now)
     if one.dtype.itemsize != other.dtype.itemsize:
         return False
     kind = UNSIGNED[1] if one.dtype == np.bool_ else UNSIGNED[8 * one.dtype.itemsize]
