@@ -27,6 +27,7 @@ __all__ = ["FINDINGS", "LAUNCHES", "MEANINGS", "PTX_COUNTED", "TITLES", "WHOLE_R
            "trace", "values_of"]  # fmt: skip
 
 TRACE_DEADLINE_S = 60.0
+LITTLE = 1.05  # below this factor the difference says more
 FINDINGS, LAUNCHES = "findings", "launches"
 # What a line or a rung can be looked at by: the counters of tables and these, which only this page needs. Instruction
 # and branch counts are those of the PTX.
@@ -254,7 +255,11 @@ def change(before: Measurement | None, after: Measurement | None, counter: str) 
     if old == new:
         return Change(counter, title, old, new, f"{words} stay at {_or_none(counter, new)}.", "stay")
     verb = "fall" if new < old else "rise"
-    factor = f", a factor of {_factor(max(old, new) / min(old, new))}" if old and new else ""
+    factor = ""
+    if old and new:
+        ratio = max(old, new) / min(old, new)
+        by = counter_text(counter, abs(new - old))
+        factor = f", a factor of {_factor(ratio)}" if ratio >= LITTLE else f", by {by}"
     sentence = f"{words} {verb} from {_or_none(counter, old)} to {_or_none(counter, new)}{factor}."
     return Change(counter, title, old, new, sentence, verb)
 

@@ -37,12 +37,14 @@ def moments(trace: Trace, warp: int) -> list[Moment]:
 
 
 def busiest(found: Sequence[Moment]) -> int:
-    """The position of the first shared access that conflicts most; without conflicts, of the line with most of them.
+    """The position of the access to show first: the first shared one that conflicts most.
 
-    In global memory of the first access with most passes.
+    Without conflicts that of the whole warp whose line comes most often; without such, the one with most passes.
     """
-    at_line = Counter(step.line for _, step, _ in found if step.space == "shared")
-    worth = [(request.conflicts or 0, at_line[step.line], request.passes) for _, step, request in found]
+    whole = [step.space == "shared" and min(request.places) >= 0 for _, step, request in found]
+    times = Counter(step.line for (_, step, _), on in zip(found, whole, strict=True) if on)
+    worth = [(request.conflicts or 0, times[step.line] if on else 0, request.passes)
+             for (_, step, request), on in zip(found, whole, strict=True)]  # fmt: skip
     return worth.index(max(worth)) if worth else 0
 
 

@@ -73,6 +73,8 @@ def test_a_change_is_a_sentence(strided, sequential):
     assert change.before and change.after == 0
     assert change.sentence.startswith("Bank conflicts fall from") and change.sentence.endswith("to none.")
     assert "a factor of" in inside.change(strided, sequential, "warp_instructions").sentence
+    little = replace(strided, counters={**strided.counters, "barriers": strided.counters["barriers"] + 2})
+    assert inside.change(strided, little, "barriers").sentence.endswith(", by 2.")
     assert "rise from none to" in inside.change(sequential, strided, "bank_conflicts").sentence
     assert "stay at" in inside.change(sequential, sequential, "barriers").sentence
 

@@ -232,10 +232,11 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
         first = f"The lines show: {inside.TITLES[counter]}."
         if heat.on_cpu(looking.run):
             first = "It runs on one thread of the CPU, where nothing is counted."
+        meaning = "" if heat.on_cpu(looking.run) else f"<p class='why'>{escape(inside.MEANINGS[counter])}</p>"
         limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
         more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
         st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">'
-                f"{escape(first)}</p>{more}</section>")  # fmt: skip
+                f"{escape(first)}</p>{meaning}{more}</section>")  # fmt: skip
     else:
         rung, before = ladder.rungs[position], ladder.rungs[position - 1]
         kernel = KERNELS[rung.kernel]
