@@ -32,7 +32,8 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
                 "name": name,
                 "x": list(range(len(shown))),
                 "y": values,
-                "text": [text_of("step", value) for value in values],
+                # Where both begin there is one number.
+                "text": ["" if paper and value == 1 else text_of("step", value) for value in values],
                 "textposition": _sides(values, curves[not paper], paper),
                 "textfont": {"size": look.font - 1, "color": colour},
                 "cliponaxis": False,
@@ -159,8 +160,8 @@ def _title(text: str, at: float, colour: str, look: Look) -> dict[str, Any]:
 
 
 def _nothing(look: Look) -> dict[str, Any]:
-    return {"text": "No times here yet<br>under the lecture's conditions.<br>Press Run these on a GPU.", "x": 0.5,
-            "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
+    return {"text": "No times here yet<br>under the lecture's conditions.<br>Press Run these on a GPU.", "x": 0.98,
+            "y": 0.04, "xanchor": "right", "yanchor": "bottom", "xref": "paper", "yref": "paper", "showarrow": False,
             "font": {"size": look.font + 1, "color": GREY}}  # fmt: skip
 
 

@@ -71,7 +71,9 @@ def said(claim: AnyClaim) -> str:
         plain = "faster" if claim.metric == "time_us" else "more bandwidth"
         return f"{_number(claim.said)}× {_better(claim)}" if claim.said is not None else plain
     if isinstance(claim, Ends):
-        return " or ".join(dict.fromkeys(_ENDS[status] for status in claim.statuses))
+        if len(claim.statuses) == 1:
+            return _ENDS[claim.statuses[0]]
+        return " or ".join(dict.fromkeys(_BRIEFLY.get(status, _ENDS[status]) for status in claim.statuses))
     return _amount(claim.expected, claim.unit)
 
 
@@ -173,6 +175,8 @@ _ENDS = {
     "out-of-bounds": "reads outside its memory",
     "compile-error": "does not compile",
 }
+
+_BRIEFLY = {"ok": "right", "wrong": "wrong", "hazard": "right by luck"}
 
 
 def _amount(value: float, unit: str) -> str:
