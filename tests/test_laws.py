@@ -46,8 +46,9 @@ def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
     holds(chosen(kernel), slice(0, None, max(1, (number - 1) // 2)) if number > 3 else slice(0, 1))
 
 
+# A law knows a type by its bytes alone: float32 is int32 again.
 @pytest.mark.thorough
-@pytest.mark.parametrize(("kernel", "dtype"), [(k, d) for k in WITH_LAW for d in KERNELS[k].dtypes])
+@pytest.mark.parametrize(("kernel", "dtype"), [(k, d) for k in WITH_LAW for d in KERNELS[k].dtypes if d != "float32"])
 def test_the_law_holds_at_every_value_for_every_type(kernel: str, dtype: str) -> None:
     holds(chosen(kernel, dtype), slice(None))
 
