@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from engine.figures import AMBER, BLUE, GREEN, GREY, LINES, ON_PAGE, ORANGE, RED, Figure, Look
@@ -15,6 +16,7 @@ from engine.ptx.access import BANKS, LANES, WORD
 from engine.ptx.trace import Request, Step, Trace
 
 MOST_FRAMES = 240
+MOST_SQUARES = 8_000  # of all frames together: a browser draws them at once, and a hall of browsers loads them
 MOST_CELLS = 40_000
 MOST_ROWS = 256  # threads of a block that are drawn one row each
 _LATE = (AMBER, ORANGE, RED, "#b3261e", "#8e1f4b")  # the 2nd, 3rd, 4th, up to 8th, later wavefronts
@@ -36,6 +38,12 @@ def moments(trace: Trace, warp: int) -> list[Moment]:
     ]
 
 
+def shown_moments(found: Sequence[Moment]) -> Sequence[Moment]:
+    """As many of them, from the first on, as `bank_figure` draws."""
+    squares = accumulate(LANES * max(1, step.size // WORD if step.space == "shared" else 1) for _, step, _ in found)
+    return found[: min(MOST_FRAMES, sum(sofar <= MOST_SQUARES for sofar in squares))]
+
+
 def busiest(found: Sequence[Moment]) -> int:
     """The position of the access to show first: the first shared one that conflicts most.
 
@@ -54,7 +62,7 @@ def bank_figure(trace: Trace, warp: int, start: int = 0, look: Look = ON_PAGE) -
     A square is a lane's access, coloured by the wavefront that serves it; below, the passes of every memory instruction
     of the warp. `start`: the position among `moments` that is shown first. Without a height the figure fills its place.
     """
-    found = moments(trace, warp)[:MOST_FRAMES]
+    found = shown_moments(moments(trace, warp))
     start = min(start, max(len(found) - 1, 0))
     most = max((request.passes for _, _, request in found), default=1)
     drawn = [_frame(i, most, step, request) for i, (_, step, request) in enumerate(found)]

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from engine import inside, profiled
+from engine import inside, inside_figures, profiled
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.cpu import host_step
 from engine.measure import failed, measure
@@ -173,6 +173,14 @@ def test_hardware_counters_belong_to_a_value_of_the_knob(tmp_path, monkeypatch):
     finally:
         monkeypatch.undo()
         profiled._hardware.cache_clear()
+
+
+def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
+    trace = inside.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
+    found = inside_figures.moments(trace, 0)
+    figure = inside_figures.bank_figure(trace, 0)
+    assert len(figure["frames"]) == len(inside_figures.shown_moments(found)) < inside_figures.MOST_FRAMES
+    assert len(json.dumps(figure)) < 1_000_000
 
 
 def test_recorded_hardware_counters_are_those_of_the_same_choice(tmp_path, monkeypatch):

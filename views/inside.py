@@ -301,10 +301,11 @@ def show_banks(trace: Trace, warp: int) -> None:
     words = ("1st pass", "2nd", "3rd", "4th", "5–8th", "later")
     names = "".join(f'<span><i style="background:{inside_figures.wave_colour(at)}"></i>{word}</span>'
                     for at, word in zip((1, 2, 3, 4, 8, 9), words, strict=True))  # fmt: skip
-    part = _part(trace, len(found), inside_figures.MOST_FRAMES, "accesses")
+    shown = inside_figures.shown_moments(found)
+    part = _part(trace, len(found), len(shown), "accesses")
     st.html(f'<div class="waves">{names}<span><i style="background:{figures.GREEN}"></i>global</span>'
             f"<span>{part}, emulated</span></div>")  # fmt: skip
-    figure = inside_figures.bank_figure(trace, warp, inside_figures.busiest(found[: inside_figures.MOST_FRAMES]),
+    figure = inside_figures.bank_figure(trace, warp, inside_figures.busiest(shown),
                                         LOOK)  # fmt: skip
     st.plotly_chart(figure, key="banks", height="stretch", config=figures.CONFIG)
 
