@@ -60,6 +60,9 @@ _MOST_THREADS = 1024
 def check_instruction(item: Instruction, widths: Sequence[int]) -> None:
     """InvalidPtx where the statement is none; `widths`: bits of the function's registers."""
     words = item.words
+    if words[0] in ("shfl", "vote") and "sync" not in words:
+        clause = f"{item.opcode} does not say which lanes take part, which GPUs since Volta want to know"
+        raise PtxError(clause, advice="write the function whose name ends in _sync, such as __shfl_down_sync")
     form = _form(words)
     if form is None or (len(words) > 1 and words[0] != "cp" and words[1] in _OTHER_RULES):
         return

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from engine.ptx.barriers import Barriers, Waiting
+from engine.ptx.masks import Masks
 from tests.ptx import random_programs
 
+THREADS, BLOCKS = 64, 2
+T = np.arange(THREADS)
 
-def test_a_random_program_whose_groups_vote_one_after_the_other() -> None:
-    ways = [name for name, (_, schedule) in random_programs.WAYS.items() if schedule.kind == "independent"]
-    assert ways and random_programs.of_ptx(401, ways) == []
+
+def test_groups_of_one_block_are_counted_together_while_another_block_is_late() -> None:
+    masks = Masks(THREADS, THREADS, BLOCKS)
+    barriers = Barriers(masks)
+    first_block = np.array([True, False])
+    gone = []
+    for rows, yes in ((T < 32, T[:32] % 2 == 0), (T >= 32, T[32:] % 4 == 0)):
+        group = masks.rectangle(rows, first_block)
+        barriers.vote(group, yes[:, None])
+        gone = barriers.arrive(0, Waiting(group, 1, None, 5), masks.start)
+    assert sum(entry.mask.lanes for entry in gone) == THREADS
+    assert set(barriers.results[:, 0].tolist()) == {16 + 8}
+    late = masks.rectangle(np.ones(THREADS, bool), ~first_block)
+    barriers.vote(late, np.ones((THREADS, 1), bool))
+    barriers.arrive(0, Waiting(late, 1, None, 5), masks.start)
+    assert set(barriers.results[:, 1].tolist()) == {THREADS | 1 << 30}
+    assert set(barriers.results[:, 0].tolist()) == {16 + 8}
 
 
 @pytest.mark.thorough

@@ -572,6 +572,7 @@ REFUSED = {
         "extern __shared__ int own[]; own[t] = t; out[t] = own[31 - t];", "this launch gives none"
     ),
     "too few operands": ('asm volatile("add.s32 %0, %0;" : "+r"(out[t]));', "add.s32 takes 2 operands and is given 1"),
+    "a vote as before Volta": ("out[t] = __ballot(t & 1);", "write the function whose name ends in _sync"),
     "a lost label": ('asm volatile("bra nowhere;");', "bra goes to the label nowhere, which does not exist"),
     "an instruction that does not exist": ('asm volatile("foo.s32 %0, %0;" : "+r"(out[t]));', "not emulated: foo.s32"),
     "assert": ("assert(t < 3); out[t] = 1;", "thread 3 of block 0 fails the assertion t < 3"),
