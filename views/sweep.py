@@ -8,11 +8,12 @@ import streamlit as st
 
 from engine import figures, tables
 from engine.catalogue import KERNELS, LADDERS
+from engine.complexity import CLAIM
 from engine.history import Known, device_line
 from engine.records import Measurement, NotRunnable
 from engine.tables import COLUMNS, COUNTED, size_text, text_of
 from views import choices, grid, keyboard, state, sweep_menus, work
-from views.swept import CLAIMED, LISTS, Cell, Sweep, verdict
+from views.swept import LISTS, Cell, Sweep, verdict
 
 WORK = "sweep work"
 
@@ -75,8 +76,7 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
     else:
         lines(sweep, facts, values, drawn)
         if sweep.over == "elements" and best and not counted:
-            where = {kernel: each for kernel, (each, _) in best.items()}
-            st.html(f'<p class="verdict">{escape(verdict(where, " and ".join(sources)))}</p>')
+            st.html(f'<p class="verdict">{escape(verdict(sweep, values, " and ".join(sources)))}</p>')
         st.html(heat(sweep, facts, values, best))
     why_not(facts)
     every = [m for fact in facts.values() if (m := fact.failed or fact.live or fact.recorded)]
@@ -108,7 +108,7 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
     frame["swept"] = [value for (_, value), _ in used]
     names = {kernel: KERNELS[kernel].title for kernel in sweep.kernels}
     judged = sweep.over == "elements" and COLUMNS[sweep.key].group != COUNTED
-    band = (*CLAIMED, "best, says Crovella") if judged else None
+    band = (*CLAIM, "best, says Crovella") if judged else None
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
     figure = figures.size_lines(frame, sweep.key, names, over=over, band=band)
     st.plotly_chart(figure, key=f"lines {drawn}", config=figures.CONFIG)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.catalogue import KERNELS, Kernel, Topic
 from engine.catalogue.entries import Parameter
+from engine.complexity import CLAIM, SAME
 from engine.elements import ELEMENTS, grid_for, offered, strides
 from engine.records import Choice
 from engine.tables import COLUMNS, COUNTED, size_text
@@ -13,8 +15,6 @@ from engine.tables import COLUMNS, COUNTED, size_text
 OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
 # The name in the address of what is gone through.
 LISTS = {"blocks": "blocks", "sizes": "sizes", "knob": "values", "elements": "elements"}
-# Crovella's slides on algorithm cascading, for a G80: "1024-4096 elements per thread".
-CLAIMED = (1024, 4096)
 
 Cell = tuple[str, int]  # kernel and the swept value
 
@@ -108,13 +108,29 @@ def fitting(over: str, values: list[int], n: int, block_size: int) -> list[int]:
     return [value for value in values if over != "elements" or value not in ELEMENTS or value in offered(n, block_size)]
 
 
-def verdict(best: dict[str, int], device: str) -> str:
-    """Whether the lecture's claim about the elements per thread holds: `best` is the best number of each kernel."""
-    low, high = CLAIMED
-    inside = [kernel for kernel, each in best.items() if low <= each <= high]
-    sentence = (
-        f"Crovella, of a G80: {low:,} to {high:,} elements per thread is best. On {device}: true for {len(inside)} of "
-    )
-    sentence += f"{len(best)} variants."
-    others = [f"{KERNELS[kernel].title} at {each:,}" for kernel, each in best.items() if kernel not in inside]
+def verdict(sweep: Sweep, values: Mapping[Cell, float | None], device: str) -> str:
+    """Whether the lecture's claim about the elements per thread holds, by the rate or the time of every cell.
+
+    For a variant it holds if no other number is better than the claimed ones by more than 3%.
+    """
+    low, high = CLAIM
+    claim = f"Crovella's slide, of a G80: best with {low:,} to {high:,} elements per thread."
+    if max(sweep.values) < low:
+        return f"{claim} Here no thread has so many: choose a larger N."
+    holds, others = 0, []
+    for kernel in sweep.kernels:
+        known = {each: value for each in sweep.values if (value := values.get((kernel, each)))}
+        claimed = {each: value for each, value in known.items() if low <= each <= high}
+        if not claimed or len(claimed) == len(known):
+            continue
+        pick = min if sweep.smallest else max
+        best, inside = pick(known, key=lambda each: known[each]), pick(claimed.values())
+        loss = inside / known[best] if sweep.smallest else known[best] / inside
+        if loss <= SAME:
+            holds += 1
+        else:
+            others.append(f"{KERNELS[kernel].title} at {best:,}")
+    if not holds and not others:
+        return f"{claim} Too few numbers are known to try it."
+    sentence = f"{claim} On {device}: true within 3% for {holds} of {holds + len(others)} variants."
     return f"{sentence} Best elsewhere: {'; '.join(others)}." if others else sentence
