@@ -66,7 +66,9 @@ class Spinning:
         self._renewal = 0
         self._stand: _Stand | None = None
         self._met: _Other | None = None
-        self._places: set[int] = set()
+        self._meeting: tuple[int, Mask] | None = None
+        self._places: set[int] = set()  # blocks that have run since lanes last met somewhere
+        self._since: set[int] = set()  # and before that, since all met
         self._inside: dict[frozenset[int], Deciding] = {}
         self._still: dict[Key, _Stand] = {}
         self._hint = -1
@@ -233,11 +235,16 @@ class Spinning:
     def met(self, place: int, mask: Mask) -> None:
         """Under "independent" lanes go on from a point where all met. What no memory decides ends in every order of
         lanes or in none."""
+        if self._meeting is not None and self._meeting[0] == place and not self._places:
+            mask = self._chunk.masks.union(self._meeting[1], mask)  # let go by one barrier, crew by crew
+        self._meeting = (place, mask)
         if self._chunk.alive is None or not self._same(self._chunk.alive, mask):
+            places, self._places = self._places, set()
+            self._since |= places
             return
         now = _Other(("met", place), mask, self._values(place))
         was, self._met = self._met, now
-        places, self._places = self._places, set()
+        places, self._places, self._since = self._places | self._since, set(), set()
         if was is None or was.label != now.label or not self._same(was.lanes, mask):
             return
         deciding = self._deciding_in(frozenset(places))
