@@ -415,7 +415,7 @@ class _Writer:
     def vote_of_the_block(self) -> None:
         self.put(self.fill(self.make.choice((
             "bar.red.popc.u32 {r}, 0, {p}", "bar.red.and.pred {p}, 0, {p}", "bar.red.or.pred {p}, 0, !{p}",
-            "barrier.sync 0",
+            "barrier.sync 0", "bar.sync 3", "barrier.sync 15",
         ))))  # fmt: skip
 
     def sums(self) -> None:
@@ -434,13 +434,17 @@ class _Writer:
         """Among all living lanes of a warp, or among those for which a predicate holds, inside their branch."""
         self.names += 1
         self.put("mov.b32 %t7, %t3")
-        split = self.make.random() < 0.6
+        how = self.make.random()
+        split = how < 0.5
+        if how > 0.8:  # parties of lanes, each with a member mask of its own
+            self.put(self.fill("match.any.sync.b32 %t7, {r}, %t3"))
         if split:
             sign = self["sign"]
             self.put(self.fill(f"mov.pred %k1, {{p}}; vote.sync.ballot.b32 %t7, {sign}%k1, %t3"))
             self.put(f"@{'' if sign else '!'}%k1 bra $W{self.names}")
         self.put("brev.b32 %t8, %t7; clz.b32 %t8, %t8")
-        forms = COLLECTIVES if split or not self.complete else COLLECTIVES + FULL + FULL
+        whole = self.complete and 0.5 <= how <= 0.8
+        forms = COLLECTIVES + FULL + FULL if whole else COLLECTIVES
         for _ in range(self.make.randint(1, 3)):
             self.put(self.fill(self.make.choice(forms.strip().splitlines())))
         self.put(f"$W{self.names}:")
