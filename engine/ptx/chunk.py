@@ -320,7 +320,7 @@ class Chunk:
         machine.steps_done += _CHECKED_STEPS
         self.spinning.check(self.steps)
         if machine.late():
-            clause = "the time was up while this line was running; does this loop end?"
+            clause = "the time was up while this line was running; look for a loop that does not end"
             raise machine.failure("timeout", clause, code.block.line, "step-limit")
         if self.steps >= machine.options.step_limit:
             clause = f"the loop here did not end within {self.steps} steps of the emulator"
