@@ -171,11 +171,13 @@ def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str
             f'<div class="bar">{bar}</div></div>'
         )
     head = _HEADS.get(meant or "", "The chosen counter, from rung to rung")
+    other = meant and change.direction and change.direction != meant
+    aside = " Here it goes the other way: choose the lecture's own N, and lockstep warps." if other else ""
     reason = f'<p class="why"><b>Fixes</b> {escape(why)}</p>' if why and meant else ""
     note = f'<p class="smallprint">{escape(PREDICATED)}</p>' if change.counter in PTX_COUNTED else ""
     return (
         f'<section class="change"><h3>{head}: {escape(change.title)} <small>emulated, whole run</small></h3>'
-        f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence)}</p>'
+        f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence + aside)}</p>'
         f'<p class="why">{escape(MEANINGS[change.counter])}</p>{reason}{note}'
         "</section>"
     )

@@ -143,6 +143,11 @@ def test_a_rung_that_brings_something_in_or_leaves_it_says_so() -> None:
     assert "What this rung leaves as it was: Warp instructions" in html and "stay at" in html
 
 
+def test_a_counter_that_goes_the_other_way_is_not_praised() -> None:
+    html = html_of(looked(rung="reduce_multiple_adds", n="262144"))
+    assert "Barriers rise from" in html and "Here it goes the other way" in html
+
+
 def test_launches_belong_to_no_line() -> None:
     html = html_of(looked(rung="reduce_grid_stride_host"))
     assert "Kernel launches fall from" in html and "no line has a part of them" in html
