@@ -49,7 +49,7 @@ from engine.records import (
 )
 from tests.fuzz.mutations import mutated_ptx, mutated_source
 
-SECONDS = 1.5  # what a case may take by the emulator's own deadline
+SECONDS = 5  # what a case may take by the emulator's own deadline
 HANG_SECONDS = 10  # of work: what makes it a hang, compiling included
 PATIENCE_SECONDS = 120  # of waiting
 STEPS = 1_200
