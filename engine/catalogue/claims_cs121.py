@@ -24,6 +24,10 @@ def _matrix(kernel: str) -> Choice:
     return Choice(kernel, 1024, 16, dtype="float32")
 
 
+def _latency(kernel: str) -> Choice:
+    return Choice(kernel, 2**22, 256)
+
+
 def _sums(kernel: str) -> Choice:
     return Choice(kernel, 1024, 128)
 
@@ -44,6 +48,19 @@ _K_WAYS = (
 _K_BRANCHES = "If threads have k branches, SM takes k passes to run warp."
 
 CLAIMS: tuple[AnyClaim, ...] = (
+    Timed("latency", _CS121, "GPU memory organization", "Latency (cycles): global 400-800, shared ~20.",
+          "cs121-latency", ((_latency("latency_global"), _latency("latency_shared")),), 20,
+          "a chain of 1024 numbers, one thread; at least 400 against 20",
+          why="About as the table says; launching and the arithmetic between two reads are timed as well."),
+    Timed("hidden-latency", _CS121, "Global memory latency",
+          "Total throughput high, even though each thread has high latency.",
+          "cs121-latency", ((_latency("latency_global"), _latency("latency_hidden")),), None,
+          "numbers per second, one thread against 2^22", "gflop_s"),
+    Claim("one-at-a-time", _CS121, "Global memory latency",
+          "If each thread waits (blocks) for a global memory operation to finish before doing the next operation, "
+          "performance is very poor.",
+          "cs121-latency", "latency_global", Count("global_load_sectors", "global_load_requests"),
+          "sectors per request", 1, "one sector is on its way at a time"),
     Claim("one-segment", _CS121, "Memory coalescing",
           "If all 32 locations being read lie in one segment, hardware detects this and only transfers one segment "
           "(128 B) from global memory to SM.",

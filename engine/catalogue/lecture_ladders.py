@@ -14,6 +14,7 @@ _CROVELLA = "B. Crovella 2020, Atomics, Reductions, Warp Shuffle"
 def lecture_ladders(topics: Mapping[str, Topic]) -> tuple[Ladder, ...]:
     """The ladders whose topic is in `topics`, in the order of the lectures."""
     made = (
+        _latency(),
         _coalescing(),
         _access(),
         _banks(),
@@ -27,6 +28,29 @@ def lecture_ladders(topics: Mapping[str, Topic]) -> tuple[Ladder, ...]:
         _exercise(),
     )
     return tuple(ladder for ladder in made if ladder.topic in topics)
+
+
+def _latency() -> Ladder:
+    return Ladder(
+        name="cs121-latency",
+        title="CS121: latency, and how many threads hide it",
+        topic="memory",
+        lecture=_CS121,
+        summary="A chain of numbers in which each says where the next one lies. One thread sees nothing but latency; "
+        "enough threads see nothing of it.",
+        n=2**22,
+        emulator_n=2**14,
+        block_size=256,
+        dtype="int32",
+        rungs=(
+            Rung("latency_global", "global", "One thread, which waits for global memory 1024 times.",
+                 "GPU memory organization"),
+            Rung("latency_shared", "shared", "Each number came from far away; shared memory is on the chip.",
+                 "GPU memory organization"),
+            Rung("latency_hidden", "many threads", "Small memory is no help for large data; with a chain for every "
+                 "thread the waiting is filled.", "Global memory latency"),
+        ),
+    )  # fmt: skip
 
 
 def _coalescing() -> Ladder:

@@ -19,6 +19,7 @@ from engine.records import Array, Buffer, Check, Choice, Plan
 SEED = 121
 MAX_N = 2**24
 ROUNDS = 64  # steps of a loop over shared memory or of a branch: enough that they and not the copy are what is timed
+CHAIN = 1024  # numbers that a single thread follows
 TABLE = 1024  # numbers in the shared table, as in cuda/memory/banks_*.cu
 
 _ONLY_INT = dict.fromkeys(
@@ -33,7 +34,17 @@ def _ways(name: str, title: str, parameter: Parameter | None, shows: str) -> Ker
     return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT, shows=shows)
 
 
+_CHAIN = dict.fromkeys(("float32", "float64"), "The numbers say where the next one lies; choose int32.")
+
+
+def _chain(name: str, title: str, shows: str = "") -> Kernel:
+    return Kernel(name, "memory", title, dtypes=("int32",), refuses=_CHAIN, shows=shows)
+
+
 KERNELS = (
+    _chain("latency_global", "One chain through global memory"),
+    _chain("latency_shared", "One chain through shared memory", "global_load_requests"),
+    _chain("latency_hidden", "A chain for every thread", "+global_load_requests"),
     Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
            parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)),
     Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
@@ -54,6 +65,8 @@ KERNELS = (
 
 def plan(kernel: Kernel, choice: Choice) -> Plan:
     """One launch that writes n elements; the choice has passed engine.plan's checks."""
+    if kernel.name.startswith("latency"):
+        return _chained(kernel, choice)
     macros = {} if kernel.name.startswith(("copy", "banks_pairs", "divergence_three")) else {"ROUNDS": ROUNDS}
     threads = ceil(choice.n / (kernel.coverage or 1))
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros=macros)
@@ -66,6 +79,25 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
         flops=choice.n * ROUNDS if macros else 0,
         additions=ROUNDS + 1,
     )
+
+
+def _chained(kernel: Kernel, choice: Choice) -> Plan:
+    """One thread, or n of them, follow a chain; `moved` and `flops` count its numbers."""
+    threads, rounds = _chains(kernel.name, choice.n)
+    launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros={"ROUNDS": rounds})
+    return plan_of(
+        choice,
+        (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, threads, "poison")),
+        (launch,),
+        result_count=threads,
+        moved=threads * rounds,
+        flops=threads * rounds,
+    )
+
+
+def _chains(kernel: str, n: int) -> tuple[int, int]:
+    """(threads, numbers in the chain of each)."""
+    return (n, ROUNDS) if kernel == "latency_hidden" else (1, CHAIN)
 
 
 def _inputs(kernel: Kernel, choice: Choice) -> int:
@@ -89,6 +121,8 @@ def check(plan: Plan, output: Array) -> Check:
         reads = np.arange(n) * value if kernel.name == "copy_strided" else np.arange(n) + value
         return checks.equal(output, period[reads % len(period)], _COPY)
     numbers = data.repeated(data.period(choice.dtype, SEED), n)
+    if kernel.name.startswith("latency"):
+        return checks.equal(output, _ends(choice.kernel, numbers), "Checked: where every chain ends.")
     match choice.kernel:
         case "banks_strided" | "banks_broadcast":
             return _banks(numbers, output, _lane_words(choice.kernel, value), plan.additions)
@@ -106,6 +140,25 @@ def check(plan: Plan, output: Array) -> Check:
 _COPY = "Checked: every element; a copy is equal."
 
 
+def _ends(kernel: str, numbers: Array) -> Array:
+    """Where the chains end, as int32: the next place is the upper half of (at + number + round) * 2654435769 * size."""
+    threads, rounds = _chains(kernel, len(numbers))
+    table = _table(numbers) if kernel == "latency_shared" else numbers
+    at = np.arange(threads, dtype=np.uint64)
+    for step in range(rounds):
+        mixed = (at + table[at].astype(np.int64).view(np.uint64) + np.uint64(step)) & np.uint64(2**32 - 1)
+        at = (((mixed * np.uint64(2654435769)) & np.uint64(2**32 - 1)) * np.uint64(len(table))) >> np.uint64(32)
+    return at.astype(np.int32)
+
+
+def _table(numbers: Array) -> Array:
+    """The first TABLE numbers, zeros beyond them."""
+    table = np.zeros(TABLE, numbers.dtype)
+    head = numbers[:TABLE]
+    table[: len(head)] = head
+    return table
+
+
 def _lane_words(kernel: str, value: int) -> Array:
     """The word of the table where each lane begins, shape (32,)."""
     lanes = np.arange(32)
@@ -114,9 +167,7 @@ def _lane_words(kernel: str, value: int) -> Array:
 
 def _banks(numbers: Array, output: Array, words: Array, additions: int) -> Check:
     """Each element: the number itself plus ROUNDS words of the table, of which lane l begins at words[l]."""
-    table = np.zeros(TABLE, numbers.dtype)
-    head = numbers[:TABLE]
-    table[: len(head)] = head
+    table = _table(numbers)
     read = checks.exact_type(table)[(words[:, None] + np.arange(ROUNDS)) % TABLE]  # (lane, round)
     own = checks.exact_type(numbers)
     lanes = np.arange(len(numbers)) % 32  # blocks are whole warps, so this is the lane

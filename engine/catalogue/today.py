@@ -132,6 +132,14 @@ TODAY: dict[str, tuple[str, ...]] = {
         "A copy per warp brings nothing more: it takes {times histogram_warps histogram_shared} as long. "
         "Atomics in shared memory are done by hardware, which counts the lanes of one address at once.",
     ),
+    "cs121-latency": (
+        "The lecture gives cycles; here a chain of numbers is timed, with its launch and the arithmetic between two "
+        "reads.",
+        "Through global memory the chain takes {time latency_global}, through shared memory {time latency_shared}: "
+        "{times latency_global latency_shared} as long.",
+        "With a chain for each of 2^22 threads it is {time latency_hidden} for a quarter of a million times as many "
+        "numbers, {times latency_hidden latency_global} the time of one chain.",
+    ),
     "cs121-coalescing": (
         "The requests are as the lecture says, the times are not: by column takes {time row_sums}, by row "
         "{time column_sums}.",

@@ -1,0 +1,18 @@
+// latency_global: one thread follows a chain of ROUNDS numbers through global memory.
+// Idea: where the next number lies is known only when this one has come, so that nothing can be done meanwhile: the
+//   time is ROUNDS times the latency of global memory.
+// Fixes: nothing; this is what a single thread sees of a memory.
+// Limit: latency. The memory could serve thousands of such threads at the same time.
+// Conditions: any n; the chain jumps through all n numbers. One thread works; integers.
+// Lecture: CS121, "GPU memory organization": latency of 400-800 cycles; "Global memory latency".
+extern "C" __global__ void latency_global(const T *in, T *out, unsigned int n)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i != 0) return;
+
+    unsigned int at = i;
+#pragma unroll 1
+    for (unsigned int round = 0; round < ROUNDS; ++round)
+        at = __umulhi((at + in[at] + round) * 2654435769u, n);  // some place below n that depends on the number
+    out[i] = at;
+}

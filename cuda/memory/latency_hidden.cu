@@ -1,0 +1,18 @@
+// latency_hidden: n threads follow a chain of ROUNDS numbers each through global memory.
+// Idea: while one warp waits for its number, the scheduler runs another one. Each thread waits as long as ever, but
+//   together they keep the memory busy.
+// Fixes: the waiting. With enough threads there is always one that can go on.
+// Limit: bandwidth: each step fetches a sector of 32 bytes for the 4 that it needs.
+// Conditions: any n; the chains jump through all n numbers. Integers.
+// Lecture: CS121, "Global memory latency": total throughput high, even though each thread has high latency.
+extern "C" __global__ void latency_hidden(const T *in, T *out, unsigned int n)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+
+    unsigned int at = i;
+#pragma unroll 1
+    for (unsigned int round = 0; round < ROUNDS; ++round)
+        at = __umulhi((at + in[at] + round) * 2654435769u, n);  // some place below n that depends on the number
+    out[i] = at;
+}
