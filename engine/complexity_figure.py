@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, log2, log10
+from math import ceil, floor, log2, log10
 from typing import Any
 
 from engine.complexity import CLAIM, Level, Point, cost_of, steps_of, work
@@ -11,6 +11,7 @@ from engine.figures import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Lo
 from engine.tables import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
+SMALL = 420  # pixels: below that only what is necessary
 _BAND = "rgba(199,146,0,0.16)"
 
 
@@ -32,23 +33,36 @@ def sweep_figure(points: Sequence[Point], automatic: Point | None, look: Look = 
         "range": [log10(0.72), log10(max(elements) * 1.4)],
         "tickvals": shown,
         "ticktext": [f"{e:,}" for e in shown],
-        "title": {"text": "elements per thread"},
+        "title": _title("elements per thread", size),
         "anchor": "free",
         "position": 0,
     }
-    layout["yaxis"] |= {"type": "log", "domain": [0.56, 1], "title": {"text": "steps, cost"}, **_whole_powers()}
-    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.44], "title": {"text": "time (µs)"}, "dtick": None}
-    layout["yaxis2"].pop("dtick")
+    timed = [point for point in points if point.time_us is not None]
+    small = layout["height"] < SMALL
+    counts = [value for point in points for value in (point.steps, point.cost / n)]
+    times = [point.time_us or 0.0 for point in timed]
+    ticks = {"size": size - 4 if small else size}
+    layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title("steps, cost", size),
+                        "tickfont": ticks, **_nice(counts, 2 if small else 5, (1,))}  # fmt: skip
+    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title("time (µs)", size),
+                        **_nice(times, 2 if small else 5, (1, 2, 5))}  # fmt: skip
     layout["showlegend"] = True
-    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 1}}
+    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 2}}
     layout["shapes"], layout["annotations"] = _marks(n, max(elements), size)
     data = [
-        _line("steps T = N/P + log₂ P", elements, [point.steps for point in points], BLUE, "circle"),
-        _line("cost P·T, per element", elements, [point.cost / n for point in points], ORANGE, "square"),
+        _line(
+            "steps" if small else "steps T = N/P + log₂ P", elements, [point.steps for point in points], BLUE, "circle"
+        ),
+        _line(
+            "cost / N" if small else "cost P·T, per element",
+            elements,
+            [point.cost / n for point in points],
+            ORANGE,
+            "square",
+        ),
     ]
-    timed = [point for point in points if point.time_us is not None]
     if timed:
-        data += _times(timed, automatic)
+        data += _times(timed, automatic, small)
     else:
         layout["yaxis2"] |= {"showticklabels": False, "showgrid": False}
         layout["annotations"].append(
@@ -58,8 +72,19 @@ def sweep_figure(points: Sequence[Point], automatic: Point | None, look: Look = 
     return {"data": data, "layout": layout}
 
 
-def _whole_powers() -> dict[str, Any]:
-    return {"dtick": 1, "exponentformat": "power"}
+def _nice(values: Sequence[float], most: int, digits: Sequence[int]) -> dict[str, Any]:
+    """At most about `most` ticks that are one of `digits` times a power of ten, for a logarithmic axis."""
+    if not values or min(values) <= 0:
+        return {"tickvals": [], "ticktext": []}
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    every = [d * 10.0**p for p in range(low, high + 1) for d in digits]
+    inside = [v for v in every if min(values) * 0.9 <= v <= max(values) * 1.1]
+    shown = inside[:: max(1, ceil(len(inside) / most))]
+    return {"tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}
+
+
+def _title(text: str, size: int) -> dict[str, Any]:
+    return {"text": text, "font": {"size": size - 1}}
 
 
 def _marks(n: int, most: int, size: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -93,14 +118,14 @@ def _line(name: str, x: list[int], y: Sequence[float], colour: str, symbol: str)
     }
 
 
-def _times(timed: Sequence[Point], automatic: Point | None) -> list[dict[str, Any]]:
+def _times(timed: Sequence[Point], automatic: Point | None, small: bool) -> list[dict[str, Any]]:
     recorded = any("recorded" in (point.origin or "") for point in timed)
     origin = timed[0].origin
-    drawn = [
+    drawn: list[dict[str, Any]] = [
         {
             "type": "scatter",
             "mode": "lines+markers",
-            "name": f"time: {origin}",
+            "name": "time" if small else f"time: {origin}",
             "yaxis": "y2",
             "x": [point.elements for point in timed],
             "y": [point.time_us for point in timed],
@@ -117,6 +142,7 @@ def _times(timed: Sequence[Point], automatic: Point | None) -> list[dict[str, An
                 "type": "scatter",
                 "mode": "markers",
                 "name": "its own grid",
+                "showlegend": not small,
                 "yaxis": "y2",
                 "x": [automatic.choice.n / automatic.threads],
                 "y": [automatic.time_us],
@@ -168,15 +194,16 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
         if len(made) > 1:
             notes.append({"text": f"launch {number}", "x": (first + 1 + len(x)) / 2, "y": 1, "yref": "paper",
                           "yanchor": "top", "showarrow": False, "font": {"size": size - 2, "color": GREY}})  # fmt: skip
-    layout["xaxis"] |= {"title": {"text": "step" if not any(times) else "step (×: so many like this one)"},
+    layout["xaxis"] |= {"title": _title("step (×: so many like this one)" if any(times) else "step", size),
                         "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
     most = log10(max(allotted))
-    layout["yaxis"] |= {"type": "log", "title": {"text": "threads"}, "range": [-0.15, most + 0.45], **_whole_powers()}
+    layout["yaxis"] |= {"type": "log", "title": _title("threads", size), "range": [-0.15, most + 0.45],
+                        **_nice([1, max(allotted)], 3 if layout["height"] < SMALL else 8, (1,))}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes
     cost = cost_of(made)
     lines = [
         f"<b>{steps_of(made):,} steps</b> in a row; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
-        f"work N − 1 = {count_text(work(n))} additions; <b>cost {count_text(cost)}</b> = {cost / n:.3g} per element",
+        f"work {count_text(work(n))}; <b>cost {count_text(cost)}</b> = {cost / n:.3g} N",
         *([f"time {time}"] if time else []),
     ]
     notes += [

@@ -50,14 +50,14 @@ def error_lines(
     shown = _spread(sizes, 7)
     layout["xaxis"] |= {
         "type": "log",
-        "title": {"text": "N"},
+        "title": {"text": "N", "font": {"size": look.font - 1}},
         "tickvals": shown,
         "ticktext": [size_text(s) for s in shown],
     }
     powers = [p for p in range(low, round(high) + 1) if (p - low) % max(1, round((high - low) / 7)) == 0]
     layout["yaxis"] |= {
         "type": "log",
-        "title": {"text": "error"},
+        "title": {"text": "error", "font": {"size": look.font - 1}},
         "range": [zero - 0.5 if exact else low - 0.3, high + 0.4],
         "tickvals": [*([10**zero] if exact else []), *(10.0**p for p in powers)],
         "ticktext": [*(["exact"] if exact else []), *(f"10<sup>{p}</sup>" for p in powers)],

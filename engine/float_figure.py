@@ -27,9 +27,10 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
         return {"data": [{"type": "bar", "x": [], "y": []}], "layout": layout}
     places, counts, width, words = _bars(found)
     layout["margin"] |= {"l": 56, "t": 14 + round(1.6 * look.font)}
-    layout["xaxis"] |= {"title": {"text": "answer − exact sum"}, "exponentformat": "power", "nticks": 6,
+    size = {"size": look.font - 1}
+    layout["xaxis"] |= {"title": {"text": "answer − exact sum", "font": size}, "exponentformat": "power", "nticks": 6,
                         "zeroline": False}  # fmt: skip
-    layout["yaxis"] |= {"title": {"text": "runs"}, "rangemode": "tozero"}
+    layout["yaxis"] |= {"title": {"text": "runs", "font": size}, "rangemode": "tozero"}
     layout["xaxis"]["range"] = _around(places, width)
     layout["bargap"] = 0.05
     layout["shapes"] = [{"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper",

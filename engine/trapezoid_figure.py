@@ -10,7 +10,7 @@ from engine.trapezoids import INTEGRAL_TEXT, Trapezoids, blocks, curve, polygons
 MOST_DRAWN = 256  # trapezoids; more are narrower than a pixel
 MOST_POINTS = 65
 MOST_NAMED = 9  # blocks that have room for their name
-_BELOW, _ABOVE = -2.95, 1.75
+_LOWEST, _HIGHEST = -2.4, 1.7  # of f and a little room
 _OF_BLOCKS = LINES[2:-1]  # not those of the areas, and not grey
 
 
@@ -22,12 +22,15 @@ def trapezoid_figure(found: Trapezoids, block_size: int, look: Look = ON_PAGE) -
     layout["margin"] |= {"t": 3 * round(1.45 * look.font) + 10, "l": 44, "r": 16}
     layout["xaxis"] |= {
         "range": [-1.06, 1.06],
-        "title": {"text": "x"},
+        "title": {"text": "x", "font": {"size": look.font - 1}},
         "zeroline": False,
         "tickvals": [-1, -0.5, 0, 0.5, 1],
     }
-    layout["yaxis"] |= {"range": [_BELOW - 0.1, _ABOVE], "tickvals": [-2, -1, 0, 1], "zeroline": True}
-    strip, names = _strip(found, block_size, look)
+    # The strip of the blocks is as high as its words, whatever the height of the plot.
+    room = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"] - 2 * look.font
+    high = 1.7 * look.font * (_HIGHEST - _LOWEST) / max(60, room - 1.7 * look.font)
+    layout["yaxis"] |= {"range": [_LOWEST - high, _HIGHEST], "tickvals": [-2, -1, 0, 1], "zeroline": True}
+    strip, names = _strip(found, block_size, high, look)
     layout["shapes"] = strip
     layout["annotations"] = [*_numbers(found, look), *names]
     return {"data": [*_areas(found), _curve(), *_points(found, block_size)], "layout": layout}
@@ -41,7 +44,6 @@ def _areas(found: Trapezoids) -> list[dict[str, Any]]:
         polygons(found.x, found.values), (BLUE, ORANGE), ("counts +", "counts −"), strict=True
     ):
         corners = [corner for piece in pieces for corner in (*piece, piece[0], (None, None))]
-        red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
         drawn.append(
             {
                 "type": "scatter",
@@ -49,7 +51,7 @@ def _areas(found: Trapezoids) -> list[dict[str, Any]]:
                 "x": [x for x, _ in corners],
                 "y": [y for _, y in corners],
                 "fill": "toself",
-                "fillcolor": f"rgba({red},{green},{blue},0.28)",
+                "fillcolor": _tint(colour, 0.28),
                 "line": {"color": colour, "width": 1.5 if found.partitions <= MOST_POINTS else 0.5},
                 "hoverinfo": "skip",
                 "name": name,
@@ -82,29 +84,39 @@ def _points(found: Trapezoids, block_size: int) -> list[dict[str, Any]]:
     ]
 
 
-def _strip(found: Trapezoids, block_size: int, look: Look) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _strip(
+    found: Trapezoids, block_size: int, high: float, look: Look
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """A coloured piece for each block, as wide as its points, and the names that find room."""
     points = len(found.x)
     every = blocks(points, block_size)
     names: list[dict[str, Any]] = []
     if len(every) > MOST_POINTS:
         text = f"{len(every):,} blocks of {block_size} threads, one point a thread"
-        return [], [_words(0, (_BELOW + _BELOW + 0.45) / 2, text, look, GREY)]
+        return [], [_words(0, _LOWEST - high / 2, text, look, GREY)]
     shapes = []
     half = 1 / max(1, points - 1)
     for number, part in enumerate(every):
         left, right = float(found.x[part[0]]) - half, float(found.x[part[-1]]) + half
         left, right = max(left, -1.05), min(right, 1.05)
-        shapes.append({"type": "rect", "x0": left, "x1": right, "y0": _BELOW, "y1": _BELOW + 0.42,
-                       "fillcolor": _colour(number), "line": {"width": 1, "color": "white"}})  # fmt: skip
+        shapes.append({"type": "rect", "x0": left, "x1": right, "y0": _LOWEST - high, "y1": _LOWEST,
+                       "fillcolor": _tint(_colour(number), 0.35),
+                       "line": {"width": 1, "color": _colour(number)}})  # fmt: skip
         if len(every) <= MOST_NAMED:
             threads = f": {len(part)} threads" if len(every) <= 2 else ""
-            names.append(_words((left + right) / 2, _BELOW + 0.21, f"block {number}{threads}", look, "white"))
+            names.append(
+                _words((left + right) / 2, _LOWEST - high / 2, f"<b>block {number}</b>{threads}", look, _colour(number))
+            )
     return shapes, names
 
 
 def _words(x: float, y: float, text: str, look: Look, colour: str) -> dict[str, Any]:
     return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": look.font - 2, "color": colour}}
+
+
+def _tint(colour: str, share: float) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{share})"
 
 
 def _colour(block: int) -> str:

@@ -174,3 +174,17 @@ def test_an_answer_comes_back_from_the_file(folder: Path) -> None:
     history.remember(CHOICE, found)
     history.forget()
     assert history.latest(CHOICE) == found
+
+
+def test_a_rung_on_the_cpu_names_its_cpu_and_not_the_gpu_beside_it() -> None:
+    badges = ("on the CPU: AMD EPYC 9554, one thread", "few samples")
+    recorded = measured(origin="recorded", badges=badges)
+    assert history.device_line(recorded) == "AMD EPYC 9554, one thread, recorded 2026-11-21"
+    line = history.environment_line(recorded)
+    assert "H200" not in line and "L2 cache" not in line and "driver" not in line and "few samples" in line
+    around = {**ENVIRONMENT, "cpu_compiler": "g++ 14.2, -O2"}
+    live = measured(badges=badges, environment=around)
+    assert history.device_line(live) == "AMD EPYC 9554, one thread, live"
+    assert "g++ 14.2, -O2" in history.environment_line(live)
+    emulated = measured(badges=badges, device={"kind": "emulator"})
+    assert history.device_line(emulated) == "emulator"
