@@ -210,7 +210,10 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
         )
     )
     order = schedule_line(parse_schedule(asked.schedule))
-    if run is not None:
+    if run is None:  # in the answer's place, so that nothing moves when it comes
+        waiting = "Stopped" if looking.stopped else "Running …"
+        verdict.html(f'<div class="insideanswer">{waiting} · {escape(order)}</div>')
+    else:
         luckless = kernel.expect == "deadlock" and run.status == "deadlock"
         hint = (
             "Since Volta lanes run independently: choose such an order of execution, and it ends." if luckless else ""
