@@ -160,6 +160,8 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         peak = described.get("peak_bandwidth_gb_s" if topic.metric == "bandwidth_gb_s" else "peak_gflop_s")
         if topic.metric == "gflop_s" and choice.dtype != "float32":
             peak = None  # the peak is that of the FP32 units
+        if cpu.host_step(plan):
+            peak = None  # and the GPU's, not the CPU's
         percent = 100 * reached / peak if peak else None
     return Measurement(
         kernel=choice.kernel,

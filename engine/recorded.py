@@ -204,6 +204,8 @@ def _rates(row: Row, dtype: str, metric: str, recorded_on: Mapping[str, Any]) ->
     peak = recorded_on["peak_bandwidth_gb_s" if metric == "bandwidth_gb_s" else "peak_gflop_s"]
     if metric == "gflop_s" and dtype != "float32":
         peak = None  # the peak is that of the FP32 units
+    if (row.get("badges") or "").startswith(ON_THE_CPU):
+        peak = None  # and the GPU's, not the CPU's
     reached = rates[metric]
     rates["percent_of_peak"] = 100 * reached / peak if peak else None
     return rates

@@ -128,3 +128,15 @@ def test_heidelbergs_lines_stand_side_by_side():
     first = figure["data"][0]
     assert first["y"] == [7.39, 12.57, 16.77, 14.67, 12.33, 9.05]
     assert paper.varies_block(LADDERS["heidelberg"]) and not paper.varies_block(LADDERS["harris"])
+
+
+def test_a_loop_on_the_cpu_is_no_part_of_the_gpus_peak(monkeypatch: pytest.MonkeyPatch):
+    from engine import measure as measuring
+    from engine.records import Choice
+
+    card = {"kind": "gpu", "name": "Test GPU", "peak_bandwidth_gb_s": 1000.0}
+    monkeypatch.setattr(measuring, "resolve", lambda choice: replace(choice, device="gpu"))
+    monkeypatch.setattr(measuring, "device", lambda kind: card)
+    found = measuring.measure(Choice("reduce_scalar", 1000, 256))
+    assert found.status == "ok" and found.percent_of_peak is None
+    assert found.time_us is None or found.bandwidth_gb_s
