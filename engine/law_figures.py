@@ -30,9 +30,9 @@ def law_figure(
     """
     timed = [(point.value, point.time_us) for point in found if point.time_us is not None]
     layout = _layout(look)
-    layout["height"] = look.height or HEIGHT
     words = _words(law, choice, found, bool(timed))
     top = 14 + round(len(words) * min(look.font, WORDS) * 1.5)
+    layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
     layout["xaxis"] |= _across(law, choice, found, look)
     layout["yaxis"] |= _upright(law, found, look)
@@ -144,9 +144,9 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, A
 
 
 def _round_ticks(most: float) -> list[float]:
-    """Four to eight round numbers from 0 up to `most`."""
+    """Three to six round numbers from 0 up to `most`."""
     power: float = 10.0 ** (len(str(int(most))) - 1)
-    step = next(part * power for part in (0.2, 0.25, 0.5, 1.0, 2.0) if most / (part * power) < 8)
+    step = next(part * power for part in (0.25, 0.5, 1.0, 2.0) if most / (part * power) < 6)
     return [step * i for i in range(int(most / step) + 1)]
 
 

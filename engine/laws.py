@@ -14,6 +14,7 @@ from engine.tables import time_text
 
 SLIGHT = 1.1  # times that differ by less are hardly different ...
 SAME = 1.03  # ... and by less than this, the same
+PLAIN = 3  # a time that grows by more shows what the law costs
 MOSTLY_LAUNCH = 2.5  # times an empty kernel's time: below, the launch is most of what was timed
 
 
@@ -123,12 +124,14 @@ def timing_sentence(choice: Choice, found: Sequence[Point]) -> str:
     if most / least < SLIGHT:
         said += " and hardly slower at the others."
     else:
-        more = f"{slow.expected / fast.expected:,.3g} times the {law.unit}"
+        more = f"{_factor(slow.expected / fast.expected)} times the {law.unit}"
         if slow.expected == fast.expected:
             more = f"the same number of {law.unit}"
-        said += f" and slowest at {slow.value:,} ({time_text(most)}): {most / least:,.3g} times the time for {more}."
+        said += (
+            f" and slowest at {slow.value:,} ({time_text(most)}): {_factor(most / least)} times the time for {more}."
+        )
     floor = fast.timed.floor_us if fast.timed else None
-    if floor and least < MOSTLY_LAUNCH * floor:
+    if floor and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
         said += f" {floor:.1f} µs of it an empty kernel takes too: a larger N shows more of what the law costs."
     return f"{said} {law.note}".strip()
 
@@ -142,6 +145,10 @@ def swept_label(kernel: str) -> str:
     """What is swept, for an axis: "Stride (elements)"."""
     parameter = KERNELS[kernel].parameter
     return topic_of(KERNELS[kernel]).size_label if parameter is None else parameter.label
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:,.3g}" if ratio < 1000 else f"{ratio:,.0f}"
 
 
 def _law(choice: Choice) -> Law:

@@ -9,14 +9,15 @@ from typing import Any
 from engine.figures import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, _layout
 from engine.roofline import PEER, Roofline, Roofs, Spot
 
-HEIGHT = 450
-NEAR = 1.9  # rungs whose intensities differ by less than this factor have their names in one column
+HEIGHT, LEAST = 450, 340
+AWAY = 30  # pixels from a point to its name
+NEAR = 1.3  # rungs whose intensities differ by less than this factor have their names in one column
 
 
 def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
     """FLOP per byte against GFLOP/s, both logarithmic; the rung on the page stands out."""
     layout = _layout(look)
-    layout["height"] = look.height or HEIGHT
+    layout["height"] = max(look.height or HEIGHT, LEAST, 18 * look.font)
     layout["margin"] |= {"l": 78, "r": 16, "t": 14, "b": 24 + 2 * look.font}
     if found.roofs is None:
         text = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
@@ -25,7 +26,7 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
                                   "showarrow": False, "font": {"size": look.font + 1, "color": GREY}}]  # fmt: skip
         return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly wants a trace
     roofs = found.roofs
-    across, upright = _range(found, roofs)
+    across, upright = _range(found, roofs, look)
     layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
     layout["yaxis"] |= _log_axis(upright, "GFLOP/s", look)
     layout["annotations"] = [
@@ -35,12 +36,14 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
     return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
 
 
-def _range(found: Roofline, roofs: Roofs) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ends of both axes: all rungs, the ridge, and the peak, with room for the names."""
+def _range(found: Roofline, roofs: Roofs, look: Look) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ends of both axes: all rungs, the ridge, and the peak, with room at the right for the longest name."""
     xs = [spot.flop_per_byte for spot in found.spots] + [roofs.peak_gflop_s / roofs.bandwidth_gb_s]
     ys = [spot.gflop_s for spot in found.spots if spot.gflop_s is not None]
-    low = min([*ys, roofs.at(min(xs))])
-    return (min(xs) / 2.2, max(xs) * 8), (low / 2.2, roofs.peak_gflop_s * 2.6)
+    left, low = min(xs) / 2.2, min([*ys, roofs.at(min(xs))])
+    longest = max(len(spot.label) for spot in found.spots)
+    share = (AWAY + 10 + 0.47 * look.font * longest) / max(400, 21 * look.font)  # of the width of a narrow plot
+    return (left, left * (max(xs) / left) ** (1 / (1 - min(share, 0.42)))), (low / 2.2, roofs.peak_gflop_s * 2.6)
 
 
 def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, Any]:
@@ -135,10 +138,15 @@ def _spot_names(
         for (x, y, i, spot), pixels in zip(column, at, strict=True):
             shift = pixels - scale * log10(y / upright[0])
             bold = f"<b>{spot.label}</b>" if i == position else spot.label
+            size = look.font + (1 if i == position else 0)
+            if len(column) == 1:  # there is room below the point, away from the roof
+                names.append({"text": bold, "x": log10(x), "y": log10(y), "showarrow": False, "yanchor": "top",
+                              "yshift": -9, "font": {"size": size, "color": BLUE}})  # fmt: skip
+                continue
             names.append(
-                {"text": bold, "x": log10(x), "y": log10(y), "ax": 34, "ay": -shift, "xanchor": "left",
+                {"text": bold, "x": log10(x), "y": log10(y), "ax": AWAY, "ay": -shift, "xanchor": "left",
                  "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": GREY, "standoff": 8,
-                 "font": {"size": look.font + (1 if i == position else 0), "color": BLUE}}
+                 "font": {"size": size, "color": BLUE}}
             )  # fmt: skip
     return names
 
