@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.catalogue import KERNELS
 from engine.elements import grid_for, offered, strides
-from engine.history import Known, device_line
+from engine.history import Known, device_line, recorded_for
 from engine.plan import plan as plan_of
 from engine.records import Choice, HostRun, Launch, Measurement, Scalar
 from engine.tables import size_text, time_text
@@ -161,6 +161,18 @@ def points(made: Sequence[tuple[int, Choice]], facts: Sequence[Known]) -> tuple[
                 origin=device_line(timed) if timed else None,
             )
         )
+    return tuple(found)
+
+
+def recorded_blocks(choice: Choice) -> tuple[int, ...]:
+    """The other block sizes with which the sweep of this N was recorded, as far as the claim needs it."""
+    found = []
+    for block_size in KERNELS[choice.kernel].block_sizes:
+        made = sweep_choices(replace(choice, block_size=block_size))
+        known = [elements for elements, one in made if (m := recorded_for(one)) is not None and m.time_us is not None]
+        inside = [elements for elements in known if CLAIM[0] <= elements <= CLAIM[1]]
+        if inside and len(inside) < len(known) and block_size != choice.block_size:
+            found.append(block_size)
     return tuple(found)
 
 

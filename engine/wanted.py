@@ -38,6 +38,8 @@ def wanted(quick: bool = False) -> Iterator[Wanted]:
     yield from _rungs()
     yield from _lectures()
     yield from _knobs()
+    harris = LADDERS["harris"]  # whose page asks how many elements a thread should take
+    yield from _elements(reduction, (harris.n,), harris.block_size)
     yield from _elements(reduction, ELEMENT_SIZES, ELEMENT_BLOCK)
     yield from _types()
     yield from _sweep(reduction, ("int32",), POWERS)

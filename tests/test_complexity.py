@@ -99,6 +99,15 @@ def test_without_enough_times_there_is_no_verdict():
     assert complexity.room({"name": "a GPU"}) is None
 
 
+def test_a_sweep_recorded_with_another_block_size_is_found(monkeypatch: pytest.MonkeyPatch):
+    def recorded(choice: Choice) -> object:
+        return measured(choice, origin="recorded") if choice.block_size == 256 else None
+
+    monkeypatch.setattr(complexity, "recorded_for", recorded)
+    assert complexity.recorded_blocks(STRIDE) == (256,)
+    assert complexity.recorded_blocks(replace(STRIDE, block_size=256)) == ()
+
+
 def test_the_figures_have_the_claim_brent_and_the_times():
     figure = sweep_figure(points({1: 9.0, 1024: 3.0}), None)
     names = [trace["name"] for trace in figure["data"]]

@@ -86,8 +86,11 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     gpu = next((fact for point in points if (fact := work.outcome(point.choice).timed)), None)
     found = complexity.verdict(points, complexity.room(gpu.device) if gpu else None)
     kind = {True: "ok", False: "bad", None: "open"}[found.holds]
+    said = found.sentence
+    if found.holds is None and (others := complexity.recorded_blocks(page.choice)):
+        said += f" The sweep was recorded with a block size of {' and '.join(map(str, others))}."
     return (
-        f'<section class="verdict"><p class="{kind}">{escape(found.sentence)}</p>'
+        f'<section class="verdict"><p class="{kind}">{escape(said)}</p>'
         f"<p class='quoted'>“{escape(QUOTE)}” <span>Crovella: {escape(complexity.SLIDE)}</span></p></section>"
     )
 
