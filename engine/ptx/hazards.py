@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from engine.ptx.machine import Machine
 
 _MOST_FINDINGS = 50
+_CALLED = {
+    "bar": "__syncwarp()", "shfl": "a shuffle (__shfl_…_sync)", "match": "__match_…_sync()",
+    "vote": "a vote (__ballot_sync, __any_sync, __all_sync)", "redux": "__reduce_…_sync()",
+}  # fmt: skip
 
 
 class Hazards:
@@ -71,8 +75,8 @@ class Hazards:
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction names lanes that never come."""
         lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
-        what = opcode.split(".")[0]
-        message = f"{lane} executes a warp-wide operation ({what}) whose mask names lanes that never come there"
+        what = _CALLED.get(opcode.split(".")[0], "a warp-wide function")
+        message = f"{lane} executes {what} with a mask that names lanes which never come there"
         self._report("divergent-barrier", line, None, f"line {line}: {message}; on a GPU the result is undefined.")
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
@@ -181,7 +185,7 @@ class Hazards:
         clocks.tick()
         high = clocks.stamp(lanes.high, shared)
         strength = 2 if site.op in ("atom", "red") else 0 if site.weak or shared else 1
-        kinds = shadow.write_kind[at]
+        kinds = shadow.write_kind.take(at)
         if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
             shadow.write(at, high, site.line, strength)
             return
@@ -304,7 +308,9 @@ class Hazards:
             where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
             return "global-race", f"nothing puts these two in order: use an atomic, or {where} between them."
         if mine // WARP == theirs // WARP:
-            return "warp-race", "the lanes of a warp need __syncwarp() between these two accesses."
+            return "warp-race", (
+                "lanes of one warp need not run in step: both must meet in a __syncwarp() between these two accesses."
+            )
         return "shared-race", "there is no __syncthreads() between them."
 
     def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
@@ -315,6 +321,8 @@ class Hazards:
         if not below:
             return f"byte {address} of shared memory"
         start, name = max(below)
+        if any(v.name == name and v.size == access.site.part for v in self._machine.program.shared):
+            return f"`{readable(name)}`"
         return f"`{readable(name)}[{(address - start) // access.site.part}]`"
 
     def _name(self, lane: int, array: DeviceArray | None) -> str:

@@ -39,7 +39,8 @@ class Shadow:
 
     def last_write(self, at: Array) -> Stamp:
         """The last writers of some units."""
-        return Stamp(self.writer[at], self.write_epoch[at], self.write_clock[at], self.write_time[at])
+        fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)
+        return Stamp(*(field.take(at) for field in fields))
 
     def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
         """New last writers. `kind`: 0 an ordinary store, 1 volatile or the like, 2 an atomic."""
@@ -65,7 +66,7 @@ class Shadow:
 
     def readers(self, at: Array) -> tuple[Stamp, Stamp, Array, Array]:
         """(smallest, largest reader of some units, their lines, their kinds)."""
-        low, high, epoch, clock, time, line, kind = (field[at] for field in self._fields())
+        low, high, epoch, clock, time, line, kind = (field.take(at) for field in self._fields())
         return Stamp(low, epoch, clock, time), Stamp(high, epoch, clock, time), line, kind
 
     def read(

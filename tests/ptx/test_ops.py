@@ -209,6 +209,14 @@ def test_fused_without_the_processor_s_instruction(rows: list[tuple[int, int, in
     assert np.array_equal(plain[inside], fast[inside])
 
 
+@pytest.mark.parametrize(("kind", "digits"), [("f4", 24), ("f8", 53)])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2, 1), (1, 3), (7, 5), (65, 130)])
+def test_fused_rounds_once_in_every_shape(shape: tuple[int, ...], kind: str, digits: int) -> None:
+    step = 2.0 ** (1 - digits)
+    made = rounding.fused(*(np.full(shape, value, kind) for value in (1 + step, 1 + step, -1 - 2 * step)))
+    assert made.shape == shape and (made == step * step).all()
+
+
 def test_fused_takes_broadcast_and_strided_operands_of_any_length() -> None:
     random = np.random.default_rng(3)
     for shape in ((1, 1), (33, 1), (64, 301), (0, 4)):

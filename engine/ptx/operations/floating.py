@@ -80,6 +80,8 @@ def multiply_double(a: Array, b: Array) -> Array:
 @computes("mad.{rounding}.ftz?.sat?.f32", "f32 f32 f32 -> f32", rounding=ROUNDINGS)
 def fuse(a: Array, b: Array, c: Array, *, rounding: str, ftz: bool, sat: bool) -> Array:
     """One rounding at the end, not two as in a * b + c."""
+    if rounding == "rn" and not (ftz or sat):
+        return fused(a, b, c)
     a, b, c = _flush(ftz, a, b, c)
     if rounding == "rn":
         return finished(fused(a, b, c), ftz, sat)

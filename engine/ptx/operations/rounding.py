@@ -32,28 +32,37 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     height = max(1, BLOCK // max(width, 1))
     for start in range(0, out.shape[0], height):
         here = out[start : start + height]
-        x, y = (buffer[: here.size].reshape(here.shape) for buffer in _buffers.of(a.dtype, here.size))
-        x.real, y.real, x.imag = (part if len(part) == 1 else part[start : start + height] for part in (a, b, c))
-        here[...] = np.multiply(x, y, out=x).real
+        x, y, product, x_real, x_imag, y_real, answer = _buffers.of(a.dtype, here.shape)
+        for into, part in ((x_real, a), (y_real, b), (x_imag, c)):
+            into[...] = part if len(part) == 1 else part[start : start + height]
+        np.multiply(x, y, out=product)  # not into x: NumPy then takes a way that is not fused
+        here[...] = answer
     return out
 
 
 class _Buffers(threading.local):
-    """Where `fused` puts its complex numbers: to make the arrays anew for every instruction costs more than the work.
-
-    The second one's imaginary part is -1 throughout.
-    """
+    """Where `fused` puts its complex numbers: new arrays for every instruction would cost more than the work."""
 
     def __init__(self) -> None:
-        self._made: dict[np.dtype[Any], tuple[Array, Array]] = {}
+        self._made: dict[np.dtype[Any], list[Array]] = {}
+        self._views: dict[tuple[np.dtype[Any], tuple[int, ...]], tuple[Array, ...]] = {}
 
-    def of(self, kind: np.dtype[Any], size: int) -> tuple[Array, Array]:
-        """Two arrays of at least `size` complex numbers with parts of the type `kind`."""
-        found = self._made.get(kind)
-        if found is None or found[0].size < size:
-            left, right = (np.zeros(max(size, BLOCK), np.result_type(kind, np.complex64)) for _ in range(2))
-            right.imag = -1
-            found = self._made[kind] = left, right
+    def of(self, kind: np.dtype[Any], shape: tuple[int, ...]) -> tuple[Array, ...]:
+        """Three complex arrays x, y, z of that shape with parts of the type `kind`, and views of x.real, x.imag, y.real
+        and z.real. The imaginary part of y is -1 throughout."""
+        found = self._views.get((kind, shape))
+        if found is None:
+            size = math.prod(shape)
+            made = self._made.get(kind)
+            if made is None or made[0].size < size:
+                made = [np.zeros(max(size, BLOCK), np.result_type(kind, np.complex64)) for _ in range(3)]
+                made[1].imag = -1
+                self._made[kind] = made
+                self._views.clear()
+            if len(self._views) > 1000:
+                self._views.clear()
+            x, y, z = (buffer[:size].reshape(shape) for buffer in made)
+            found = self._views[kind, shape] = x, y, z, x.real, x.imag, y.real, z.real
         return found
 
 
@@ -68,7 +77,7 @@ def _product_is_fused() -> bool:
         for size in (*range(1, 34), BLOCK):
             left = np.full(size, complex(1 + step, -1 - 2 * step), np.result_type(kind, np.complex64))
             right = np.full(size, complex(1 + step, -1), left.dtype)
-            if not ((left * right).real == step * step).all():
+            if not (np.multiply(left, right, out=np.empty_like(left)).real == step * step).all():
                 return False
     return True
 
