@@ -10,7 +10,6 @@ could, that is said at once. A loop that counts, however long, never stands stil
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,10 @@ import numpy as np
 from engine.ptx.deciding import Deciding, reads_to_leave, what_decides
 from engine.ptx.groups import Key
 from engine.ptx.masks import WARP, Mask, any_per_warp
-from engine.ptx.partial import expanded
 from engine.ptx.program import Block
+from engine.ptx.standing import Other, Stand, all_equal, equal
 from engine.ptx.touched import Touched
-from engine.ptx.values import UNSIGNED, Part, Value, plain, restrict
+from engine.ptx.values import Value
 from engine.records import Array, RunFailed
 
 if TYPE_CHECKING:
@@ -30,28 +29,6 @@ if TYPE_CHECKING:
 _PATIENCE = 64  # turns of a polling loop after which others get a chance
 _MOST_PLACES = 64  # sets of blocks of which is worked out what decides in them
 _DETOUR = 32  # basic blocks that others may run before a loop is tried again
-
-
-@dataclass
-class _Stand:
-    """A group at one moment: its registers, and those of all others. `places`: the blocks that have run since;
-    `deciding`: what decides in them, once the group is back."""
-
-    key: Key
-    mask: Mask
-    values: dict[int, Value]
-    others: list[_Other]
-    places: set[int] = field(default_factory=set)
-    deciding: Deciding | None = None
-
-
-@dataclass(frozen=True)
-class _Other:
-    """Lanes that do not run: another group, at a barrier, or parked. `label`: which of these, and where."""
-
-    label: tuple[Any, ...]
-    lanes: Mask
-    values: dict[int, Value]
 
 
 class Spinning:
@@ -64,13 +41,13 @@ class Spinning:
         self._turns = self._left = 0
         self.watching = False
         self._renewal = 0
-        self._stand: _Stand | None = None
-        self._met: _Other | None = None
+        self._stand: Stand | None = None
+        self._met: Other | None = None
         self._meeting: tuple[int, Mask] | None = None
         self._places: set[int] = set()  # blocks that have run since lanes last met somewhere
         self._since: set[int] = set()  # and before that, since all met
         self._inside: dict[frozenset[int], Deciding] = {}
-        self._still: dict[Key, _Stand] = {}
+        self._still: dict[Key, Stand] = {}
         self._hint = -1
         self._free: dict[int, tuple[Mask, bool]] = {}
 
@@ -163,7 +140,7 @@ class Spinning:
         stand.places.add(key[0])
         return False
 
-    def _changed_for(self, stand: _Stand) -> bool:
+    def _changed_for(self, stand: Stand) -> bool:
         return stand.deciding is None or self._touched.changed(stand.deciding)
 
     def _wake(self) -> None:
@@ -173,25 +150,25 @@ class Spinning:
         self._stand = None
         self._touched.forget()
 
-    def _standing(self, key: Key, mask: Mask) -> _Stand:
-        return _Stand(key, mask, self._values(key[0]), self._others(), {key[0]})
+    def _standing(self, key: Key, mask: Mask) -> Stand:
+        return Stand(key, mask, self._values(key[0]), self._others(), {key[0]})
 
     def _values(self, place: int) -> dict[int, Value]:
         """The registers that are read from this place on."""
         live = self._chunk.machine.program.blocks[place].live_in
         return {i: self._chunk.registers[i] for i in range(live.bit_length()) if live >> i & 1}
 
-    def _others(self) -> list[_Other]:
+    def _others(self) -> list[Other]:
         """All lanes but those that run."""
         chunk = self._chunk
-        made = [_Other(("group", *key), chunk.groups.mask(key), self._values(key[0])) for key in sorted(chunk.groups)]
-        made += [_Other(("parked", place), mask, self._values(place)) for place, mask in sorted(chunk.parked.items())]
+        made = [Other(("group", *key), chunk.groups.mask(key), self._values(key[0])) for key in sorted(chunk.groups)]
+        made += [Other(("parked", place), mask, self._values(place)) for place, mask in sorted(chunk.parked.items())]
         for entry in chunk.barriers.entries():
             label = ("barrier", entry.place, entry.count, entry.line)
-            made.append(_Other(label, entry.mask, self._values(entry.place)))
+            made.append(Other(label, entry.mask, self._values(entry.place)))
         return made
 
-    def _is_back(self, stand: _Stand, mask: Mask) -> bool:
+    def _is_back(self, stand: Stand, mask: Mask) -> bool:
         """True when the group stands where it stood and all that decides is as it was.
 
         The others may have run as well if all of them are back, too: in lockstep the whole then goes round for ever.
@@ -205,7 +182,7 @@ class Spinning:
         if self._hint in indexes:  # the last one that differed first
             indexes.insert(0, self._hint)
         for index in indexes:
-            if not _equal(stand.values[index], self._chunk.registers[index], stand.mask, mask):
+            if not equal(stand.values[index], self._chunk.registers[index], stand.mask, mask):
                 self._hint = index
                 return False
         others = self._others()
@@ -217,7 +194,7 @@ class Spinning:
         if moved and (self._chunk.crews is not None or self._polls(stand)):
             return False
         stand.deciding = deciding
-        return all(self._same(was.lanes, now.lanes) and _all_equal(was, now, deciding) for was, now in moved)
+        return all(self._same(was.lanes, now.lanes) and all_equal(was, now, deciding) for was, now in moved)
 
     def _deciding_in(self, places: frozenset[int]) -> Deciding:
         """What decides inside these blocks, remembered; with too many of them, what decides anywhere."""
@@ -228,7 +205,7 @@ class Spinning:
             found = self._inside[places] = what_decides(self._chunk.machine, places)
         return found
 
-    def _polls(self, stand: _Stand) -> bool:
+    def _polls(self, stand: Stand) -> bool:
         """True when a loop was gone round in which memory is read that others may change."""
         return any(code.polls for place in stand.places if (code := self._chunk.machine.code[place]))
 
@@ -242,18 +219,18 @@ class Spinning:
             places, self._places = self._places, set()
             self._since |= places
             return
-        now = _Other(("met", place), mask, self._values(place))
+        now = Other(("met", place), mask, self._values(place))
         was, self._met = self._met, now
         places, self._places, self._since = self._places | self._since, set(), set()
         if was is None or was.label != now.label or not self._same(was.lanes, mask):
             return
         deciding = self._deciding_in(frozenset(places))
-        if not deciding.spaces and not deciding.timed and _all_equal(was, now, deciding):
-            raise self._never_ends(_Stand((place, 0), mask, now.values, [], places))
+        if not deciding.spaces and not deciding.timed and all_equal(was, now, deciding):
+            raise self._never_ends(Stand((place, 0), mask, now.values, [], places))
 
     # ---- what then
 
-    def _let_others(self, stand: _Stand) -> bool:
+    def _let_others(self, stand: Stand) -> bool:
         """True when others can run; RunFailed when nobody is left who could change anything."""
         chunk = self._chunk
         if stand.deciding is not None and not stand.deciding.spaces:
@@ -301,7 +278,7 @@ class Spinning:
 
     # ---- words
 
-    def _line(self, stand: _Stand) -> int:
+    def _line(self, stand: Stand) -> int:
         """Where the loop decides: the end of the block that jumps back furthest."""
         blocks = self._chunk.machine.program.blocks
         back = [
@@ -311,11 +288,11 @@ class Spinning:
         ]
         return blocks[-min(back)[1]].line if back else blocks[stand.key[0]].line
 
-    def _never_ends(self, stand: _Stand) -> RunFailed:
+    def _never_ends(self, stand: Stand) -> RunFailed:
         machine = self._chunk.machine
         clause = (
-            f"this loop never ends: {self._name(stand.mask)} comes back to it with the same values in every turn, "
-            "and nothing that its condition looks at changes"
+            f"this loop never ends: {self._name(stand.mask)} goes round in it, and nothing changes from turn to turn "
+            "that decides whether it goes on; look at the loop's condition and step"
         )
         return machine.failure("timeout", clause, self._line(stand), "step-limit")
 
@@ -324,7 +301,7 @@ class Spinning:
         column = int(lanes.any(axis=0).argmax())
         return self._chunk.machine.lane_name(int(lanes[:, column].argmax()), column)
 
-    def _clause(self, stand: _Stand) -> str:
+    def _clause(self, stand: Stand) -> str:
         chunk, name = self._chunk, self._name(stand.mask)
         machine = chunk.machine
         if any(key not in self._still for key in chunk.groups):
@@ -346,34 +323,6 @@ def _warps_of(masks: list[Mask]) -> Array:
     for mask in masks[1:]:
         warps = warps | any_per_warp(mask.full_dense())
     return np.repeat(warps, WARP, axis=0)
-
-
-def _all_equal(was: _Other, now: _Other, deciding: Deciding) -> bool:
-    """True when the registers that decide are the same; both are at one place."""
-    chosen = [index for index in was.values if deciding.registers >> index & 1]
-    return all(_equal(was.values[index], now.values[index], was.lanes, now.lanes) for index in chosen)
-
-
-def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
-    """True when a register holds the same for all lanes of a mask; `before` and `now` hold the same lanes."""
-    if old is new:
-        return True
-    alike = before.rows is now.rows and before.columns is now.columns  # the same lanes may stand in other rectangles
-    one, other = _inside(old, before if alike else now), _inside(new, now)
-    if one.dtype.itemsize != other.dtype.itemsize:
-        return False
-    kind = UNSIGNED[1] if one.dtype == np.bool_ else UNSIGNED[8 * one.dtype.itemsize]
-    same = np.ascontiguousarray(one).view(kind) == np.ascontiguousarray(other).view(kind)
-    return bool(same.all() if now.dense is None else (same | ~now.dense).all())
-
-
-def _inside(value: Value, mask: Mask) -> Array:
-    """A whole register in the rows and columns of a mask."""
-    if value.__class__ is Part:
-        if value.mask is mask:
-            return plain(value.value)
-        value = expanded(value)
-    return plain(restrict(value, mask.row_index, mask.column_index))
 
 
 _DECIDING: dict[int, tuple[Any, frozenset[int], Deciding]] = {}

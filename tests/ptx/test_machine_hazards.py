@@ -1,12 +1,19 @@
 """Planted bugs are found and named; correct kernels stay silent."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from engine.catalogue import KERNELS
+from engine.measure import inputs_of
+from engine.plan import plan as plan_of
+from engine.ptx import launch
 from engine.ptx.counters import Counters
 from engine.ptx.hazards import Hazards
 from engine.ptx.schedule import Schedule
 from engine.records import RunFailed
+from tests.gpu.sanitize import choice_of
 from tests.ptx.small_kernels import GRID_SYNC, execute, zeros
 
 HEAD = """extern "C" __global__ void f(const int *in, int *out) {
@@ -274,3 +281,14 @@ def test_an_address_outside_ends_the_run_with_the_same_sentence_whoever_watches(
 def test_shared_memory_through_an_address_that_is_a_sum_of_thread_and_block():
     body = "if (i < 128) s[i] = in[i];\n__syncthreads();\nout[i] = i < 128 ? s[i] : 0;"
     assert kinds(found(body)) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [name for name, kernel in KERNELS.items() if kernel.expect in ("ok", "rounds")])
+def test_no_correct_kernel_of_the_catalogue_is_accused(name):
+    choice = choice_of(name)
+    if choice is None:
+        pytest.skip("runs on the CPU")
+    plan = plan_of(replace(choice, device="emulator"))
+    for schedule in (Schedule("independent", seed=2), Schedule("waves", blocks_per_wave=1)):
+        assert kinds(launch.run(plan, inputs_of(plan.choice), schedule=schedule).findings) == []
