@@ -13,6 +13,6 @@ extern "C" __global__ void latency_global(const T *in, T *out, unsigned int n)
     unsigned int at = i;
 #pragma unroll 1
     for (unsigned int round = 0; round < ROUNDS; ++round)
-        at = __umulhi((at + in[at] + round) * 2654435769u, n);  // some place below n that depends on the number
+        at = __umulhi((at + in[at] + round) * 2654435769u, n);  // a place below n
     out[i] = at;
 }

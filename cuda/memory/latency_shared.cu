@@ -18,6 +18,6 @@ extern "C" __global__ void latency_shared(const T *in, T *out, unsigned int n)
     unsigned int at = i;
 #pragma unroll 1
     for (unsigned int round = 0; round < ROUNDS; ++round)
-        at = __umulhi((at + table[at] + round) * 2654435769u, 1024);  // some place that depends on the number
+        at = __umulhi((at + table[at] + round) * 2654435769u, 1024);  // a place below 1024
     out[i] = at;
 }
