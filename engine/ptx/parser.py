@@ -7,11 +7,11 @@ the .cu line that called it, because that is the line a student can see.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 from dataclasses import replace
 
 from engine.ptx.check import check_instruction, check_targets
+from engine.ptx.declarations import DECLARED, bracketed, immediate, parameters, split, variable, whole
 from engine.ptx.syntax import (
     WIDTHS,
     Address,
@@ -37,17 +37,13 @@ _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_a
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
-_DECLARED = re.compile(r"\.(b|u|s|f)(8|16|32|64|128)\b|\.(f16x2|bf16x2|bf16|f16|pred)\b")
 _SPECIALS = re.compile(
     r"%(tid|ntid|ctaid|nctaid|cluster_\w+|clusterid|nclusterid)(\.[xyzw])?$|%(laneid|warpid|nwarpid|smid|nsmid|gridid"
     r"|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|globaltimer(_lo|_hi)?|envreg\d+|total_smem_size|aggr_smem_size"
     r"|dynamic_smem_size|is_explicit_cluster|current_graph_exec|reserved_smem_\w+|pm\d+)$"
 )
-_ALIGNMENTS = tuple(1 << power for power in range(13))
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _MOST_REGISTERS = 100_000
-_MOST_BYTES = 1 << 30  # of one variable
-_ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
 
 def parse(text: str, main_name: str = "") -> Module:
@@ -148,8 +144,8 @@ class _Parser:
         if re.search(r"\.(entry|func)\b", statement):
             self._header(statement)
         elif re.search(r"\.(global|const|shared)\b", statement):
-            variable = _variable(statement)
-            self.variables[variable.name] = variable
+            found = variable(statement)
+            self.variables[found.name] = found
 
     def _header(self, statement: str) -> None:
         kind = re.search(r"\.(entry|func)\b", statement)
@@ -157,16 +153,16 @@ class _Parser:
         rest = statement[kind.end() :].strip()
         returns: tuple[Variable, ...] = ()
         if rest.startswith("("):
-            inside, rest = _bracketed(rest)
-            returns = _parameters(inside)
+            inside, rest = bracketed(rest)
+            returns = parameters(inside)
         name = re.match(r"[$%\w]+", rest)
         if not name:
             raise InvalidPtx(f"a function has no name: {statement[:60]}")
         rest = rest[name.end() :].strip()
         params: tuple[Variable, ...] = ()
         if rest.startswith("("):
-            inside, rest = _bracketed(rest)
-            params = _parameters(inside)
+            inside, rest = bracketed(rest)
+            params = parameters(inside)
         if not statement.endswith("{"):
             self.declared.add(name[0])
             return
@@ -242,7 +238,7 @@ class _Parser:
 
     def _declaration(self, statement: str) -> None:
         if statement.startswith(".reg"):
-            found = _DECLARED.search(statement)
+            found = DECLARED.search(statement)
             if not found:
                 raise PtxError(f"this register type is not emulated: {statement}", self.line)
             width = WIDTHS[found[3]] if found[3] else int(found[2])
@@ -251,14 +247,14 @@ class _Parser:
             for name in statement[found.end() :].split(","):
                 self._declare_registers(name.strip(), width)
         elif statement.startswith((".shared", ".local", ".global", ".const", ".param")):
-            variable = _variable(statement)
+            declared = variable(statement)
             self.renamed += 1  # call sequences reuse `param0`: every declaration is its own variable
-            unique = f"{variable.name}#{self.renamed}" if variable.space == "param" else variable.name
-            self.scopes[-1][variable.name] = Symbol(unique)
-            if variable.space in ("global", "const"):
-                self.variables[unique] = variable
-            elif variable.space != "param":
-                self.locals.append(variable)
+            unique = f"{declared.name}#{self.renamed}" if declared.space == "param" else declared.name
+            self.scopes[-1][declared.name] = Symbol(unique)
+            if declared.space in ("global", "const"):
+                self.variables[unique] = declared
+            elif declared.space != "param":
+                self.locals.append(declared)
         elif statement.startswith(".branchtargets"):
             self.table_scopes[self.last_label] = tuple(self.open)
             self.tables[self.last_label] = tuple(name.strip() for name in statement[14:].split(","))
@@ -283,7 +279,7 @@ class _Parser:
                 raise InvalidPtx(f"nothing stands behind the guard @{name}")
             guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
-        operands = tuple(self._operand(part) for part in _split(rest)) if rest.strip() else ()
+        operands = tuple(self._operand(part) for part in split(rest)) if rest.strip() else ()
         item = Instruction(opcode, operands, guard, self.line, self.place)
         check_instruction(item, self.widths)
         if opcode.startswith(("bra", "brx")):
@@ -298,9 +294,9 @@ class _Parser:
         if first == "[":
             return self._address(text[1:-1].strip())
         if first == "{":
-            return Vector(tuple(self._operand(part) for part in _split(text[1:-1])))
+            return Vector(tuple(self._operand(part) for part in split(text[1:-1])))
         if first == "(":
-            return Group(tuple(self._operand(part) for part in _split(text[1:-1]) if part.strip()))
+            return Group(tuple(self._operand(part) for part in split(text[1:-1]) if part.strip()))
         if "|" in text:
             left, _, right = text.partition("|")
             return Pair(self._operand(left), self._operand(right))
@@ -311,7 +307,7 @@ class _Parser:
             if isinstance(inner, Register):
                 return Register(inner.index, not inner.negated)
         if first.isdigit() or first == "-":
-            return _immediate(text, self.line)
+            return immediate(text, self.line)
         return self._name(text)
 
     def _name(self, text: str) -> Operand:
@@ -327,7 +323,7 @@ class _Parser:
         name, plus, offset = text.partition("+")
         base = self._name(name.strip()) if plus else Symbol(text)
         if plus and isinstance(base, Symbol):
-            return Symbol(base.name, _whole(offset))
+            return Symbol(base.name, whole(offset))
         return base
 
     def _address(self, text: str) -> Address:
@@ -336,9 +332,9 @@ class _Parser:
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.line)
-        offset = _whole(found[2]) if found[2] else 0
+        offset = whole(found[2]) if found[2] else 0
         if found[1][0].isdigit():
-            return Address(None, _whole(found[1]) + offset)
+            return Address(None, whole(found[1]) + offset)
         base = self._name(found[1])
         if not isinstance(base, Register | Symbol):
             raise PtxError(f"this address is not emulated: [{text}]", self.line)
@@ -348,106 +344,3 @@ class _Parser:
 def _split_opcode(statement: str) -> tuple[str, str, str]:
     parts = statement.split(None, 1)
     return parts[0], "", parts[1] if len(parts) > 1 else ""
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas outside brackets."""
-    if "{" not in text and "(" not in text and "[" not in text:
-        return text.split(",")
-    parts, depth, start = [], 0, 0
-    for position, letter in enumerate(text):
-        if letter in "{([":
-            depth += 1
-        elif letter in "})]":
-            depth -= 1
-        elif letter == "," and not depth:
-            parts.append(text[start:position])
-            start = position + 1
-    return [*parts, text[start:]]
-
-
-def _bracketed(text: str) -> tuple[str, str]:
-    """What stands in the first pair of round brackets, and what follows it."""
-    depth = 0
-    for position, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if not depth:
-            return text[1:position], text[position + 1 :].strip()
-    raise PtxError("a function header does not end")
-
-
-def _whole(text: str) -> int:
-    """A byte offset or an address."""
-    value = _immediate(text.strip(), 0)
-    if value.bits:
-        raise InvalidPtx(f"an offset must be a whole number: {text}")
-    return value.value
-
-
-def _immediate(text: str, line: int) -> Immediate:
-    value = _number(text, line)
-    if not -(1 << 63) <= value.value < 1 << 64:
-        raise InvalidPtx(f"this constant has more than 64 bits: {text[:60]}", line)
-    return value
-
-
-def _number(text: str, line: int) -> Immediate:
-    try:
-        if text[:2] in ("0f", "0F") and len(text) == 10:
-            return Immediate(int(text[2:], 16), 32)
-        if text[:2] in ("0d", "0D") and len(text) == 18:
-            return Immediate(int(text[2:], 16), 64)
-        body = text.rstrip("U") if not text.lower().startswith(("0x", "-0x")) else text.rstrip("Uu")
-        if re.fullmatch(r"-?0[0-7]+", body):
-            return Immediate(int(body, 8))
-        if "." in body:
-            return Immediate(struct.unpack("<q", struct.pack("<d", float(body)))[0], 64)
-        return Immediate(int(body, 0))
-    except ValueError:
-        raise PtxError(f"this constant is not emulated: {text[:60]}", line) from None
-
-
-def _parameters(text: str) -> tuple[Variable, ...]:
-    return tuple(_variable(part.strip()) for part in _split(text) if part.strip())
-
-
-def _variable(statement: str) -> Variable:
-    """`.global .align 4 .b8 name[12] = {...}` and its kin."""
-    head, _, value = statement.partition("=")
-    space = re.search(r"\.(global|const|shared|local|param)\b", head)
-    align = re.search(r"\.align\s+(\d+)", head)
-    kinds = list(_DECLARED.finditer(head))
-    if not space or not kinds:
-        raise PtxError(f"this declaration is not emulated: {statement[:80]}")
-    kind = kinds[-1]
-    element = (WIDTHS[kind[3]] if kind[3] else int(kind[2])) // 8
-    words = re.sub(r"\.ptr\b|\.align\s+\d+", " ", head[kind.end() :]).split()
-    named = _ARRAY.search(words[-1]) if words else None
-    alignment = int(align[1]) if align else element
-    if not named or not element or alignment not in _ALIGNMENTS:
-        raise InvalidPtx(f"this declaration cannot be read: {statement[:80]}")
-    count = 1 if named[2] is None else int(named[2] or 0)
-    if count * element > _MOST_BYTES:
-        raise PtxError(f"`{named[1]}` has {count * element:,} bytes; a variable can have {_MOST_BYTES:,} here")
-    data, references = _initial(value.strip(), element, kind[1] == "f") if value else (b"", ())
-    if (named[2] and len(data) > count * element) or (references and element != 8):
-        raise InvalidPtx(f"the initial values of `{named[1]}` do not fit it")
-    return Variable(named[1], space[1], count * element, alignment, ".extern" in head, data, references)
-
-
-def _initial(value: str, element: int, real: bool) -> tuple[bytes, tuple[tuple[int, str], ...]]:
-    """Initial bytes and the symbols whose addresses stand among them."""
-    parts = _split(value.strip("{} \n"))
-    data = bytearray()
-    references: list[tuple[int, str]] = []
-    for part in parts:
-        part = part.strip().strip("{} ")
-        if not part:
-            continue
-        found = re.match(r"(?:generic\()?([$A-Za-z_][\w$]*)", part)
-        if found:
-            references.append((len(data), found[1]))
-            data += bytes(element)
-        else:
-            data += (_immediate(part, 0).value % (1 << 8 * element)).to_bytes(element, "little")
-    return bytes(data), tuple(references)

@@ -193,6 +193,8 @@ def _declaration(lines: list[str], make: Make) -> list[str]:
         for n, line in enumerate(lines)
         if re.match(r"\s*\.(reg|shared|local|param|visible|extern|global|const)\b", line)
     ]
+    if not at:
+        return lines
     number = make.choice(at)
     if make.random() < 0.3:
         return lines[:number] + lines[number + 1 :]
