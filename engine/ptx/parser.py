@@ -317,6 +317,8 @@ class _Parser:
         if text[:1] == "%":
             if _SPECIALS.match(text):
                 return Special(text)
+            if re.fullmatch(r"%[a-z]{1,3}\d+", text):
+                raise InvalidPtx(f"the register {text} is not declared", self.line)
             raise PtxError(f"the register {text} is not emulated", self.line)
         if text == "WARP_SZ":
             return Immediate(32)

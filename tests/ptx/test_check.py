@@ -41,6 +41,7 @@ INVALID = {
     "shfl.sync.left.b32 %r1, %r2, 1, 31, -1": "does not say which of up, down, bfly, idx it is",
     "bar.sync 99": "the number of bar.sync is at most 15",
     "bar.sync 0, 33": "the count of bar.sync is a multiple of 32 threads",
+    "mov.u32 %r1, %r7": "the register %r7 is not declared",
     "bra nowhere": "bra goes to the label nowhere, which does not exist",
     "bra 5": "bra wants a label where 5 stands",
     "brx.idx %r1, nowhere": "brx.idx goes to the label nowhere, which does not exist",
