@@ -94,7 +94,7 @@ class Counters:
             row[_AT["local_requests"]] += requests
             return
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
-        op = "atom" if atomic and access.space == "shared" else site.op
+        op = site.shared_rule if access.space == "shared" else site.op
         main, second, contention = self._judge(access, op)
         if atomic:
             row[_AT["atomics"]] += requests
@@ -190,7 +190,7 @@ class Counters:
             found, times = np.unique(columns & (_SECTOR - 1), return_counts=True)
             classes, counts = found.tolist(), (times * (mask.width // columns.size)).tolist()
         main = second = most = 0
-        shape = (access.space, op, size, mask.row_key, rows.tobytes())
+        shape = (access.space, access.site.op, op, size, mask.row_key, rows.tobytes())
         for start, count in zip(classes, counts, strict=True):
             key = (start, *shape)
             judged = self._known.get(key)
@@ -225,7 +225,7 @@ def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int,
     some = active.any(axis=0)
     if not some.all():
         address, active = address[:, some], active[:, some]
-    contention = _most_alike(address, active) if op in ("atom", "red") else 0
+    contention = _most_alike(address, active) if access.site.op in ("atom", "red") else 0
     if access.space == "shared":
         wavefronts, conflicts = shared_wavefronts_batch(address, active, access.site.size, op)
         return int(wavefronts.sum()), int(conflicts.sum()), contention

@@ -24,6 +24,7 @@ class Site:
 
     `space`: "global", "shared", "local", or "" for a generic address. An access moves `count` parts of `part` bytes.
     `weak`: an ordinary access; False for volatile, relaxed, acquire and release ones. `number`: unique in the program.
+    `tallies`: it adds the constant 1 to a word of shared memory, and nobody reads the result.
     """
 
     number: int
@@ -34,6 +35,16 @@ class Site:
     part: int
     count: int
     weak: bool
+    tallies: bool = False
+
+    @property
+    def shared_rule(self) -> str:
+        """The op by whose rule shared memory serves it.
+
+        Lanes of an atomic come one after the other. But to count, the GPU has an instruction of its own (its assembler
+        makes it of an atomic that tallies), which takes all lanes of a word at once, as a store does.
+        """
+        return "st" if self.tallies else "atom" if self.op in ("atom", "red") else self.op
 
     @cached_property
     def words(self) -> frozenset[str]:

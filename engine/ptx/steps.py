@@ -26,6 +26,7 @@ from engine.ptx.program import Block, registers_of
 from engine.ptx.syntax import (
     WIDTHS,
     Address,
+    Immediate,
     Instruction,
     InvalidPtx,
     Operand,
@@ -48,6 +49,7 @@ Step = Callable[[Registers, Mask], None]
 _NOTHING = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "setmaxnreg")
 _SPACES = ("global", "shared", "local", "const", "param")
 _WIDE = ("%clock64", "%globaltimer", "%current_graph_exec")  # 64 bits; the other special registers have 32
+_ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 
 
@@ -119,10 +121,16 @@ def site_of(machine: Machine, item: Instruction, op: str, dead: bool = False) ->
     vector = next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1)
     if words[-1] not in WIDTHS:
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
-    kind = "red" if op == "atom" and dead else op
+    kind = "red" if op == "atom" and dead and not _ALWAYS_READ & set(words) else op
     space = "global" if space == "const" else space
     weak = not _STRONG & set(words)
-    return Site(machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak)
+    tallies = kind == "red" and space == "shared" and words[-2:] in (("add", "u32"), ("add", "s32")) and _one(item)
+    return Site(machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak, tallies)
+
+
+def _one(item: Instruction) -> bool:
+    last = item.operands[-1]
+    return isinstance(last, Immediate) and last.value == 1
 
 
 # ---- moving

@@ -266,7 +266,7 @@ def _request(warp: int, offset: Array, address: Array, active: Array, access: Ac
     size = access.site.size
     places = tuple(np.where(active, offset, -1).tolist())
     if access.space == "shared":
-        op = "atom" if access.site.op in ("atom", "red") else access.site.op
+        op = access.site.shared_rule
         passes, conflicts = shared_wavefronts(address, active, size, op)
         return Request(warp, places, served_in(address, active, size, op), passes, conflicts)
     sectors = address // SECTOR

@@ -33,6 +33,8 @@ EXACT = (
     "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts", "shared_store_conflicts",
     "shared_atomic_wavefronts", "shared_atomic_conflicts",
 )  # fmt: skip
+# A pass that another warp's access delayed is counted twice, once in a hundred plans.
+STRAY = ("shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts", "shared_store_conflicts")
 # The hardware's count of shared requests takes an instruction that was issued again as two: up to 3% more.
 REISSUED = ("shared_load_requests", "shared_store_requests", "shared_atomic_requests")
 
@@ -41,6 +43,11 @@ WAITING = "blocks that wait for each other look again and again: how often is a 
 ASYNCHRONOUS = "the GPU counts asynchronous copies into shared memory apart from stores"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
 TOGETHER = "the GPU's assembler lets one lane of a warp do the atomic for all, below PTX"
+LOOPS = "the GPU's assembler makes two loops of one, and a warp walks both"
+GENERIC = "the GPU counts a pass of shared memory for an atomic that names no kind of memory, as in grid.sync()"
+SCATTERED = (
+    "where lanes meet in several words of a sector, the GPU's unit for atomics without a result counts up to 2% more"
+)
 ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
 
 _STORES = ("shared_store_wavefronts", "shared_store_conflicts")
@@ -50,7 +57,7 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "matmul_tiled-*": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "matmul_register_1d-*": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "matmul_async_copy-*": dict.fromkeys((*_STORES, "shared_store_requests"), ASYNCHRONOUS),
-    "reduce_cooperative-*": dict.fromkeys((*_LOADS, *_STORES), WAITING),
+    "reduce_cooperative-*": {**dict.fromkeys((*_LOADS, *_STORES), WAITING), "shared_atomic_wavefronts": GENERIC},
     "reduce_vectorized-*": {
         **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
         **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
@@ -59,12 +66,18 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "atomic_add-*-int32-1": {"global_red_sectors": TOGETHER},
     "atomic_min-*-1": {"global_red_sectors": TOGETHER},
     "atomic_max-*-1": {"global_red_sectors": TOGETHER},
+    "atomic_or-*-1": {"global_red_sectors": TOGETHER},
+    "atomic_xor-*-1": {"global_red_sectors": TOGETHER},
+    "histogram_global-*-int32": {"global_red_sectors": SCATTERED},
+    "histogram_warps-*-1": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "reduce_atomic_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "atomic_add_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "order_place-*": {"global_atom_sectors": TOGETHER},
     "filter_atomic-*": {"global_atom_sectors": TOGETHER, "global_store_sectors": ORDER},
     "filter_aggregated-*": {"global_store_sectors": ORDER},
-    "reserve_buffer-*": {"global_store_sectors": ORDER},
+    "reserve_buffer-*": {
+        "global_atom_sectors": TOGETHER, "global_store_requests": LOOPS, "global_store_sectors": ORDER,
+    },
 }  # fmt: skip
 # On the emulator these end only where lanes run in an order of their own, which is not the GPU's.
 NEVER_END_IN_LOCKSTEP = {name for name, kernel in KERNELS.items() if kernel.expect == "deadlock"}
@@ -105,7 +118,11 @@ def counted(at: int) -> tuple[dict[str, float], dict[str, Any]]:
 def differs(name: str, emulated: dict[str, float], gpu: dict[str, Any]) -> bool:
     if name in REISSUED:
         return not emulated[name] <= gpu[name] <= 1.03 * emulated[name] + 1
-    return bool(emulated[name] != gpu[name])
+    return bool(emulated[name] != gpu[name]) and not strays(name, emulated, gpu)
+
+
+def strays(name: str, emulated: dict[str, float], gpu: dict[str, Any]) -> bool:
+    return name in STRAY and emulated["shared_store_requests"] > 100 and gpu[name] == emulated[name] + 1
 
 
 @pytest.mark.parametrize("at", PLANS)
@@ -118,6 +135,12 @@ def test_memory_counters_equal_the_hardwares(at: int) -> None:
         if name in gpu and name not in allowed and differs(name, emulated, gpu)
     }
     assert not wrong, f"(emulator, GPU): {wrong}"
+
+
+def test_stray_passes_are_rare() -> None:
+    pairs = [(gpu, name) for emulated, gpu in map(counted, range(len(ROWS))) for name in STRAY
+             if strays(name, emulated, gpu)]  # fmt: skip
+    assert len({_name(gpu) for gpu, _ in pairs}) <= len(ROWS) // 50
 
 
 @pytest.mark.parametrize("pattern", UNEQUAL)
