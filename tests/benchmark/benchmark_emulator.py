@@ -41,7 +41,7 @@ GOALS_S = {
     "reduction": 0.3,  # every rung, 2^22 int32
     "matmul 256": 0.3,
     "matmul 512": 1.5,
-    "long threads 256": 0.6,  # two rungs beyond the lecture: 1,024 threads of some 20,000 instructions; arrays stay short
+    "long threads 256": 0.6,  # two rungs beyond the lecture: 1,024 threads of some 20,000 instructions each
     "sin and cos": 1.0,  # double, 2^20 threads
     "collatz": 1.5,  # the worst divergence, 2^20 threads
     "compile and parse": 0.3,
