@@ -94,10 +94,10 @@ def test_another_number_of_blocks_is_noted():
     line = paper.lines(LADDERS["hekun"], "gpu")[-1]
     ladder = replace(
         LADDERS["hekun"],
-        rungs=(replace(line.rung, published=(replace(line.figure, n=2**22, grid_size=32),)),),
+        rungs=(replace(line.rung, published=(replace(line.figure, n=2**22, grid_size=77),)),),
     )
     (other,) = paper.lines(ladder, "gpu")
-    assert other.recorded is not None and "instead of 32" in other.note
+    assert other.recorded is not None and "instead of 77" in other.note
 
 
 def test_the_picture_has_the_lectures_line_and_ours():

@@ -100,11 +100,18 @@ def _odd(bits: Array) -> Array:
     return numbers
 
 
+GROUP = 14  # factors that multiply to 1; no divisor of a block, so that a block that is left out is missed
+
+
 def _near_one(bits: Array) -> Array:
-    """exp(e) for small e that add up to 0: no part of the product comes near the limits of float32."""
+    """exp(e) for small e; those of each group add up to 0, so that no part of the product, whatever its stride, comes
+    near the limits of float32."""
     sizes = (1 + bits[: data.PERIOD // 2] % 1024) * 2.0**-17 + 2.0**-10
-    exponents = np.concatenate((sizes, -sizes, [2.0**-10]))
-    numbers: Array = np.exp(np.random.default_rng(SEED + 1).permutation(exponents))
+    whole = len(sizes) // (GROUP // 2) * (GROUP // 2)
+    groups = sizes[:whole].reshape(-1, GROUP // 2)
+    mixed = np.random.default_rng(SEED + 1).permuted(np.concatenate((groups, -groups), axis=1), axis=1)
+    rest = sizes[whole:]
+    numbers: Array = np.exp(np.concatenate((mixed.ravel(), rest, -rest, [2.0**-10])))
     return numbers
 
 
