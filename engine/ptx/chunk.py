@@ -82,9 +82,7 @@ class Chunk:
                 groups.add(key, mask)
                 continue
             self._execute(code, key, mask)
-            self.steps += 1
-            if not self.steps % _CHECKED_STEPS:
-                self._check_limits(code)
+            self._count_step(code)
 
     def meet(self, place: int, mask: Mask) -> None:
         """Lanes go on at `place` after a point where all met: under "independent" they part again."""
@@ -304,6 +302,7 @@ class Chunk:
         for hook in self.on_incomplete:
             hook(code.block.body[0].line, code.block.body[0].opcode, mask)
         self._execute(code, (place, 0), mask)
+        self._count_step(code)
         return True
 
     def _deadlock(self) -> None:
@@ -315,7 +314,11 @@ class Chunk:
         clause = f"{name} waits at the barrier of {where} for threads that never come there"
         raise self.machine.failure("deadlock", clause, lines[0], "divergent-barrier")
 
-    def _check_limits(self, code: Code) -> None:
+    def _count_step(self, code: Code) -> None:
+        """One more basic block is done; now and then, is there time for another?"""
+        self.steps += 1
+        if self.steps % _CHECKED_STEPS:
+            return
         machine = self.machine
         machine.steps_done += _CHECKED_STEPS
         self.spinning.check(self.steps)

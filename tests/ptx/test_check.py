@@ -9,6 +9,7 @@ import pytest
 
 from engine.ptx import computing
 from engine.ptx.check import check_instruction
+from engine.ptx.machine import Options
 from engine.ptx.parser import parse
 from engine.ptx.program import link
 from engine.ptx.syntax import InvalidPtx, PtxError, Register, Symbol
@@ -120,3 +121,17 @@ def test_a_fault_of_the_emulator_is_told_as_one_and_keeps_its_cause(monkeypatch:
         "kernel (ZeroDivisionError)."
     )
     assert caught.value.line == 2 and isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_loop_in_which_lanes_wait_for_lanes_that_never_come_ends_at_the_limit_too() -> None:
+    text = """extern "C" __global__ void f(int *a) {
+  int sum = threadIdx.x;
+  if (threadIdx.x < 16)
+    asm volatile("{ .reg .pred p; AGAIN: shfl.sync.down.b32 %0, %0, 1, 31, -1; add.u32 %0, %0, 1; setp.ne.u32 p, %0, -1;"
+                 "@p bra AGAIN; }" : "+r"(sum));
+  __syncthreads();
+  a[0] = sum;
+}"""
+    with pytest.raises(RunFailed) as caught:
+        execute(text, a=np.zeros(32, np.int32), options=Options(step_limit=2_000))
+    assert caught.value.status == "timeout"
