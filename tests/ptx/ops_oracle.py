@@ -36,6 +36,8 @@ def decode(bits: int, code: str) -> Value:
         return decode(bits & 0xFFFF, code[:-2]), decode(bits >> 16, code[:-2])
     if code == "bf16":
         return decode(bits << 16, "f32")
+    if code == "f32" and bits & 0x7FFFFFFF > 0x7F800000:  # a conversion would change a NaN
+        return decode((bits & 1 << 31) << 32 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29, "f64")
     if code in FORMAT:
         form, whole = FORMAT[code]
         return struct.unpack(form, struct.pack(whole, bits))[0]
@@ -173,7 +175,7 @@ def _converted(words: list[str], source: str, target: str, values: list[Value]) 
         return low, high
     value = values[0]
     mode = next((word for word in words[:-2] if word[0] == "r" and word[1] in "nzmp" and word != "relu"), "rn")
-    if "ftz" in words and source == "f32":
+    if "ftz" in words and source == "f32" and target != "f16":  # for a half nothing is flushed, as on the H200
         value = flushed(value, "f32")
     if "tf32" in words:
         return _tensor_float(value)
@@ -197,7 +199,10 @@ def _converted(words: list[str], source: str, target: str, values: list[Value]) 
 
 
 def _tensor_float(value: float) -> int:
-    """10 bits of fraction, halves away from zero; the answer is the pattern of a float32."""
+    """10 bits of fraction, halves away from zero; the answer is a float32's pattern. A NaN keeps its upper bits."""
+    if value != value:
+        wide = int(struct.unpack("<Q", struct.pack("<d", value))[0])
+        return wide >> 32 & 1 << 31 | 0xFF << 23 | wide >> 29 & 0x7FE000
     if not math.isfinite(value) or not value:
         return encode(value, "f32")
     exponent = max(math.frexp(value)[1] - 1, -126)
@@ -241,9 +246,8 @@ def _whole(head: str, words: list[str], code: str, v: list[Value]) -> Value:
         "selp": lambda: a if v[2] else v[1], "slct": lambda: a if _not_negative(v[2], words) else v[1],
         "popc": lambda: bin(a).count("1"), "clz": lambda: bits - a.bit_length(),
         "brev": lambda: int(f"{a:0{bits}b}"[::-1], 2), "bfind": lambda: _top(a, bits, "shiftamt" in words),
-        "bfe": lambda: _field(a, v[1] & 255, v[2] & 255, code),
-        "bfi": lambda: sum((a >> i - (v[2] & 255) if 0 <= i - (v[2] & 255) < (v[3] & 255) else v[1] >> i) % 2 << i
-                           for i in range(bits)),
+        "bfe": lambda: _field(a, _counted(v[1], bits), _counted(v[2], bits), code),
+        "bfi": lambda: _inserted(a, v[1], _counted(v[2], bits), _counted(v[3], bits), bits),
         "bmsk": lambda: _masked(a, v[1], words), "szext": lambda: _extended(a, v[1], code, words),
         "fns": lambda: _nth_set(a, v[1], v[2]), "prmt": lambda: _permuted(a, v[1], v[2], words),
         "lop3": lambda: _looked_up(*v),
@@ -298,6 +302,15 @@ def _top(a: int, bits: int, shift: bool) -> int:
     return -1 if size == 0 else bits - size.bit_length() if shift else size.bit_length() - 1
 
 
+def _counted(count: int, bits: int) -> int:
+    """Where a field starts or how long it is, as the H200 reads counts above 255."""
+    return min(count, 64) if bits == 64 else count & 255
+
+
+def _inserted(a: int, b: int, start: int, length: int, bits: int) -> int:
+    return sum((a >> i - start if start <= i < start + length else b >> i) % 2 << i for i in range(bits))
+
+
 def _field(a: int, start: int, length: int, code: str) -> int:
     bits = width(code)
     a &= (1 << bits) - 1
@@ -318,6 +331,8 @@ def _extended(a: int, size: int, code: str, words: list[str]) -> int:
 
 
 def _nth_set(mask: int, base: int, offset: int) -> int:
+    if offset == -(2**31):
+        return 0  # has no absolute value; so says the H200
     if base >= 32:
         return -1
     if offset == 0:
@@ -360,5 +375,5 @@ def _property(a: float, what: str, code: str) -> bool:
     tiny = {"f32": 2.0**-126, "f64": 2.0**-1022}[code]
     return {
         "finite": math.isfinite(a), "infinite": math.isinf(a), "number": a == a, "notanumber": a != a,
-        "normal": math.isfinite(a) and abs(a) >= tiny, "subnormal": 0 < abs(a) < tiny,
+        "normal": a == 0 or (math.isfinite(a) and abs(a) >= tiny), "subnormal": 0 < abs(a) < tiny,
     }[what]  # fmt: skip

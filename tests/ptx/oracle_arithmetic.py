@@ -171,8 +171,8 @@ def _function(head: str, words: list[str], code: str) -> Callable[..., Any]:
         "clz": lambda a: bits - (a & full).bit_length(), "brev": lambda a: int(f"{a:0{bits}b}"[::-1], 2),
         "selp": lambda a, b, p: a if p else b, "slct": lambda a, b, c: a if c >= 0 else b,
         "sad": lambda a, b, c: c + abs(a - b), "cnot": lambda a: int(a == 0),
-        "bfe": lambda a, at, count: _field(a, at & 255, count & 255, code),
-        "bfi": lambda a, b, at, count: _inserted(a, b, at, count, bits),
+        "bfe": lambda a, at, count: _field(a, _counted(at, bits), _counted(count, bits), code),
+        "bfi": lambda a, b, at, count: _inserted(a, b, _counted(at, bits), _counted(count, bits), bits),
         "lop3": lambda a, b, c, table: _looked_up(a, b, c, table, bits), "prmt": _permuted,
         "shf": lambda a, b, n: _funnel(a, b, n, words),
         "dp4a": lambda a, b, c: c + _dot(a, b, f"{words[0][0]}8", f"{words[1][0]}8"),
@@ -244,9 +244,14 @@ def _is(kind: str, a: float) -> bool:
     return {"finite": math.isfinite(a), "infinite": math.isinf(a), "number": a == a, "notanumber": a != a}[kind]
 
 
+def _counted(count: int, bits: int) -> int:
+    """Where a field starts or how long it is, as the H200 reads counts above 255."""
+    return min(count, 64) if bits == 64 else count & 255
+
+
 def _inserted(a: int, b: int, at: int, count: int, bits: int) -> int:
-    mask = ((1 << (count & 255)) - 1) << (at & 255) & ((1 << bits) - 1)
-    return b & ~mask | a << (at & 255) & mask
+    mask = ((1 << count) - 1) << at & ((1 << bits) - 1)
+    return b & ~mask | a << at & mask
 
 
 def _looked_up(a: int, b: int, c: int, table: int, bits: int) -> int:

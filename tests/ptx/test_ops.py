@@ -182,6 +182,24 @@ def test_special_functions_at_the_edges(opcode: str, value: float, wanted: float
     assert encode(float(got), "f64") == encode(wanted, "f64")
 
 
+@pytest.mark.parametrize(("opcode", "values", "wanted"), [
+    ("bfe.u64", (18446744073709551606, 249280292, 1200850438), 0), ("bfe.u64", (0xFF00, 8, 2**32 - 1), 0xFF),
+    ("bfe.s64", (8593231906060455989, 1006815533, 1770170917), 0), ("bfe.s64", (-1, 300, 300), -1),
+    ("bfi.b64", (65, 15058780078767827547, 5, 2471261726), 2107), ("bfe.u32", (0xFF00, 0x108, 0x104), 0xF),
+    ("fns.b32", (185519403, 2286180789, -(2**31)), 0), ("testp.normal.f32", (0.0,), True),
+    ("testp.normal.f64", (-0.0,), True), ("testp.subnormal.f32", (0.0,), False),
+    ("cvt.rm.ftz.f16.f32", (-(2.0**-149),), -(2.0**-24)), ("cvt.rp.ftz.f16.f32", (2.0**-127,), 2.0**-24),
+    ("cvt.rp.ftz.sat.f16.f32", (2.0**-127,), 2.0**-24), ("cvt.rna.tf32.f32", (math.nan,), 0x7FC00000),
+    ("cvt.rna.tf32.f32", (-math.inf,), 0xFF800000),
+])  # fmt: skip
+def test_what_the_manual_leaves_open_is_as_the_h200_answers(
+    opcode: str, values: tuple[float, ...], wanted: int
+) -> None:
+    found = operation(opcode)
+    made = found.compute(*(np.array([value], DTYPES[code]) for value, code in zip(values, found.operands, strict=True)))
+    assert made[0] == wanted
+
+
 @settings(deadline=None)
 @given(st.floats(width=32), st.floats(width=32))
 def test_approximate_division_is_zero_for_huge_divisors(a: float, b: float) -> None:
@@ -250,6 +268,12 @@ def test_one_selector_for_all_lanes(selector: int, words: list[int]) -> None:
     made = operation("prmt.b32").compute(a, b, np.array([[selector]], np.uint32))
     assert made.shape == (1, 3)
     assert (made == expected("prmt.b32", ("b32", "b32", "u32"), ("b32",), [*words, selector])[0]).all()
+
+
+@pytest.mark.parametrize("opcode", ["tanh.approx.ftz.f32", "ex2.approx.ftz.f16", "ex2.approx.bf16"])
+def test_a_form_that_ptx_does_not_have_is_not_known(opcode: str) -> None:
+    with pytest.raises(UnknownInstruction):
+        operation(opcode)
 
 
 def test_an_unknown_instruction_is_named() -> None:

@@ -90,10 +90,16 @@ def _ones(count: Array, dtype: np.dtype[np.generic]) -> Array:
     return result
 
 
+def _place_of_field(count: Array, a: Array) -> Array:
+    """The start or length of a field. The GPU has an instruction for 32 bits, which looks at the count's lowest 8.
+    Fields of 64 bits are made of shifts, which clamp: PTX leaves counts above 255 open."""
+    return count & np.uint32(255) if a.dtype.itemsize == 4 else np.minimum(count, np.uint32(64))
+
+
 @computes("bfe.{t}", "t u32 u32 -> t", t=FIELDS)
 def extract_field(a: Array, start: Array, length: Array) -> Array:
     """`length` bits from `start`. A signed field continues with its top bit, also above the register's top."""
-    start, length = start & np.uint32(255), length & np.uint32(255)
+    start, length = _place_of_field(start, a), _place_of_field(length, a)
     width = a.dtype.itemsize * 8
     field = shift_right(unsigned(a), start)
     if a.dtype.kind == "u":
@@ -108,7 +114,7 @@ def extract_field(a: Array, start: Array, length: Array) -> Array:
 @computes("bfi.{t}", "t t u32 u32 -> t", t=WORDS)
 def insert_field(a: Array, b: Array, start: Array, length: Array) -> Array:
     """b with `length` of its bits from `start` replaced by the low bits of a."""
-    start, length = start & np.uint32(255), length & np.uint32(255)
+    start, length = _place_of_field(start, a), _place_of_field(length, a)
     place = shift_left(_ones(length, a.dtype), start)
     return b ^ ((shift_left(a, start) ^ b) & place)
 
@@ -171,7 +177,10 @@ def reverse_bits(a: Array) -> Array:
 
 @computes("fns.b32", "b32 u32 s32 -> u32")
 def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
-    """The |offset|-th set bit of the mask from `base` on, upwards or downwards; with offset 0 `base` itself if set."""
+    """The |offset|-th set bit of the mask from `base` on, upwards or downwards; with offset 0 `base` itself if set.
+
+    For the lowest offset, which has no absolute value, the GPU answers 0.
+    """
     mask, base, offset = np.broadcast_arrays(mask, base, offset)
     found = np.full(mask.shape, NONE)
     seen = np.zeros(mask.shape, dtype=np.int64)
@@ -184,7 +193,7 @@ def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
         seen += is_set
         hit = bit_mask(is_set & (seen == target), "u4")
         found = found ^ ((found ^ place.astype(np.uint32)) & hit)
-    return found
+    return found & ~bit_mask(offset == np.iinfo(np.int32).min, "u4")
 
 
 def _selectors(mode: str, select: Array) -> list[Array]:

@@ -145,14 +145,14 @@ def select_by_flushed_sign(a: Array, b: Array, sign: Array) -> Array:
     what=("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
 )  # fmt: skip
 def test_property(a: Array, *, what: str) -> Array:
-    """What kind of number a is."""
+    """What kind of number a is. Zero is a normal one, as on the GPU."""
     tiny = np.finfo(a.dtype).tiny
     tests: dict[str, Callable[[], Array]] = {
         "finite": lambda: np.isfinite(a),
         "infinite": lambda: np.isinf(a),
         "number": lambda: ~np.isnan(a),
         "notanumber": lambda: np.isnan(a),
-        "normal": lambda: np.isfinite(a) & (np.abs(a) >= tiny),
+        "normal": lambda: np.isfinite(a) & ((np.abs(a) >= tiny) | (a == 0)),
         "subnormal": lambda: (a != 0) & (np.abs(a) < tiny),
     }
     return tests[what]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.ptx.operations.half import from_bfloat, to_bfloat
-from engine.ptx.operations.integer import packed, unsigned
+from engine.ptx.operations.integer import bit_mask, packed, unsigned
 from engine.ptx.operations.registry import DTYPES, ROUNDINGS, computes
 from engine.ptx.operations.rounding import flushed, narrowed, rounded_to_integer, saturated, stepped, to_odd, two_sum
 from engine.records import Array
@@ -115,9 +115,7 @@ def round_to_whole_flushed(a: Array, *, rounding: str, sat: bool) -> Array:
 @computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f32",), t=("f64",))
 @computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f16",), t=("f32",))
 def narrow(a: Array, *, rounding: str, ftz: bool, sat: bool, d: str) -> Array:
-    """`.ftz` concerns float32 only: the result of one conversion, the operand of the other."""
-    if ftz and a.dtype == np.float32:
-        a = flushed(a)
+    """`.ftz` flushes a float32 result. A denormal float32 that becomes a half is not flushed before it is rounded."""
     result = a.astype(DTYPES[d]) if rounding == "rn" else narrowed(a.astype(np.float64), d, rounding)
     if ftz and d == "f32":
         result = flushed(result)
@@ -208,7 +206,9 @@ def round_bfloat_to_whole(a: Array, *, rounding: str) -> Array:
 
 @computes("cvt.rna.tf32.f32", "f32 -> b32")
 def round_to_tensor_float(a: Array) -> Array:
-    """To 10 bits of fraction, ties away from zero: half a unit more in the bit pattern, then the rest cut off."""
-    bits = a.view(np.uint32)
-    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
-    return np.where(np.isnan(a), np.uint32(0x7FFFFFFF), np.where(np.isinf(a), bits, rounded))
+    """To 10 bits of fraction, ties away from zero: half a unit more in the bit pattern, then the rest cut off.
+
+    Nothing is added to infinity and NaN; of a NaN's bits too the rest is cut off.
+    """
+    half = np.uint32(0x1000) & bit_mask(np.isfinite(a), "u4")
+    return (a.view(np.uint32) + half) & np.uint32(0xFFFFE000)
