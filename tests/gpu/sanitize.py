@@ -5,9 +5,9 @@
     python tests/gpu/sanitize.py --only barrier_half_warp reduce_racy --tools racecheck synccheck
 
 Every run is a process of its own, because an illegal address or a deadlock leaves nothing behind that could go on.
-The file is written after every run; a second call does only what is missing, or whose source has changed. With 16
-cores the whole takes about three minutes. Its buffers have exactly the size of their arrays (no memory pool), so that
-memcheck sees the first byte behind them; results are left uninitialised, so that initcheck sees who reads them.
+The file is written after every run; a second call does only what is missing, or whose source or size has changed.
+With 16 cores the whole takes about three minutes. Its buffers have exactly the size of their arrays (no memory pool),
+so that memcheck sees the first byte behind them; results are left uninitialised, so that initcheck sees who reads them.
 """
 
 from __future__ import annotations
@@ -269,8 +269,10 @@ def record(todo: list[Job], sanitizer: str, path: Path, workers: int) -> None:
     """Do what the file does not have yet; write it after every run."""
     known = json.loads(path.read_text()) if path.exists() else {}
     bugs = {bug.name: bug for bug in planted()}
+    sizes = {job.name: (job.n, job.block_size) for job in jobs(TOOLS, set(), 1)}
     kept = {name: entry for name, entry in known.get("results", {}).items()
-            if (name in bugs or name in KERNELS) and entry.get("digest", "") in ("", digest(name, bugs))}  # fmt: skip
+            if sizes.get(name) == (entry["n"], entry["block_size"])
+            and entry.get("digest", "") in ("", digest(name, bugs))}  # fmt: skip
     known = {**environment(sanitizer), "n": N, "width": WIDTH, "results": kept}
     results, lock = known["results"], threading.Lock()
 
