@@ -127,8 +127,8 @@ def test_a_loop_in_which_lanes_wait_for_lanes_that_never_come_ends_at_the_limit_
     text = """extern "C" __global__ void f(int *a) {
   int sum = threadIdx.x;
   if (threadIdx.x < 16)
-    asm volatile("{ .reg .pred p; AGAIN: shfl.sync.down.b32 %0, %0, 1, 31, -1; add.u32 %0, %0, 1; setp.ne.u32 p, %0, -1;"
-                 "@p bra AGAIN; }" : "+r"(sum));
+    asm volatile("{ .reg .pred p; AGAIN: shfl.sync.down.b32 %0, %0, 1, 31, -1; add.u32 %0, %0, 1;"
+                 "setp.ne.u32 p, %0, -1; @p bra AGAIN; }" : "+r"(sum));
   __syncthreads();
   a[0] = sum;
 }"""
