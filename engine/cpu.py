@@ -23,7 +23,6 @@ import numpy as np
 from engine.catalogue import data, kernel_named, topic_of
 from engine.records import (
     C_TYPES,
-    COUNTERS,
     Array,
     CompileError,
     HostRun,
@@ -49,12 +48,12 @@ def host_step(plan: Plan) -> HostRun | None:
 
 
 def run(plan: Plan) -> Run:
-    """One execution into a poisoned buffer. No instruction of a GPU is executed, so every count of them is zero."""
+    """One execution into a poisoned buffer. Nothing is counted: no instruction of a GPU is executed."""
     buffers = _buffers(plan)
     step = host_step(plan)
     assert step is not None
     _callable(plan, step, buffers)()
-    return Run(output=buffers[plan.result][: plan.result_count].copy(), counters=dict.fromkeys(COUNTERS, 0))
+    return Run(output=buffers[plan.result][: plan.result_count].copy())
 
 
 def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:

@@ -183,9 +183,9 @@ def sentences(numbers: LectureNumbers) -> tuple[str, ...]:
     n, found = numbers, numbers.occupancy
     per_sm = "block" if found.blocks == 1 else "blocks"
     memory = f"{n.resources.shared_bytes:,} bytes of shared memory" if n.resources.shared_bytes else "no shared memory"
+    more = "the same" if n.naive_reads == n.reads else f"{n.naive_reads / n.reads:.3g} times as many"
     return (
-        f"{n.reads:,} reads from global memory; the naive kernel makes 2n³ = {n.naive_reads:,}, "
-        f"{n.naive_reads / n.reads:.3g} times as many.",
+        f"{n.reads:,} reads from global memory; the naive kernel makes 2n³ = {n.naive_reads:,}, {more}.",
         f"CGMA ratio {n.cgma:.3g}:1, by the lecture's {LECTURE_OPERATIONS} operations for each product: "
         f"{n.gpu.bandwidth_gb_s:,.0f} GB/s allow {n.bound_gflop_s:,.0f} GFLOP/s if every read goes to memory.",
         f"A block of {n.threads:,} threads uses {n.resources.registers} registers a thread and {memory}.",

@@ -116,7 +116,7 @@ def _on_cpu(plan: Plan, say: Progress) -> Measurement:
     checked = topic_of(plan.choice.kernel).check(plan, run.output)
     timed = cpu.time_plan(plan, say) if checked.ok else None
     emulated = plan.choice.device == "emulator"
-    record = _record(plan, run if emulated else replace(run, counters=None), checked, None if emulated else timed)
+    record = _record(plan, run, checked, None if emulated else timed)
     badge = f"on the CPU: {cpu.name()}, one thread"
     if emulated and timed:
         badge += f", {timed.time_us:,.0f} µs"

@@ -82,6 +82,8 @@ def sentence(found: Roofline, position: int) -> str:
     allowed, x = roofs.at(spot.flop_per_byte), spot.flop_per_byte
     bound = "memory" if allowed < roofs.peak_gflop_s else "arithmetic"
     said = f"{spot.title}: {x:.3g} FLOP for each byte read; the {bound} roof is at {allowed:,.0f} GFLOP/s there"
+    if bound == "memory":
+        said += f" (bandwidth {'measured' if roofs.measured else 'by its attributes'})"
     if spot.gflop_s is None:
         return f"{said}, and no time is known: {spot.missing}."
     said += f", and {spot.gflop_s:,.0f} were measured"

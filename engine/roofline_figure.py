@@ -92,8 +92,7 @@ def _roof_names(
     layout: Mapping[str, Any],
     look: Look,
 ) -> list[dict[str, Any]]:
-    """The names of the lines: those of the flat ones at the left, where no rung comes; the slope's beside its foot."""
-    source = "measured" if roofs.measured else "by its attributes"
+    """The names of the lines: those of the flat ones at the left, where no rung comes; the slope's beside it."""
     flat = [(f"FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", roofs.peak_gflop_s, ORANGE, "bottom")]
     if found.peer_gflop_s is not None:
         flat.append((f"{PEER} {found.peer_gflop_s:,.0f} GFLOP/s", found.peer_gflop_s, GREEN, "top"))
@@ -102,10 +101,16 @@ def _roof_names(
          "showarrow": False, "font": {"size": look.font, "color": colour}}
         for text, y, colour, anchor in flat
     ]  # fmt: skip
-    foot = upright[0] * (upright[1] / upright[0]) ** 0.13
+    # Left of the slope nothing can be but a rung that its caches feed: as high there as the flat lines' names allow.
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    line = log10(upright[1] / upright[0]) / height * look.font  # a font's height, in decades
+    top = log10(roofs.peak_gflop_s) - 1.3 * line
+    if found.peer_gflop_s is not None and abs(top - log10(found.peer_gflop_s)) < 2.4 * line:
+        top = log10(found.peer_gflop_s) - 2.2 * line
     names.append(
-        {"text": f"memory {roofs.bandwidth_gb_s:,.0f} GB/s ({source})", "x": 0.99, "xref": "paper", "xanchor": "right",
-         "y": log10(foot), "yanchor": "bottom", "showarrow": False, "font": {"size": look.font, "color": ORANGE}}
+        {"text": f"memory {roofs.bandwidth_gb_s:,.0f} GB/s", "x": top - log10(roofs.bandwidth_gb_s), "y": top,
+         "xanchor": "right", "xshift": -look.font, "yanchor": "middle", "showarrow": False,
+         "font": {"size": look.font, "color": ORANGE}}
     )  # fmt: skip
     return names
 

@@ -350,4 +350,6 @@ def size_text(n: int) -> str:
 def _three_digits(value: float) -> str:
     if value >= 99.95:
         return f"{value:,.0f}"
+    if 0 < value < 0.095:
+        return f"{value:.2g}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -59,8 +59,9 @@ KERNELS = (
     _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
     _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
     _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
-    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch",
-            shows="divergent_branches"),
+    _kernel(
+        "trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch", shows="divergent_branches"
+    ),
 )
 
 

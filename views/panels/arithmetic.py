@@ -81,8 +81,9 @@ def row(choice: Choice, gpu: Gpu, page: Page) -> str:
     except (NotRunnable, CompileError) as refused:
         return f'<tr{here}>{first}<td class="why" colspan="{len(HEADINGS) - 1}">{escape(str(refused))}</td></tr>'
     found, spilled = numbers.occupancy, numbers.resources.local_bytes
+    fewer = numbers.naive_reads / numbers.reads
     cells = (
-        (count_text(numbers.reads), f"{numbers.naive_reads / numbers.reads:.3g} times fewer than naive"),
+        (count_text(numbers.reads), "as the naive kernel" if fewer == 1 else f"{fewer:.3g} times fewer than naive"),
         (f"{numbers.cgma:.3g}", ""),
         (f"{numbers.intensity * gpu.bandwidth_gb_s:,.0f}", f"{numbers.bound_gflop_s:,.0f} by the lecture's count"),
         (f"{numbers.threads:,}", ""),

@@ -82,7 +82,7 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
     mark = "<b class='ok'>✓</b> " if good else ""
     quoted = f"The lecture: “{law.sentence}” ({law.slide})" if law.sentence and not page.presenting else ""
-    lines = [f"{mark}{escape(said)}", escape(timing), escape(quoted)]
+    lines = [f"{mark}{escape(said)}", "" if page.presenting else escape(timing), escape(quoted)]
     return f'<div class="outcome">{"".join(f"<div>{line}</div>" for line in lines if line)}</div>'
 
 

@@ -30,6 +30,8 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     """What the roofs say about the rung on the page, where the numbers come from, and what is not drawn."""
     found = _found(page, facts)
     lines = [roofline.sentence(found, page.position)]
+    if page.presenting:  # there the big numbers above say where they come from
+        return f'<div class="outcome">{escape(lines[0])}</div>'
     if origins := sorted({spot.origin for spot in found.spots if spot.origin}):
         lines.append(f"Times: {' and '.join(origins)}. Filled: live; open: recorded.")
     if (left_out := roofline.missing(found)) and found.roofs is not None:
