@@ -50,6 +50,8 @@ _NOTHING = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "g
 _SPACES = ("global", "shared", "local", "const", "param")
 _WIDE = ("%clock64", "%globaltimer", "%current_graph_exec")  # 64 bits; the other special registers have 32
 _ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
+# What the GPU's assembler makes an instruction that counts, if the operand is this constant (not of add.s32).
+_TALLIES: dict[tuple[str, ...], int] = {("add", "u32"): 1, ("inc", "u32"): 0xFFFFFFFF}
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 
 
@@ -124,13 +126,14 @@ def site_of(machine: Machine, item: Instruction, op: str, dead: bool = False) ->
     kind = "red" if op == "atom" and dead and not _ALWAYS_READ & set(words) else op
     space = "global" if space == "const" else space
     weak = not _STRONG & set(words)
-    tallies = kind == "red" and space == "shared" and words[-2:] in (("add", "u32"), ("add", "s32")) and _one(item)
+    tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
     return Site(machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak, tallies)
 
 
-def _one(item: Instruction) -> bool:
+def _last_number(item: Instruction) -> int | None:
+    """The last operand as an unsigned word, where it is a constant."""
     last = item.operands[-1]
-    return isinstance(last, Immediate) and last.value == 1
+    return int(last.value) & 0xFFFFFFFF if isinstance(last, Immediate) else None
 
 
 # ---- moving

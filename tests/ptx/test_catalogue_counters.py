@@ -43,10 +43,10 @@ WAITING = "blocks that wait for each other look again and again: how often is a 
 ASYNCHRONOUS = "the GPU counts asynchronous copies into shared memory apart from stores"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
 TOGETHER = "the GPU's assembler lets one lane of a warp do the atomic for all, below PTX"
-LOOPS = "the GPU's assembler makes two loops of one, and a warp walks both"
+LOOPS = "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies than the rest"
 GENERIC = "the GPU counts a pass of shared memory for an atomic that names no kind of memory, as in grid.sync()"
 SCATTERED = (
-    "where lanes meet in several words of a sector, the GPU's unit for atomics without a result counts up to 2% more"
+    "of lanes spread over many lines, two of one sector are now and then sent apart, by a rule not known: up to 2%"
 )
 ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
 
@@ -143,6 +143,13 @@ def test_stray_passes_are_rare() -> None:
     assert len({_name(gpu) for gpu, _ in pairs}) <= len(ROWS) // 50
 
 
+def test_scattered_reductions_differ_by_two_percent_at_most() -> None:
+    for at, entry in enumerate(ROWS):
+        if entry["kernel"] == "histogram_global":
+            emulated, gpu = (counters["global_red_sectors"] for counters in counted(at))
+            assert emulated <= gpu <= 1.02 * emulated, _name(entry)
+
+
 @pytest.mark.parametrize("pattern", UNEQUAL)
 def test_every_difference_that_is_allowed_is_there(pattern: str) -> None:
     pairs = [counted(at) for at, entry in enumerate(ROWS) if fnmatch(_name(entry), pattern)]
@@ -151,7 +158,6 @@ def test_every_difference_that_is_allowed_is_there(pattern: str) -> None:
         assert not recorded or any(differs(name, *pair) for pair in recorded), name
 
 
-@pytest.mark.xfail(strict=False, reason="the recording is older than the last kernels: run the profiler on a GPU")
 def test_every_choice_of_the_profiler_is_recorded() -> None:
     """Every kernel of the catalogue that a GPU runs, as the profiler was asked for it."""
     asked = [choice for topic in profile_kernels.TOPICS.values() for choice in profile_kernels.choices(topic)]

@@ -55,6 +55,16 @@ def counted(name, block, grid):
     return counters.details()
 
 
+def small(body: str, threads: int = 32) -> dict[str, float]:
+    """The counters of one block that runs `body` with t = threadIdx.x and an int *o."""
+    device, counters = Device(), Counters()
+    device.place(Buffer("o", "int32", 1024, "zero"), {})
+    text = f'extern "C" __global__ void small(int *o) {{ int t = threadIdx.x; {body} }}'
+    step = Launch("small", Source("small.cu", text, "int32"), (1, 1, 1), (threads, 1, 1), ("o",))
+    launch(device, step, [counters])
+    return counters.details()
+
+
 @pytest.mark.parametrize("name", sorted(GOLDEN["kernels"]))
 def test_memory_counters_equal_the_profiler(name):
     recorded = GOLDEN["kernels"][name]
@@ -76,3 +86,26 @@ def test_memory_counters_equal_the_table(name):
 
 def test_shared_atomics_are_not_merged():
     assert counted("hi", *SHAPES["hi"])["shared_atomic_wavefronts"] == 675
+
+
+@pytest.mark.parametrize(("body", "passes"), [
+    ("atomicAdd(&s[t & 1], 1);", 1), ("atomicAdd(&s[t % 64], 1);", 2), ("atomicAdd(&s[t & 1], 2);", 16),
+    ("o[t] = atomicAdd(&s[t & 1], 1);", 16), ("atomicInc((unsigned *)&s[0], 0xffffffffu);", 1),
+    ("atomicInc((unsigned *)&s[0], 7);", 32), ("atomicSub(&s[0], 1);", 32), ("atomicExch(&s[0], 1);", 32),
+])  # fmt: skip
+def test_only_counting_in_shared_memory_is_merged(body: str, passes: int) -> None:
+    """The constant 1 added to a word without looking at the result: an instruction of its own, which merges lanes."""
+    threads = 64 if "64" in body else 32
+    ours = small(f"__shared__ int s[64]; s[t % 64] = 0; __syncthreads(); {body}", threads)
+    assert (ours["shared_atomic_wavefronts"], ours["shared_atomic_conflicts"]) == (passes, passes - threads // 32)
+
+
+@pytest.mark.parametrize(("body", "kind"), [
+    ("atomicAdd(&o[t], 1);", "red"), ("atomicExch(&o[t], 1);", "atom"), ("atomicCAS(&o[t], 0, 1);", "atom"),
+    ("o[t + 64] = atomicAdd(&o[t], 1);", "atom"),
+])  # fmt: skip
+def test_an_exchange_is_never_a_reduction(body: str, kind: str) -> None:
+    """The GPU has no exchange and no compare-and-swap without a result."""
+    ours = small(body)
+    requests = {name: ours[f"global_{name}_requests"] for name in ("red", "atom")}
+    assert requests == {"red": int(kind == "red"), "atom": int(kind == "atom")}
