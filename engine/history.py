@@ -118,6 +118,11 @@ def device_line(measurement: Measurement) -> str:
     return f"{name}, recorded {_date(measurement)}" if measurement.origin == "recorded" else f"{name}, live"
 
 
+def ran_on_cpu(measurement: Measurement | None) -> bool:
+    """Whether it is of a scalar rung, of which no GPU and no emulator counts anything."""
+    return measurement is not None and any(badge.startswith(_ON_THE_CPU) for badge in measurement.badges)
+
+
 def _cpu(measurement: Measurement) -> str | None:
     """The CPU that a scalar rung was timed on, as its badge names it: "AMD EPYC 9554, one thread"."""
     if measurement.device.get("kind") != "gpu":

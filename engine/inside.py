@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engine.history import ran_on_cpu
 from engine.measure import EMULATOR_SECONDS, inputs_of
 from engine.plan import plan as plan_of
 from engine.profiled import Hardware, recorded, recorded_sizes
@@ -174,9 +175,8 @@ def values_of(measurement: Measurement | None) -> dict[str, float | None]:
     from engine.tables import counter_values
 
     counters: Mapping[str, float] = (measurement.counters or {}) if measurement else {}
-    if not counters or counters.get("warp_instructions") == 0:  # nothing was emulated: a rung of the CPU
+    if measurement is None or not counters:
         return dict.fromkeys(TITLES)
-    assert measurement is not None
     found = {**counters, **counter_values(measurement), FINDINGS: len(measurement.findings),
              LAUNCHES: _launches(measurement)}  # fmt: skip
     return {name: found.get(name) for name in TITLES}
@@ -271,7 +271,7 @@ def _or_none(counter: str, value: float) -> str:
 def _uncounted(run: Measurement | None, words: str) -> str:
     """Why a counter of `run` cannot be compared."""
     why = f"{words} were not counted on both rungs"
-    if run is not None and run.counters is not None:
+    if run is not None and ran_on_cpu(run):
         why = f"{run.kernel} runs on the CPU, where nothing is counted"
     elif run is not None and run.status == "deadlock":
         why = f"{run.kernel} never ends in this order of execution"

@@ -130,7 +130,7 @@ def test_the_catalogue_is_printed_with_the_kernels_knobs():
     knobs = {row["kernel"]: row["parameter"] for row in rows}
     assert knobs["reduce_racy"] is None
     assert knobs["copy_offset"] == {
-        "name": "OFFSET", "label": "Offset (elements)", "values": list(range(33)), "default": 1
+        "name": "OFFSET", "label": "Offset (elements)", "values": list(range(33)), "default": 1, "words": []
     }  # fmt: skip
     assert {row["kernel"] for row in rows if row["grid_free"]} >= {"reduce_warp_shuffle", "histogram_shared"}
     text = engine("kernels").stdout

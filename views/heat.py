@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from engine.history import ran_on_cpu
 from engine.inside import MEANINGS, PTX_COUNTED, TITLES, WHOLE_RUN, Change, Hardware, counter_text
 from engine.records import Measurement
 from engine.tables import STATUS_WORDS
@@ -131,7 +132,7 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hin
         )
         told = f'<div class="seen">{cells}</div>'
     mood = "bad" if not right else "warn" if lucky else "good"
-    how = "on one thread of the CPU" if on_cpu(run) else f"{escape(schedule)}, emulated"
+    how = "on one thread of the CPU" if ran_on_cpu(run) else f"{escape(schedule)}, emulated"
     return f'<div class="insideanswer {mood}">{head}{lucky} · {how}{told}</div>'
 
 
@@ -142,11 +143,6 @@ def printed(lines: Sequence[str]) -> str:
     count = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
     text = escape("\n".join(lines))
     return f'<div class="kernelprinted"><b>printf</b> {count}, emulated<pre>{text}</pre></div>'
-
-
-def on_cpu(run: Measurement | None) -> bool:
-    """Whether the run was one of the CPU: it has counters, but nothing was counted."""
-    return run is not None and run.counters is not None and not run.counters.get("warp_instructions")
 
 
 def _number(value: float | int | None) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine import figures, inside, inside_figures
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
+from engine.history import ran_on_cpu
 from engine.plan import plan
 from engine.ptx.schedule import parse_schedule, schedule_line
 from engine.ptx.trace import Trace
@@ -206,7 +207,7 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
             findings,
             colours,
             run is not None and run.counters is not None,
-            heat.on_cpu(run),
+            ran_on_cpu(run),
         )
     )
     order = schedule_line(parse_schedule(asked.schedule))
@@ -233,9 +234,9 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
     """Before and after, and the GPU's own counters beside the emulator's."""
     if not position:
         first = f"The lines show: {inside.TITLES[counter]}."
-        if heat.on_cpu(looking.run):
+        if ran_on_cpu(looking.run):
             first = "It runs on one thread of the CPU, where nothing is counted."
-        meaning = "" if heat.on_cpu(looking.run) else f"<p class='why'>{escape(inside.MEANINGS[counter])}</p>"
+        meaning = "" if ran_on_cpu(looking.run) else f"<p class='why'>{escape(inside.MEANINGS[counter])}</p>"
         limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
         more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
         st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">'

@@ -58,7 +58,7 @@ def test_run_the_ladder_fills_every_row() -> None:
     app = opened(ladder="harris", n="1000")
     app.button(key="run_ladder").click().run()
     table = html_of(app).partition('<table class="ladder">')[2].partition("</table>")[0]
-    assert "not run" not in table
+    assert ">not run" not in table  # what a hazard's sentence says is another matter
     assert table.count('class="rung"') == len(LADDERS["harris"].rungs)
 
 
