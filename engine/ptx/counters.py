@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.ptx.access import global_sectors_batch, shared_wavefronts_batch
+from engine.ptx.gathered import gathered_sectors
 from engine.ptx.masks import WARP, Mask
 from engine.ptx.observe import Access, ChunkInfo
 from engine.ptx.program import Block, Program
@@ -96,6 +97,8 @@ class Counters:
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
         op = site.shared_rule if access.space == "shared" else site.op
         main, second, contention = self._judge(access, op)
+        if atomic and access.space == "global":
+            main = gathered_sectors(access, main)
         if atomic:
             row[_AT["atomics"]] += requests
             at = _AT["atomic_max_contention"]

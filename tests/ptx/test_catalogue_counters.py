@@ -42,7 +42,6 @@ JOINED = "the GPU's assembler joins neighbouring loads of shared memory into wid
 WAITING = "blocks that wait for each other look again and again: how often is a matter of time"
 ASYNCHRONOUS = "the GPU counts asynchronous copies into shared memory apart from stores"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
-TOGETHER = "the GPU's assembler lets one lane of a warp do the atomic for all, below PTX"
 LOOPS = "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies than the rest"
 GENERIC = "the GPU counts a pass of shared memory for an atomic that names no kind of memory, as in grid.sync()"
 SCATTERED = (
@@ -62,22 +61,13 @@ UNEQUAL: dict[str, dict[str, str]] = {
         **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
         **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     },
-    "reduce_atomic-*-int32": {"global_red_sectors": TOGETHER},
-    "atomic_add-*-int32-1": {"global_red_sectors": TOGETHER},
-    "atomic_min-*-1": {"global_red_sectors": TOGETHER},
-    "atomic_max-*-1": {"global_red_sectors": TOGETHER},
-    "atomic_or-*-1": {"global_red_sectors": TOGETHER},
-    "atomic_xor-*-1": {"global_red_sectors": TOGETHER},
     "histogram_global-*-int32": {"global_red_sectors": SCATTERED},
     "histogram_warps-*-1": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "reduce_atomic_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "atomic_add_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
-    "order_place-*": {"global_atom_sectors": TOGETHER},
-    "filter_atomic-*": {"global_atom_sectors": TOGETHER, "global_store_sectors": ORDER},
+    "filter_atomic-*": {"global_store_sectors": ORDER},
     "filter_aggregated-*": {"global_store_sectors": ORDER},
-    "reserve_buffer-*": {
-        "global_atom_sectors": TOGETHER, "global_store_requests": LOOPS, "global_store_sectors": ORDER,
-    },
+    "reserve_buffer-*": {"global_store_requests": LOOPS, "global_store_sectors": ORDER},
 }  # fmt: skip
 # On the emulator these end only where lanes run in an order of their own, which is not the GPU's.
 NEVER_END_IN_LOCKSTEP = {name for name, kernel in KERNELS.items() if kernel.expect == "deadlock"}

@@ -109,3 +109,21 @@ def test_an_exchange_is_never_a_reduction(body: str, kind: str) -> None:
     ours = small(body)
     requests = {name: ours[f"global_{name}_requests"] for name in ("red", "atom")}
     assert requests == {"red": int(kind == "red"), "atom": int(kind == "atom")}
+
+
+@pytest.mark.parametrize(("body", "sectors"), [
+    ("atomicAdd(o, t);", 2), ("atomicMax(o, t);", 2), ("if (t & 1) atomicOr(o, t);", 2),
+    ("atomicAdd(&o[blockIdx.x], 1);", 2),
+    ("o[t + 64] = atomicAdd(o, 1);", 2), ("if (t % 3) o[t + 64] = atomicAdd(o, 5);", 2),
+    ("o[t + 64] = atomicAdd(o, t);", 2), ("if (t != 63) o[t + 64] = atomicAdd(o, t);", 32),
+    ("atomicAdd((unsigned long long *)o, 1ull);", 2),
+    ("atomicAdd((unsigned long long *)o, (unsigned long long)t);", 64),
+    ("o[t + 64] = atomicMax(o, t);", 64), ("atomicInc((unsigned *)o, t);", 64), ("atomicExch(o, t);", 64),
+    ("atomicAdd((float *)o, 1.0f);", 64), ("atomicAdd(&o[t / 32], t);", 64), ("atomicAdd(&o[o[t]], t);", 64),
+])  # fmt: skip
+def test_one_lane_goes_to_memory_for_its_warp(body: str, sectors: int) -> None:
+    """As the assembler for sm_90 translates them: of two warps, one lane each or all 64 (or one warp and 31)."""
+    ours = small(body, threads=64)
+    assert ours["global_red_sectors"] + ours["global_atom_sectors"] == sectors
+    assert ours["global_red_requests"] + ours["global_atom_requests"] == 2
+    assert ours["atomic_max_contention"] >= 10  # what the program asks for stays in sight
