@@ -1,8 +1,8 @@
 // histogram_warps: every warp counts for itself.
 // Idea: the same once more, one level down: a copy of the histogram for each warp, added up when the block is done.
 // Fixes: the contention between warps. Only the 32 lanes of one warp can still meet at a word.
-// Limit: the lanes of a warp that meet: one value for all elements still makes 32 turns of every atomic. And the copies
-//   take shared memory, and time to clear and to add up, which small n do not earn back.
+// Limit: the copies take shared memory, and time to clear and to add up, which small n do not earn back. Lanes of one
+//   warp that meet cost nothing here: since Ampere the GPU counts equal words in one turn where 1 is added.
 // Conditions: any n and any grid size; elements from 0 to BINS - 1; out starts from zero. Each warp takes BINS words of
 //   shared memory.
 // Lecture: Heidelberg 07, "Parallel reduction": the histogram h_k; private copies as in its per-block partial sums.
