@@ -2,8 +2,7 @@
 
 Where an address is the same for every thread of a block, the GPU's assembler lets the warp put its values together
 first (REDUX, POPC, or a scan by SHFL), and one lane goes to memory. PTX shows nothing of it. The rules are those of the
-assembler for sm_90, read from its output; the sectors equal Nsight Compute's on the catalogue. Whether an address
-depends on the thread is told by the shape of its register: with `Options.flat` all do.
+assembler for sm_90, read from its output; the sectors equal Nsight Compute's on the catalogue.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import numpy as np
 
 from engine.ptx.masks import WARP
 from engine.ptx.observe import Access
-from engine.ptx.values import OuterSum
-from engine.records import Array
 
 _WORDS, _LONG = ("u32", "s32", "b32"), ("u64", "s64")
 _REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
@@ -21,10 +18,10 @@ _REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
 
 def gathered_sectors(access: Access, apart: int) -> int:
     """Sectors of a global atomic: one a warp where one lane does it for all, else `apart`, those of lane by lane."""
-    if not _one_word(access):
+    if not access.site.one_word:
         return apart
     *_, name, code = access.site.opcode.split(".")
-    unread, same_value = access.site.op == "red", access.values[0].shape[0] == 1
+    unread, same_value = access.site.op == "red", access.site.one_value
     if code in _WORDS and unread and name in _REDUCIBLE:
         return access.mask.warps
     if name != "add" or code not in (*_WORDS, *_LONG):
@@ -39,10 +36,3 @@ def gathered_sectors(access: Access, apart: int) -> int:
     sectors = np.where(count == WARP, 1, count).sum()
     times: int = access.mask.width // lanes.shape[1]  # equal blocks that a column stands for
     return int(sectors) * times
-
-
-def _one_word(access: Access) -> bool:
-    """The address does not depend on the thread: not by chance, but by how it was computed."""
-    address = access.address
-    rows: Array = address.rows.values if address.__class__ is OuterSum else address
-    return len(rows) == 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from engine.ptx.observe import ChunkInfo, hooks
 from engine.ptx.program import Program
 from engine.ptx.schedule import LOCKSTEP, Schedule
 from engine.ptx.syntax import WIDTHS, PtxError, Symbol
+from engine.ptx.uniform import varying
 from engine.ptx.values import UNSIGNED
 from engine.records import Array, Progress, RunFailed, Status
 
@@ -68,6 +70,11 @@ class Machine:
     options: Options = field(default_factory=Options)
     observers: Sequence[Any] = ()
     output: list[str] = field(default_factory=list)
+
+    @cached_property
+    def varying(self) -> frozenset[int]:
+        """The registers that can differ between the threads of a block."""
+        return varying(self.program)
 
     def __post_init__(self) -> None:
         self.threads = self.block[0] * self.block[1] * self.block[2]

@@ -24,7 +24,8 @@ class Site:
 
     `space`: "global", "shared", "local", or "" for a generic address. An access moves `count` parts of `part` bytes.
     `weak`: an ordinary access; False for volatile, relaxed, acquire and release ones. `number`: unique in the program.
-    `tallies`: it adds the constant 1 to a word of shared memory, and nobody reads the result.
+    `tallies`: it adds the constant 1 to a word of shared memory, and nobody reads the result. `one_word`, `one_value`:
+    the address, the value of an atomic are computed from nothing that differs between the threads of a block.
     """
 
     number: int
@@ -36,6 +37,8 @@ class Site:
     count: int
     weak: bool
     tallies: bool = False
+    one_word: bool = False
+    one_value: bool = False
 
     @property
     def shared_rule(self) -> str:

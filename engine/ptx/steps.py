@@ -40,6 +40,7 @@ from engine.ptx.syntax import (
     shown,
 )  # fmt: skip
 from engine.ptx.transfers import Port
+from engine.ptx.uniform import operand_varies
 from engine.ptx.values import restrict
 
 if TYPE_CHECKING:
@@ -127,7 +128,15 @@ def site_of(machine: Machine, item: Instruction, op: str, dead: bool = False) ->
     space = "global" if space == "const" else space
     weak = not _STRONG & set(words)
     tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
-    return Site(machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak, tallies)
+    one_word = one_value = False
+    if words[0] in ("atom", "red"):
+        address, *values = item.operands[1 if words[0] == "atom" else 0 :]
+        one_word = not operand_varies(address, machine.varying)
+        one_value = not any(operand_varies(value, machine.varying) for value in values)
+    return Site(
+        machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak, tallies,
+        one_word, one_value,
+    )  # fmt: skip
 
 
 def _last_number(item: Instruction) -> int | None:
