@@ -120,12 +120,11 @@ def told(ladder, position):
 
 
 def steps():
-    """Every rung that is meant to show something; those that take seconds to compile are for the thorough run."""
+    """Every rung that is meant to show something; those of all rungs of a topic are for the thorough run."""
     for name, ladder in LADDERS.items():
         for position, rung in enumerate(ladder.rungs):
             if inside.meant(ladder, position):
-                slow = "cooperative_groups" in KERNELS[rung.kernel].text
-                marks = [pytest.mark.thorough] if slow else []
+                marks = [pytest.mark.thorough] if name.startswith("all-") else []
                 yield pytest.param(name, position, id=f"{name}-{rung.kernel}", marks=marks)
 
 

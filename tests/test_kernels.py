@@ -24,9 +24,11 @@ def _case(kernel: Kernel, n: int, block_size: int, quick: bool) -> object:
     return pytest.param(kernel, n, block_size, id=f"{kernel.name}-{n}-{block_size}", marks=marks)
 
 
-# The quick run meets every kernel at every size with its middle block size; the thorough one with three.
+# The quick run meets every kernel with its middle block size, at one element, a ragged warp and many ragged blocks; the
+# thorough one at every size with three block sizes.
+QUICK_SIZES = (1, 33, 100, 4096 + 1)
 CASES = [
-    _case(kernel, n, block_size, quick=block_size == middle)
+    _case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES)
     for kernel in ENDING
     for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
     for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
@@ -73,7 +75,8 @@ def test_every_way_to_combine_and_every_type_agree(kernel: Kernel):
             assert kernel.expect == "wrong" or found.status in ("ok", kernel.expect), (combine, dtype, found.reason)
 
 
-@pytest.mark.parametrize("grid_size", [1, 2, 7, 300])
+@pytest.mark.parametrize("grid_size", [pytest.param(1, marks=pytest.mark.thorough), 2, 7,
+                                       pytest.param(300, marks=pytest.mark.thorough)])  # fmt: skip
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.coverage is None], ids=lambda k: k.name)
 def test_a_grid_stride_kernel_is_right_with_any_grid(kernel: Kernel, grid_size: int):
     found = measured(Choice(kernel.name, 10_000, 64, grid_size=grid_size, dtype=kernel.dtypes[0]))

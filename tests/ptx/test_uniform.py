@@ -1,4 +1,4 @@
-"""Which registers differ between threads, told from the text: what the assembler must know before it gathers atomics."""
+"""Which registers differ between threads, told from the text: what must be known before atomics are gathered."""
 
 import numpy as np
 import pytest
