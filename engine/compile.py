@@ -15,9 +15,9 @@ from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
 
 EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
 # cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
-# same; missing is only what takes a cuda::atomic.
-# A file that names `cuda` gets all of it.
+# same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
 _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
+_ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
 @lru_cache(maxsize=512)
@@ -77,9 +77,6 @@ def include_folders() -> tuple[str, ...]:
     folders = [Path(folder) / "cu13" / "include" for folder in nvidia.__path__]
     folders.append(Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl" / "libcudacxx")
     return tuple(str(folder) for folder in folders if folder.is_dir())
-
-
-_ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
 def _explained(source: Source, log: str) -> CompileError:

@@ -28,7 +28,7 @@ __all__ = ["FINDINGS", "LAUNCHES", "MEANINGS", "PTX_COUNTED", "TITLES", "WHOLE_R
            "trace", "values_of"]  # fmt: skip
 
 TRACE_DEADLINE_S = 60.0
-LITTLE = 1.05  # below this factor the difference says more
+_LITTLE = 1.05  # below this factor the difference says more
 FINDINGS, LAUNCHES = "findings", "launches"
 # What a line or a rung can be looked at by: the counters of tables and these, which only this page needs. Instruction
 # and branch counts are those of the PTX.
@@ -234,7 +234,7 @@ def counter_text(counter: str, value: float | None) -> str:
 class Change:
     """One counter before and after a rung, and the sentence that says what became of it. None: not counted.
 
-    `direction`: "fall", "rise" or "stay".
+    `direction`: "fall", "rise" or "stay"; empty where it was not counted.
     """
 
     counter: str
@@ -259,7 +259,7 @@ def change(before: Measurement | None, after: Measurement | None, counter: str) 
     if old and new:
         ratio = max(old, new) / min(old, new)
         by = counter_text(counter, abs(new - old))
-        factor = f", a factor of {_factor(ratio)}" if ratio >= LITTLE else f", by {by}"
+        factor = f", a factor of {_factor(ratio)}" if ratio >= _LITTLE else f", by {by}"
     sentence = f"{words} {verb} from {_or_none(counter, old)} to {_or_none(counter, new)}{factor}."
     return Change(counter, title, old, new, sentence, verb)
 

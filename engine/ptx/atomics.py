@@ -30,7 +30,7 @@ _UFUNCS: dict[str, Any] = {
 }  # fmt: skip
 _OTHERS = ("exch", "inc", "dec", "cas")
 _WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
-_PACKED = ("bf16", "f16x2", "bf16x2")  # types that NumPy does not add: `operations` does
+_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `operations`
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Re
     words = item.words
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
     code = words[-1]
-    if name is None or code not in DTYPES or site.count > 1 or (code in _PACKED and name not in ("add", "exch")):
+    if name is None or code not in DTYPES or site.count > 1 or (code in _BEYOND_NUMPY and name not in ("add", "exch")):
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
-    if code in _PACKED and name == "add":
+    if code in _BEYOND_NUMPY and name == "add":
         name = f"add.{code}"
     returns = words[0] == "atom"
     rest = item.operands[1 if returns else 0 :]

@@ -52,13 +52,15 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "shfl": ("up", "down", "bfly", "idx"), "vote": ("all", "any", "uni", "ballot"), "red": ("popc", "and", "or"),
 }  # fmt: skip
 _TYPED = ("mov", "ld", "ldu", "st", "atom", "red", "cvta", "match", "redux")
-_MEMORY = ("ld", "ldu", "st", "atom", "red")
 _BARRIERS = 16
 _MOST_THREADS = 1024
 
 
 def check_instruction(item: Instruction, widths: Sequence[int]) -> None:
-    """InvalidPtx where the statement is none; `widths`: bits of the function's registers."""
+    """InvalidPtx where the statement is none, PtxError where its form is not emulated.
+
+    `widths`: bits of the function's registers.
+    """
     words = item.words
     if words[0] in ("shfl", "vote") and "sync" not in words:
         clause = f"{item.opcode} does not say which lanes take part, which GPUs since Volta want to know"

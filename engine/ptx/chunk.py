@@ -197,7 +197,7 @@ class Chunk:
         assert self.alive is not None
         self.alive = self.masks.minus(self.alive, mask)
         if self.barriers:
-            self._go_on(self.barriers.release_any(self.alive))
+            self.go_on(self.barriers.release_any(self.alive))
 
     def _end_leavers(self) -> None:
         """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""
@@ -226,9 +226,10 @@ class Chunk:
             self.barriers.vote(mask, np.broadcast_to(vote, shape))
         count = numbers[1] if len(numbers) > 1 else None
         entry = Waiting(mask, code.block.successors[0], count, item.line)
-        self._go_on(self.barriers.arrive(numbers[0] if numbers else 0, entry, self.alive))
+        self.go_on(self.barriers.arrive(numbers[0] if numbers else 0, entry, self.alive))
 
-    def _go_on(self, entries: list[Waiting]) -> None:
+    def go_on(self, entries: list[Waiting]) -> None:
+        """Lanes that a barrier let go run again; the observers hear of all before any of them runs."""
         for entry in entries:
             for hook in self.on_release:
                 hook(entry.mask)
@@ -293,7 +294,7 @@ class Chunk:
     def _unblock(self) -> bool:
         """Let someone go on; False when nobody is left who can."""
         released = self.barriers.release_any(self.alive)
-        self._go_on(released)
+        self.go_on(released)
         if released or not self.parked:
             return bool(released)
         place = min(self.parked)

@@ -40,13 +40,7 @@ def what_decides(machine: Machine, places: frozenset[int] | None = None) -> Deci
     program = machine.program
     blocks = [block for block in program.blocks if places is None or block.index in places]
     needed = _always_needed(blocks)
-    spaces: set[str] = set()
-    before = None
-    while before != (len(needed), len(spaces)):
-        before = (len(needed), len(spaces))
-        for block in blocks:
-            for item in reversed(block.body):
-                _follow(item, needed, spaces, program.carry)
+    spaces = _close(blocks, needed, program.carry)
     items = [item for block in blocks for item in block.body]
     loads = [item for item in items if _is_load(item) and _makes(item, needed)]
     arrays = arrays_met(machine, [item for item in loads if _space(item) in ("global", "")]) if spaces else frozenset()
@@ -62,14 +56,7 @@ def reads_to_leave(program: Program, places: frozenset[int]) -> bool:
     blocks = [program.blocks[place] for place in places]
     leaving = [block.terminator for block in blocks if block.terminator and not places.issuperset(block.successors)]
     needed = {item.guard.index for item in leaving if item.guard}
-    spaces: set[str] = set()
-    before = -1
-    while before != len(needed):
-        before = len(needed)
-        for block in blocks:
-            for item in reversed(block.body):
-                _follow(item, needed, spaces, program.carry)
-    return bool(spaces)
+    return bool(_close(blocks, needed, program.carry))
 
 
 def _always_needed(blocks: Sequence[Block]) -> set[int]:
@@ -87,6 +74,18 @@ def _always_needed(blocks: Sequence[Block]) -> set[int]:
             if item.guard:
                 needed.add(item.guard.index)
     return needed
+
+
+def _close(blocks: Sequence[Block], needed: set[int], carry: int) -> set[str]:
+    """Add to `needed` all that the needed registers come from; the memories that are read on the way."""
+    spaces: set[str] = set()
+    before = None
+    while before != (len(needed), len(spaces)):
+        before = (len(needed), len(spaces))
+        for block in blocks:
+            for item in reversed(block.body):
+                _follow(item, needed, spaces, carry)
+    return spaces
 
 
 def _follow(item: Instruction, needed: set[int], spaces: set[str], carry: int) -> None:

@@ -14,7 +14,7 @@ _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
 
 def split(text: str) -> list[str]:
-    """Split at commas outside brackets."""
+    """The parts of a text between its commas; a comma in brackets does not count."""
     if "{" not in text and "(" not in text and "[" not in text:
         return text.split(",")
     parts, depth, start = [], 0, 0
@@ -30,7 +30,7 @@ def split(text: str) -> list[str]:
 
 
 def bracketed(text: str) -> tuple[str, str]:
-    """What stands in the first pair of round brackets, and what follows it."""
+    """What stands in the round brackets that a text begins with, and what follows them; PtxError if they stay open."""
     depth = 0
     for position, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -40,7 +40,7 @@ def bracketed(text: str) -> tuple[str, str]:
 
 
 def whole(text: str) -> int:
-    """A byte offset or an address."""
+    """A byte offset or an address. InvalidPtx for a floating constant."""
     value = immediate(text.strip(), 0)
     if value.bits:
         raise InvalidPtx(f"an offset must be a whole number: {text}")
@@ -48,7 +48,7 @@ def whole(text: str) -> int:
 
 
 def immediate(text: str, line: int) -> Immediate:
-    """A literal of at most 64 bits."""
+    """A literal. InvalidPtx for more than 64 bits, PtxError for what is no number; `line`: the .cu line, or 0."""
     value = _number(text, line)
     if not -(1 << 63) <= value.value < 1 << 64:
         raise InvalidPtx(f"this constant has more than 64 bits: {text[:60]}", line)
@@ -77,7 +77,7 @@ def parameters(text: str) -> tuple[Variable, ...]:
 
 
 def variable(statement: str) -> Variable:
-    """`.global .align 4 .b8 name[12] = {...}` and its kin."""
+    """`.global .align 4 .b8 name[12] = {...}` and its kin. PtxError for what cannot be read or does not fit."""
     head, _, value = statement.partition("=")
     space = re.search(r"\.(global|const|shared|local|param)\b", head)
     align = re.search(r"\.align\s+(\d+)", head)

@@ -45,7 +45,11 @@ class _Frame:
 
 @dataclass
 class Inliner:
-    """Makes one kernel of a function and of all that it calls. `widths`, `locals`, `tables`: what that kernel has."""
+    """Makes one kernel of a function and of all that it calls. `widths`, `locals`, `tables`: what that kernel has.
+
+    `slots`: the register that stands for a call's parameter, by its name and the byte in it; `calls`: copies and
+    guarded instructions so far.
+    """
 
     module: Module
     entry: Function
@@ -55,9 +59,11 @@ class Inliner:
     slots: dict[tuple[str, int], int] = field(default_factory=dict)
     calls: int = 0
 
+    def __post_init__(self) -> None:
+        self._entry_params = {param.name for param in self.entry.params}
+
     def run(self) -> Iterator[Instruction | Label]:
-        """The statements of the kernel."""
-        self.entry_params = {param.name for param in self.entry.params}
+        """The statements of the kernel. PtxError for a call that cannot be inlined."""
         yield from self._function(_Frame(self.entry, 0, {}, self.entry.line, (self.entry.name,)))
 
     def _function(self, frame: _Frame) -> Iterator[Instruction | Label]:
@@ -115,7 +121,7 @@ class Inliner:
         register, address = item.operands if load else item.operands[::-1]
         if not isinstance(address, Address) or not isinstance(address.base, Symbol):
             raise PtxError("a parameter at a computed address is not emulated", item.line)
-        if address.base.name in self.entry_params:
+        if address.base.name in self._entry_params:
             yield item
             return
         suffix = item.opcode.rsplit(".", 1)[1]

@@ -182,14 +182,15 @@ def _workspace(device: Device, step: Launch) -> int:
 
 
 @lru_cache(maxsize=32)
-def _module(source: Source) -> Module:
+def module_of(source: Source) -> Module:
+    """The PTX of a source, read; compiled once. CompileError or PtxError where it has none that can be read."""
     return parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name)
 
 
 @lru_cache(maxsize=64)
 def load(source: Source, kernel: str) -> Program:
     """The linked program of a kernel; compiled and parsed once."""
-    return link(_module(source), kernel)
+    return link(module_of(source), kernel)
 
 
 def _arguments(device: Device, program: Program, step: Launch) -> dict[str, bytes]:

@@ -33,7 +33,8 @@ class Stamp:
 class Clocks:
     """The progress of every lane of a chunk: barriers passed by its block, collectives passed by the lane.
 
-    Both are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same.
+    Both are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T, the
+    threads of a block up to a whole warp; `threads`: those that exist.
     """
 
     def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:

@@ -34,7 +34,6 @@ _NO_DESTINATION = frozenset((
 SYNCHRONOUS = (
     "shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync",
 )  # fmt: skip
-CARRY = "the carry flag"
 
 
 @dataclass(frozen=True)

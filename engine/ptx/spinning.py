@@ -10,14 +10,14 @@ could, that is said at once. A loop that counts, however long, never stands stil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.ptx.deciding import Deciding, reads_to_leave, what_decides
 from engine.ptx.groups import Key
 from engine.ptx.masks import WARP, Mask, any_per_warp
-from engine.ptx.program import Block
+from engine.ptx.program import Block, Program
 from engine.ptx.standing import Other, Stand, all_equal, equal
 from engine.ptx.touched import Touched
 from engine.ptx.values import Value
@@ -25,6 +25,7 @@ from engine.records import Array, RunFailed
 
 if TYPE_CHECKING:
     from engine.ptx.chunk import Chunk
+    from engine.ptx.machine import Machine
 
 _PATIENCE = 64  # turns of a polling loop after which others get a chance
 _MOST_PLACES = 64  # sets of blocks of which is worked out what decides in them
@@ -89,7 +90,7 @@ class Spinning:
         self._turns = 0
         chunk = self._chunk
         released = chunk.barriers.release_any(chunk.alive)
-        chunk._go_on(released)
+        chunk.go_on(released)
         if released or any(key[0] != place and self._may_run(key, mask) for key in chunk.groups):
             self._left = _DETOUR
 
@@ -235,7 +236,7 @@ class Spinning:
         chunk = self._chunk
         if stand.deciding is not None and not stand.deciding.spaces:
             raise self._never_ends(stand)
-        chunk._go_on(chunk.barriers.release_any(chunk.alive))
+        chunk.go_on(chunk.barriers.release_any(chunk.alive))
         if self._other_than_still(stand.key) is not None:
             return True
         if self._polls(stand) and reads_to_leave(chunk.machine.program, frozenset(stand.places)):
@@ -325,10 +326,10 @@ def _warps_of(masks: list[Mask]) -> Array:
     return np.repeat(warps, WARP, axis=0)
 
 
-_DECIDING: dict[int, tuple[Any, frozenset[int], Deciding]] = {}
+_DECIDING: dict[int, tuple[Program, frozenset[int], Deciding]] = {}  # by the program's id
 
 
-def _known(machine: Any) -> Deciding:
+def _known(machine: Machine) -> Deciding:
     """`what_decides`, remembered for the program and its arrays."""
     arrays = frozenset(array.base for array in machine.space.arrays())
     found = _DECIDING.get(id(machine.program))

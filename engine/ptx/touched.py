@@ -61,7 +61,7 @@ class Touched:
         address = plain(access.address).astype(np.int64)
         if array is not None and mask.dense is None:
             met = array.base in self._deciding.arrays
-            places = _spread((address - array.base).ravel(), size, 4, 1)
+            places = _word_numbers((address - array.base).ravel(), size, 4, 1)
             return [(array.base, array.data.view(np.uint32), places)] if met else []
         shape = (mask.height, mask.width)
         address = np.broadcast_to(address, shape)
@@ -73,11 +73,11 @@ class Touched:
                 array = self._machine.space.at(int(number) << RANGE_BITS)
                 if array is not None and array.base in self._deciding.arrays:
                     at = address[active & (numbers == number)] - array.base
-                    made.append((array.base, array.data.view(np.uint32), _spread(at, size, 4, 1)))
+                    made.append((array.base, array.data.view(np.uint32), _word_numbers(at, size, 4, 1)))
             return made
         words = self._machine.words(access.space)
         lanes = words.flat.size // words.words.shape[0]  # the words of all lanes that have one address lie together
-        places = _spread(address[active], size, words.unit, lanes)
+        places = _word_numbers(address[active], size, words.unit, lanes)
         return [(access.space, words.flat, places + np.tile(_lane(access, mask)[active], _parts(size, words.unit)))]
 
 
@@ -85,7 +85,7 @@ def _parts(size: int, unit: int) -> int:
     return max(1, size // unit)
 
 
-def _spread(at: Array, size: int, unit: int, lanes: int) -> Array:
+def _word_numbers(at: Array, size: int, unit: int, lanes: int) -> Array:
     """Byte addresses -> numbers of words, all words of each access."""
     first, parts = at // unit, _parts(size, unit)
     return first * lanes if parts == 1 else np.concatenate([(first + number) * lanes for number in range(parts)])

@@ -13,8 +13,7 @@ def execute(text, grid=1, block=32, dtype="int32", defines=(), name="f", observe
     device, passed = Device(), []
     for key, value in arguments.items():
         if isinstance(value, np.ndarray):
-            kind = {"uint32": "uint32"}.get(str(value.dtype), str(value.dtype))
-            device.place(Buffer(key, kind, value.size, "input"), {key: value})
+            device.place(Buffer(key, str(value.dtype), value.size, "input"), {key: value})
             passed.append(key)
         else:
             passed.append(Scalar("float64" if isinstance(value, float) else "int32", value))
