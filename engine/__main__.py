@@ -126,10 +126,14 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
-    from engine.record import record
+    from engine import float_record, record
 
-    path = record(options.quick, lambda fraction, text: print(f"{fraction:6.1%} {text}", file=sys.stderr))
-    print(path)
+    def say(fraction: float, text: str) -> None:
+        print(f"{fraction:6.1%} {text}", file=sys.stderr)
+
+    print(record.record(options.quick, say))
+    if not options.quick:
+        print(float_record.record(progress=say))
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.figures import BLUE, GREEN, GREY, ON_PAGE, Figure, Look, _layout
+from engine.figures import BLUE, GREEN, GREY, ON_PAGE, Figure, Look, base_layout
 from engine.float_truths import Repeats
 from engine.history import device_line
 from engine.records import Measurement
@@ -18,7 +18,7 @@ MOST_BARS = 40
 
 def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) -> Figure:
     """Bars over the distance from the exact sum, which is the line at 0; None: nothing was repeated yet."""
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or 400
     if found is None:
         layout["annotations"] = [_words(f"Not repeated yet: {current}.", 0.5, 0.5, look.font + 1)]
@@ -47,8 +47,9 @@ def origin(found: Repeats) -> str:
     """Where the answers come from, in the words of every other origin."""
     choice = found.choice
     named = Measurement(kernel=choice.kernel, n=choice.n, block_size=choice.block_size, grid_size=None,
-                        dtype=choice.dtype, cache=choice.cache, combine=None, device=found.device,
-                        status="ok")  # fmt: skip
+                        dtype=choice.dtype, cache=choice.cache, combine=None, device=found.device, status="ok",
+                        environment=found.environment or {},
+                        origin="live" if found.environment is None else "recorded")  # fmt: skip
     return device_line(named)
 
 

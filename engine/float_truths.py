@@ -28,18 +28,24 @@ if TYPE_CHECKING:
 RUNS = {"gpu": 200, "emulator": 40}
 EMULATOR_N = 2**16  # repeated on the emulator; a GPU takes the page's N
 DEADLINE_S = 60.0
+SIZES = tuple(2**power for power in range(10, 25, 2))  # at which errors are shown
+ORDERS = {"gpu": "the GPU's own order, each time anew", "cpu": "one thread of the CPU, which has one order"}
 TOPICS = (floats.TOPIC.name, reduction.TOPIC.name)
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """The answers of one choice run again and again, on the random numbers. `orders`: what was different, in words."""
+    """The answers of one choice run again and again, on the random numbers. `orders`: what was different, in words.
+
+    `environment`: of a recording that they come from; None: they are live.
+    """
 
     choice: Choice
     device: Mapping[str, Any]
     results: tuple[float, ...]
     exact: float
     orders: str
+    environment: Mapping[str, Any] | None = None
 
     @property
     def distribution(self) -> list[tuple[float, int]]:
@@ -67,9 +73,13 @@ def repeated_choice(choice: Choice) -> Choice:
     """What is repeated in place of `choice`: the random numbers, and on the emulator at most 2^16 of them. Ones add up
     without rounding until they stop, so that no order shows."""
     settled = resolve(choice)
-    parameter = 0 if KERNELS[choice.kernel].parameter is not None else None
     n = min(settled.n, EMULATOR_N) if settled.device == "emulator" else settled.n
-    return replace(settled, n=n, parameter=parameter)
+    return replace(on_random_numbers(settled), n=n)
+
+
+def on_random_numbers(choice: Choice) -> Choice:
+    """The same sum of the random numbers, where a kernel leaves the choice."""
+    return replace(choice, parameter=0 if KERNELS[choice.kernel].parameter is not None else None)
 
 
 def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repeats:
@@ -80,9 +90,9 @@ def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repea
         raise NotRunnable("Only a sum of floats is rounded: choose float32 or float64.")
     choice = repeated_choice(choice)
     plan = plan_of(choice)
-    results, orders = [], "the GPU's own order, each time anew"
+    results, orders = [], ORDERS["gpu"]
     if cpu.host_step(plan):
-        orders = "one thread of the CPU, which has one order"
+        orders = ORDERS["cpu"]
         results = [float(cpu.run(plan).output[0]) for _ in range(min(runs, 5))]
     elif choice.device == "emulator":
         orders = f"independent lanes, seeds 1 to {runs}; the emulator's blocks keep their order"

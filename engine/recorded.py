@@ -64,7 +64,7 @@ class Recording:
 def this_session(environment: Mapping[str, Any]) -> Session:
     """A session with the code as it is now."""
     methods = {name: _digest_of_modules(modules) for name, modules in METHODS.items()}
-    return Session(environment, {name: _code_digest(kernel) for name, kernel in KERNELS.items()}, methods)
+    return Session(environment, {name: code_digest(kernel) for name, kernel in KERNELS.items()}, methods)
 
 
 def key_of(choice: Choice, cache: str) -> Key:
@@ -172,7 +172,7 @@ def _load(folder: Path) -> tuple[Measurement, ...]:
 
 
 def _measurements(recording: Recording) -> Iterator[Measurement]:
-    now = {name: _code_digest(kernel) for name, kernel in KERNELS.items()}
+    now = {name: code_digest(kernel) for name, kernel in KERNELS.items()}
     names = ("grid_size", "status", "reason", "time_us", "low_us", "high_us", "floor_us", "clock")
     for key, row in recording.rows.items():
         named = dict(zip(KEY, key, strict=True))
@@ -218,7 +218,7 @@ def _peers(row: Row) -> dict[str, Any]:
     return {row["peer"]: times | {name: row[name] for name in ("ratio", "ratio_low", "ratio_high")}}
 
 
-def _code_digest(kernel: Kernel) -> str | None:
+def code_digest(kernel: Kernel) -> str | None:
     """A digest of a kernel's code without its comments and spacing: what the compiler sees."""
     if not kernel.path.exists():
         return None

@@ -11,17 +11,17 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine import error_figure, figures, float_figure, float_truths
+from engine import error_figure, figures, float_figure, float_record, float_truths
 from engine.catalogue import KERNELS
-from engine.history import Known
-from engine.records import Choice, NotRunnable
+from engine.float_truths import SIZES
+from engine.history import Known, device_line
+from engine.records import Choice, Measurement, NotRunnable
 from engine.tables import checked_by
 from views import choices, work
 from views.page import WORK, Page
 from views.panels.entries import Picture, Section
 
 REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
-SIZES = tuple(2**power for power in range(10, 25, 2))
 SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
 
 
@@ -105,14 +105,14 @@ def repeat_controls(page: Page) -> None:
 
 def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
     """How often each answer came out."""
-    found = _kept().get(_key(page))
+    found = _kept().get(_key(page)) or float_record.repeats(page.choice)
     known = found if isinstance(found, float_truths.Repeats) else None
     return float_figure.repeats_figure(known, page.rung.label, look)
 
 
 def repeat_words(page: Page, facts: Sequence[Known]) -> str:
     """What the answers show."""
-    found = _kept().get(_key(page))
+    found = _kept().get(_key(page)) or float_record.repeats(page.choice)
     said = "The same kernel, the same numbers: does every run give the same bits?"
     if found is not None:
         said = found if isinstance(found, str) else float_truths.sentence(found)
@@ -140,7 +140,7 @@ def error_controls(page: Page) -> None:
         st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
                   icon=":material/query_stats:",
                   help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
-        st.caption("Points: errors of real runs. Lines: the worst that rounding can do.")
+        st.caption("Points: errors of real runs, live or recorded. Lines: the worst that rounding can do.")
 
 
 def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
@@ -150,7 +150,7 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: f
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
         if not float_truths.can_repeat(choice):
             continue
-        found = [(n, work.outcome(replace(choice, n=n)).live) for n in sizes]
+        found = [(n, _answered(replace(choice, n=n))) for n in sizes]
         known = [(n, abs(m.result - m.expected)) for n, m in found
                  if m is not None and m.result is not None and m.expected is not None]  # fmt: skip
         series.append(error_figure.Series(rung.label, known, position))
@@ -162,6 +162,12 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: f
     return error_figure.error_lines(series, laws, page.choice.n, look, "Nothing has run yet: press Run every N.")
 
 
+def _answered(choice: Choice) -> Measurement | None:
+    """The last live run with an answer; else what a GPU answered when it was recorded."""
+    live = work.outcome(choice).live
+    return live if live is not None and live.result is not None else float_record.answer(choice)
+
+
 # ---- the section below the table
 
 
@@ -169,10 +175,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     """Every rung's answer, its error, and the worst that its roundings can do."""
     serial, tree = float_truths.bounds(page.choice)
     unit = 24 if page.choice.dtype == "float32" else 53
-    rows = "".join(
-        _row(page, position, choice, fact)
-        for position, (choice, fact) in enumerate(zip(page.choices, facts, strict=True))
-    )
+    rows = "".join(_row(page, position, choice) for position, choice in enumerate(page.choices))
     return (
         '<section class="claims"><h4>Rounding: what these runs lost, and what they could have lost</h4>'
         '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th>Answer</th><th>Exact</th>'
@@ -187,21 +190,27 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def _row(page: Page, position: int, choice: Choice, fact: Known) -> str:
+def _row(page: Page, position: int, choice: Choice) -> str:
     rung = page.ladder.rungs[position]
     current = ' class="current"' if position == page.position else ""
     title = f'<td class="rung">{escape(rung.label)}</td>'
-    found = None
-    if float_truths.can_repeat(choice) and choices.refusal(choice) is None:
-        found = float_truths.rounding(choice, fact.live)
-    if found is None or fact.live is None:
+    found = ran = None
+    if float_truths.can_repeat(choice):
+        ran = _answered(choice)
+        found = float_truths.rounding(replace(choice, device="gpu"), ran)  # whatever ran it, the roundings are these
+    if found is None or ran is None:
         return f'<tr{current}>{title}<td class="text dim" colspan="5">not run with these choices</td></tr>'
-    state = "" if fact.live.status == "ok" else ' class="status bad"'
+    state = "" if ran.status == "ok" else ' class="status bad"'
     return (
-        f"<tr{current}>{title}<td{state}>{found.result:,.10g}<small>{checked_by(fact.live)}</small></td>"
+        f"<tr{current}>{title}<td{state}>{found.result:,.10g}<small>{escape(_origin(ran))}</small></td>"
         f"<td>{found.exact:,.10g}</td><td>{f'{found.error:.3g}' if found.error else 'none'}</td>"
         f"<td>{found.chain:,}</td><td>{found.worst:.3g}</td></tr>"
     )
+
+
+def _origin(ran: Measurement) -> str:
+    """Who gave the answer."""
+    return device_line(ran) if ran.origin == "recorded" else checked_by(ran)
 
 
 REPEATS = Picture("repeats", "Run to run", offered, repeat_figure, repeat_controls, repeat_words)
