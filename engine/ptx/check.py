@@ -92,9 +92,9 @@ def _check_form(item: Instruction, form: str) -> None:
     least = form.find("?") if "?" in form else len(wanted)
     given = len(item.operands)
     if not least <= given <= len(wanted):
-        range_ = str(least) if least == len(wanted) else f"{least} to {len(wanted)}"
-        noun = "operand" if range_ == "1" else "operands"
-        raise InvalidPtx(f"{item.opcode} takes {range_} {noun} and is given {given}")
+        count = str(least) if least == len(wanted) else f"{least} to {len(wanted)}"
+        noun = "operand" if count == "1" else "operands"
+        raise InvalidPtx(f"{item.opcode} takes {count} {noun} and is given {given}")
     for operand, letter in zip(item.operands, wanted, strict=False):
         kinds, name = _KINDS[letter]
         if not isinstance(operand, kinds):
