@@ -7,7 +7,7 @@ from math import ceil, floor, log2, log10
 from typing import Any
 
 from engine.complexity import CLAIM, Level, Point, cost_of, steps_of, work
-from engine.figures import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, _layout
+from engine.figures import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.tables import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
@@ -24,7 +24,7 @@ def sweep_figure(points: Sequence[Point], automatic: Point | None, look: Look = 
     size = look.font
     n = points[0].choice.n
     elements = [point.elements for point in points]
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or 540
     layout["margin"] |= {"l": 74, "t": 12 + round(3.2 * size), "r": 16}
     shown = elements[:: 2 if len(elements) > 8 else 1]
@@ -170,7 +170,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     """Step by step how many threads work (bars) of those that are allotted (line): the work is the bars, the cost all
     below the line. `time`: the measured time with its origin, or ""."""
     size = look.font
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or 430
     layout["margin"] |= {"l": 74, "t": 12 + round((4.6 if time else 3.2) * size)}
     x: list[int] = []

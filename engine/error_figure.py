@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import floor, inf, log10
 from typing import Any
 
-from engine.figures import DASHES, GREY, LINES, ON_PAGE, SYMBOLS, Figure, Look, _layout, _spread
+from engine.figures import DASHES, GREY, LINES, ON_PAGE, SYMBOLS, Figure, Look, base_layout, spread
 from engine.tables import size_text
 
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
@@ -42,12 +42,12 @@ def error_lines(
     high = log10(max(finite, default=1.0))
     zero = low - 1.0
     exact = any(e == 0 for part in series for _, e in part.points)
-    data = [_line(law, i, look) for i, law in enumerate(laws)]
+    data = [_line(law, i) for i, law in enumerate(laws)]
     data += [_dots(part, 10**zero, look) for part in series if part.points]
     sizes = sorted({size for points in every for size, _ in points})
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or 470
-    shown = _spread(sizes, 7)
+    shown = spread(sizes, 7)
     layout["xaxis"] |= {
         "type": "log",
         "title": {"text": "N", "font": {"size": look.font - 1}},
@@ -73,7 +73,7 @@ def error_lines(
     return {"data": data, "layout": layout}
 
 
-def _line(law: Law, number: int, look: Look) -> dict[str, Any]:
+def _line(law: Law, number: int) -> dict[str, Any]:
     points = [(n, e) for n, e in law.points if 0 < e < inf]
     return {
         "type": "scatter",

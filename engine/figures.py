@@ -89,8 +89,6 @@ def time_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE) -> Figure
     axis = figure["layout"]["xaxis"]
     axis["type"] = "log"
     if known:
-        from math import log10
-
         low, high = log10(min(known)) - 0.35, log10(max(known))
         axis["range"] = [low, high + 0.18 * max(high - low, 0.5)]
     axis["dtick"] = 1
@@ -183,14 +181,14 @@ def size_lines(
         ends.append((float(part[column].iloc[-1]), float(part[metric].iloc[-1]), name, colour))
     sizes = sorted({int(n) for n in frame[column]}) if len(frame) else []
     log = column == "n" or all(n > 0 and n & (n - 1) == 0 for n in sizes)
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or 460
     layout["showlegend"] = False
     layout["xaxis"] |= {
         "type": "log" if log else "linear",
         "title": {"text": title},
-        "tickvals": _spread(sizes, 9),
-        "ticktext": [size_text(n) for n in _spread(sizes, 9)],
+        "tickvals": spread(sizes, 9),
+        "ticktext": [size_text(n) for n in spread(sizes, 9)],
     }
     top = 1.05 * max((value for line in data for value in line["y"]), default=0.0) or 1.0
     layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "range": [0, top]}
@@ -241,7 +239,7 @@ def _end_labels(
 def _bars(frame: pd.DataFrame, key: str, current: int, look: Look) -> Figure:
     values = _values(frame[key])
     size = look.font
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
     layout["xaxis"] |= {"title": {"text": COLUMNS[key].heading, "font": {"size": size}}, "zeroline": True}
     layout["yaxis"] |= {
@@ -334,7 +332,8 @@ def _with_room(figure: Figure, column: pd.Series, more: list[float]) -> Figure:
     return figure
 
 
-def _layout(look: Look) -> dict[str, Any]:
+def base_layout(look: Look) -> dict[str, Any]:
+    """What every figure's layout begins with: type as large as `look` says, axes that cannot be dragged, no legend."""
     size = look.font
     axis = {"tickfont": {"size": size}, "fixedrange": True, "automargin": True}
     return {
@@ -348,7 +347,7 @@ def _layout(look: Look) -> dict[str, Any]:
     }
 
 
-def _spread(values: Sequence[int], most: int) -> list[int]:
+def spread(values: Sequence[int], most: int) -> list[int]:
     """At most `most` of the values, the first and the last among them."""
     if len(values) <= most:
         return list(values)

@@ -83,7 +83,7 @@ def bank_figure(trace: Trace, warp: int, start: int = 0, look: Look = ON_PAGE) -
         for how, data in zip(looks, first, strict=True)
     ]
     layout = _matrix_layout(look, len(found), most)
-    layout["sliders"], layout["updatemenus"] = [_slider(found, start, look)], [_buttons(look)]
+    layout["sliders"], layout["updatemenus"] = [_slider(found, start)], [_buttons(look)]
     return {"data": [*moving, *_passes(found)], "layout": layout, "frames": frames}
 
 
@@ -217,7 +217,7 @@ def _matrix_layout(look: Look, frames: int, most: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _slider(found: Sequence[Moment], start: int, look: Look) -> dict[str, Any]:
+def _slider(found: Sequence[Moment], start: int) -> dict[str, Any]:
     return {
         "active": start,
         "x": 0,

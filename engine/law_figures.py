@@ -8,7 +8,7 @@ from typing import Any
 
 from engine import laws
 from engine.catalogue.laws import Law
-from engine.figures import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, _layout
+from engine.figures import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.laws import Point
 from engine.records import Choice
 from engine.tables import size_text, time_text
@@ -29,7 +29,7 @@ def law_figure(
     value of the knob that the page is set to, which is marked.
     """
     timed = [(point.value, point.time_us) for point in found if point.time_us is not None]
-    layout = _layout(look)
+    layout = base_layout(look)
     words = _words(law, choice, found, bool(timed))
     top = 14 + round(len(words) * min(look.font, WORDS) * 1.5)
     layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot

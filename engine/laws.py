@@ -132,7 +132,7 @@ def timing_sentence(choice: Choice, found: Sequence[Point]) -> str:
         )
     floor = fast.timed.floor_us if fast.timed else None
     if floor and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
-        said += f" {floor:.1f} µs of it an empty kernel takes too: a larger N shows more of what the law costs."
+        said += f" {floor:.1f} µs of each time is what an empty kernel takes: a larger N shows more of the law's cost."
     return f"{said} {law.note}".strip()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log10
 from typing import Any
 
 from engine.figures import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look
@@ -177,8 +178,6 @@ def _folded(label: str) -> str:
 
 
 def _layout(look: Look, heading: Sequence[tuple[str, str]], values: Sequence[float]) -> dict[str, Any]:
-    from math import log10
-
     size = look.font
     low, high = (log10(min(values)), log10(max(values))) if values else (0.0, 1.0)
     room = 0.16 * max(high - low, 0.5)

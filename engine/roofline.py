@@ -36,7 +36,10 @@ class Roofs:
 
 @dataclass(frozen=True)
 class Spot:
-    """One rung: where it stands, or why it does not (`missing`). `gflop_s` of the run in `timed`."""
+    """One rung: where it stands, or why it is not drawn (`missing`).
+
+    `gflop_s`: None where no time is known. `origin`: where it was measured, and when; `live`: in this session.
+    """
 
     label: str
     title: str
@@ -83,7 +86,8 @@ def sentence(found: Roofline, position: int) -> str:
     bound = "memory" if allowed < roofs.peak_gflop_s else "arithmetic"
     said = f"{spot.title}: {x:.3g} FLOP for each byte read; the {bound} roof is at {allowed:,.0f} GFLOP/s there"
     if bound == "memory":
-        said += f" (bandwidth {'measured' if roofs.measured else 'by its attributes'})"
+        source = "measured" if roofs.measured else "from the GPU's attributes"
+        said += f" (bandwidth {source})"
     if spot.gflop_s is None:
         return f"{said}, and no time is known: {spot.missing}."
     said += f", and {spot.gflop_s:,.0f} were measured"

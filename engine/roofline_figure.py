@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.figures import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, _layout
+from engine.figures import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT, LEAST = 450, 340
@@ -16,7 +16,7 @@ NEAR = 1.3  # rungs whose intensities differ by less than this factor have their
 
 def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
     """FLOP per byte against GFLOP/s, both logarithmic; the rung on the page stands out."""
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = max(look.height or HEIGHT, LEAST, 18 * look.font)
     layout["margin"] |= {"l": 78, "r": 16, "t": 14, "b": 24 + 2 * look.font}
     if found.roofs is None:
@@ -30,8 +30,8 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
     layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
     layout["yaxis"] |= _log_axis(upright, "GFLOP/s", look)
     layout["annotations"] = [
-        *_roof_names(found, roofs, across, upright, layout, look),
-        *_spot_names(found.spots, position, across, upright, layout, look),
+        *_roof_names(found, roofs, upright, layout, look),
+        *_spot_names(found.spots, position, upright, layout, look),
     ]
     return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
 
@@ -87,7 +87,6 @@ def _marks(spots: Sequence[Spot], position: int) -> dict[str, Any]:
 def _roof_names(
     found: Roofline,
     roofs: Roofs,
-    across: tuple[float, float],
     upright: tuple[float, float],
     layout: Mapping[str, Any],
     look: Look,
@@ -118,7 +117,6 @@ def _roof_names(
 def _spot_names(
     spots: Sequence[Spot],
     position: int,
-    across: tuple[float, float],
     upright: tuple[float, float],
     layout: Mapping[str, Any],
     look: Look,

@@ -8,7 +8,7 @@ from statistics import median
 
 import pandas as pd
 
-from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Published, Rung, Topic
+from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
 from engine.elements import strides
 from engine.history import Known, device_line
 from engine.records import COUNTERS, Choice, Measurement
@@ -295,16 +295,6 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
         if rates:
             found[peer] = median(rates)
     return found
-
-
-def metric_of(topic: Topic) -> Column:
-    """The column that the topic's kernels are rated by."""
-    return COLUMNS[topic.metric]
-
-
-def topic_kernels(topic: str) -> tuple[Kernel, ...]:
-    """The kernels of a topic, in the catalogue's order."""
-    return TOPICS[topic].kernels
 
 
 def text_of(key: str, value: object) -> str:

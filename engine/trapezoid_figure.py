@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.figures import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, _layout
+from engine.figures import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.trapezoids import INTEGRAL_TEXT, Trapezoids, blocks, curve, polygons
 
 MOST_DRAWN = 256  # trapezoids; more are narrower than a pixel
@@ -17,7 +17,7 @@ _OF_BLOCKS = LINES[2:-1]  # not those of the areas, and not grey
 def trapezoid_figure(found: Trapezoids, block_size: int, look: Look = ON_PAGE) -> Figure:
     """f with the trapezoids, blue above the axis and orange below; on top the sum, the integral and the two errors; at
     the bottom a strip of the blocks of threads, each below its points."""
-    layout = _layout(look)
+    layout = base_layout(look)
     layout["height"] = look.height or 430
     layout["margin"] |= {"t": 3 * round(1.45 * look.font) + 10, "l": 44, "r": 16}
     layout["xaxis"] |= {

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from engine.catalogue import trapezoid
 from engine.records import Array, Choice, Measurement
 
@@ -119,7 +117,6 @@ def laws(sizes: Sequence[int]) -> list[tuple[int, float]]:
 
 
 def curve(points: int = 241) -> tuple[list[float], list[float]]:
-    """f itself, as a line to draw."""
-    x = np.linspace(trapezoid.A, trapezoid.B, points)
-    g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
-    return x.tolist(), (np.sin(g) + 2 * np.cos(g)).tolist()
+    """f itself, as a line to draw: `points` values of x, and f there."""
+    x, values = trapezoid.points(points)
+    return x.tolist(), values.tolist()

@@ -141,7 +141,7 @@ def show_page(page: Page) -> None:
     """The page to sit before: text and source at the left, numbers and plot at the right, the table below."""
     left, right = st.columns([1.12, 1], gap="medium")
     with left, work.RENDER:
-        show.rung_text(page.rung, page.kernel, page.ladder)
+        show.rung_text(page.rung, page.kernel)
         show.rung_source(page.ladder, page.position)
         show.rung_conditions(page.rung, page.kernel, page.ladder)
     with right:
@@ -270,7 +270,7 @@ def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) 
     st.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
     lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.html(show.under_table(page.ladder, lectures, environment(facts, page.position), page.topic.data_note))
+        st.html(show.under_table(lectures, environment(facts, page.position), page.topic.data_note))
         st.download_button("CSV", tables.frame_csv(frame), f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
                            icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
 

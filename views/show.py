@@ -14,15 +14,15 @@ from engine.records import Measurement
 from engine.tables import COLUMNS, STATUS_WORDS, text_of
 from views.source import source_html
 
-# Ours -> the lecture's.
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
+# Ours, the lecture's.
 _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
           ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
 _COUNTER_TILES = ("warp_instructions", "divergent_branches", "bank_conflicts", "sectors_per_request", "barriers")
 
 
-def rung_text(rung: Rung, kernel: Kernel, ladder: Ladder) -> None:
-    """What was wrong, the idea, what still limits it, conditions, lecture and slide."""
+def rung_text(rung: Rung, kernel: Kernel) -> None:
+    """The rung's title and lead; what was wrong before it, the idea, what still limits it."""
     header = kernel.header
     lead = f'<p class="lead">{escape(rung.lead)}</p>' if rung.lead and rung.lead != kernel.title else ""
     parts = "".join(
@@ -141,7 +141,7 @@ def _counters(row: Mapping[str, Any]) -> str:
     return f'<div class="tiles counted">{tiles}</div>'
 
 
-def under_table(ladder: Ladder, lectures: Sequence[str], environment: Sequence[str], data_note: str) -> str:
+def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: str) -> str:
     """The small print below the table: whose figures, on what, with which data."""
     lines = []
     if lectures:

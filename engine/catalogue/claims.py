@@ -1,6 +1,6 @@
 """What the lectures claim, each claim with what decides it, and the judge.
 
-claims_of(ladder) -> its claims      runs(claim, gpu) -> the runs that decide it      verdict(claim, find) -> Verdict
+claims_of(ladder) -> its claims      runs(claim) -> the runs that decide it      verdict(claim, *finds) -> Verdict
 
 Where today's hardware or compiler differs from what the lecture says, the claim says so, and why; the lecture's words
 and its number stay beside it.

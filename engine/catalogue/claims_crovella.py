@@ -136,8 +136,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
          "delta/offset lower lane; copy from a lane with higher ID relative to caller.",
          "crovella-warps", _emulated("warp_movements"), ("ok",), "all four, with a width of 8 for the last"),
     Claim("five-shuffles", _CROVELLA, "Warp shuffles", "for (int offset = 16; offset > 0; offset /= 2): a warp "
-          "comprises "
-          "32 lanes.", "crovella-warps", "warp_prefix_sum", Count("shuffles", "global_load_requests"),
+          "comprises 32 lanes.", "crovella-warps", "warp_prefix_sum", Count("shuffles", "global_load_requests"),
           "shuffles per warp", 5, "log2(32)"),
     Ends("rollover", _CROVELLA, "Other atomics",
          "atomicInc/Dec: increment (or decrement) and account for rollover/underflow.",

@@ -135,13 +135,11 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "serves the next seven from the cache. Bandwidth is not what is missing."),
     Timed("staged-is-faster", _CS121, "Improving coalescing",
           "To improve coalescing, first do coalesced read from global to shared memory. Then make scattered accesses "
-          "to "
-          "shared memory.",
+          "to shared memory.",
           "cs121-coalescing", ((_sums("row_sums"), _sums("row_sums_padded")),), None, "free of bank conflicts",
           today="differs",
           why="The requests are coalesced, but barriers were added; and the cache had already joined what the "
-                "scattered "
-          "reads fetched."),
+                "scattered reads fetched."),
     Timed("conflicts-are-slower", _CS121, "Bank conflicts",
           "Accesses serialize, takes k passes to complete accesses.",
           "cs121-coalescing", ((_sums("row_sums_staged"), _sums("row_sums_padded")),), None, "k = 32 against k = 1"),
@@ -175,8 +173,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
           why="Faster, but not by 16: caches serve most of the naive kernel's reads."),
     Computed("arrays-in-registers", _CS121, "CUDA Variable Type Qualifiers",
              "Automatic variables without any qualifier reside in a register. Except per-thread arrays, which reside "
-             "in "
-             "global memory.",
+             "in global memory.",
              "beyond-tiling", lambda: _numbers(16, H200, "matmul_register_2d").resources.local_bytes,
              "bytes per thread", 256, "the array of 8 x 8 sums of a thread", counted=0,
              why="The loops are unrolled, so that every index is a constant: all sums are registers."),
@@ -239,8 +236,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
                    "            __syncthreads();\n        }")),
          today="hazard",
          why="It finishes: to the hardware both are the same barrier, and everybody comes. The compiler may rely on "
-               "the "
-         "rule all the same, so that the run is a hazard."),
+               "the rule all the same, so that the run is a hazard."),
     Ends("halving-loop", _CS121, "Reducing divergence",
          "for (int stride = blockDim.x; stride > 1; stride /= 2).",
          "harris", replace(_TREE, n=512, block_size=512), ("ok",), "#3 with the loop as it stands on the slide",

@@ -121,7 +121,7 @@ _HEIDELBERGS: tuple[AnyClaim, ...] = (
     Timed("one-cost", _HEIDELBERG, "Parallel reduction", "Common and important data parallel primitive.",
           "heidelberg-operators", ((Choice("reduce_product", 2**22, 256, combine="relaunch"),
                                     Choice("reduce_max", 2**22, 256, combine="relaunch")),), 1,
-          "product against maximum", today="close", why="Equal, as the words let expect: the memory decides."),
+          "product against maximum", today="close", why="Equal, as the words suggest: the memory decides."),
     Timed("hard-to-get-fast", _HEIDELBERG, "Parallel reduction",
           "Pretty easy to implement in CUDA. Way harder to get it right (fast).",
           "heidelberg-histogram", ((Choice("histogram_global", 2**22, 256), Choice("histogram_shared", 2**22, 256)),),

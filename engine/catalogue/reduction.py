@@ -97,7 +97,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     if combine in ("relaunch", "relaunch-resized"):
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         steps.append(_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks))
-        additions = _additions(kernel, choice.n, choice.block_size, blocks)
+        additions = _additions(choice.n, choice.block_size, blocks)
         left = blocks
         for level in range(2, 40):
             if left == 1:
@@ -108,12 +108,12 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
             result, source = f"out{level}", result
             buffers.append(Buffer(result, choice.dtype, blocks_now, "poison"))
             steps.append(_launch(kernel, choice, source, result, left, block_size, blocks_now))
-            additions += _additions(kernel, left, block_size, blocks_now)
+            additions += _additions(left, block_size, blocks_now)
             left = blocks_now
     elif combine == "host":
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         steps += [_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks), HostSum("out", blocks)]
-        additions = _additions(kernel, choice.n, choice.block_size, blocks) + blocks
+        additions = _additions(choice.n, choice.block_size, blocks) + blocks
     elif combine in ("last-block", "hand-over", "grid-sync"):
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         extra: tuple[str | Scalar, ...] = ()
@@ -126,13 +126,11 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
             buffers.append(Buffer("ticket", "uint32", 1, "zero"))
             extra = ("ticket",)
         steps.append(_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks, extra))
-        additions = _additions(kernel, choice.n, choice.block_size, blocks) + ceil(blocks / choice.block_size) + 10
+        additions = _additions(choice.n, choice.block_size, blocks) + ceil(blocks / choice.block_size) + 10
     else:  # every block, or every thread, adds to one zeroed element
         buffers.append(Buffer("out", choice.dtype, 1, "zero"))
         steps += [Zero("out"), _launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks)]
-        additions = (
-            choice.n if kernel.coverage == 1 else _additions(kernel, choice.n, choice.block_size, blocks) + blocks
-        )
+        additions = choice.n if kernel.coverage == 1 else _additions(choice.n, choice.block_size, blocks) + blocks
     return Plan(
         choice=choice,
         buffers=tuple(buffers),
@@ -183,7 +181,7 @@ def _resized(kernel: Kernel, left: int) -> int:
     return min(max(kernel.block_sizes[0], 1 << (wanted - 1).bit_length()), kernel.block_sizes[-1])
 
 
-def _additions(kernel: Kernel, n: int, block_size: int, blocks: int) -> int:
+def _additions(n: int, block_size: int, blocks: int) -> int:
     """The longest chain of additions in one launch: while loading, then down the tree of a block."""
     return ceil(n / (block_size * blocks)) + ceil(log2(block_size))
 

@@ -100,8 +100,8 @@ TODAY: dict[str, tuple[str, ...]] = {
         "No lecture measured these rungs. By registers the kernel gains {times matmul_tiled matmul_register_2d} over "
         "tiles: 64 products for 16 words of shared memory.",
         "The last three steps bring {times matmul_register_2d matmul_vectorized}, "
-        "{times matmul_vectorized matmul_warp_tile} and {times matmul_warp_tile matmul_async_copy}: below one "
-        "it is a loss. The last rung reaches {gflops matmul_async_copy}, {peak matmul_async_copy} of the FP32 peak.",
+        "{times matmul_vectorized matmul_warp_tile} and {times matmul_warp_tile matmul_async_copy}: below 1 "
+        "is a loss. The last rung reaches {gflops matmul_async_copy}, {peak matmul_async_copy} of the FP32 peak.",
     ),
     "cooper": (
         "From the loop on the CPU to the last rung the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "
@@ -115,8 +115,9 @@ TODAY: dict[str, tuple[str, ...]] = {
         "Shared memory gains {times trapezoid_blocked_global trapezoid_shared_host} (lecture: "
         "{paper trapezoid_blocked_global trapezoid_shared_host}): what a block has just written to global memory lies "
         "in the caches.",
-        "The stupid sum at the end is still what costs most: without it {times trapezoid_shared_host "
-        "trapezoid_shared_relaunch} (lecture: {paper trapezoid_shared_host trapezoid_shared_relaunch}).",
+        "The sequential sum at the end, which the lecture calls stupid, is still what costs most: without it "
+        "{times trapezoid_shared_host trapezoid_shared_relaunch} (lecture: "
+        "{paper trapezoid_shared_host trapezoid_shared_relaunch}).",
         "Counting differently gains {times trapezoid_shared_relaunch trapezoid_sequential}, and "
         "{times trapezoid_shared_relaunch trapezoid_sequential n=16777216} at N = 2^24 (lecture: "
         "{paper trapezoid_shared_relaunch trapezoid_sequential}).",

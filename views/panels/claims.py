@@ -14,10 +14,9 @@ from engine.history import Known, device_line, latest, recorded_for
 from engine.records import Choice, Measurement
 from engine.tables import size_text
 from views import choices, work
-from views.page import Page
+from views.page import WORK, Page
 from views.panels.entries import Section
 
-WORK = "ladder work"
 _SIGNS = {"holds": ("✓", "holds", "ok"), "differs": ("✗", "differs today", "bad"), "close": ("≈", "no difference", "")}
 
 
@@ -102,7 +101,7 @@ def _what(claim: AnyClaim) -> str:
     elif isinstance(claim, Ends):
         how = f"<code>{claim.run.kernel}</code>{', its text changed' if claim.edit else ''}"
     else:
-        how = "the kernel is compiled, and its needs are counted"
+        how = "computed from the compiled kernel and the GPU's limits"
     return f"{case}<small>{how}</small>"
 
 

@@ -15,10 +15,9 @@ from engine.paper import Line, Numbers
 from engine.tables import STATUS_WORDS, checked_by, published_line, size_text, text_of
 from engine.today import today
 from views import choices, work
-from views.page import Page
+from views.page import WORK, Page
 from views.panels.entries import Picture, Section
 
-WORK = "ladder work"
 _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
 
 
@@ -74,10 +73,10 @@ def _line_table(lines: Sequence[Line]) -> str:
     )
     return (
         f'<div class="scroll"><table class="ladder"><thead><tr><th colspan="2"></th>{heads}<th></th></tr>'
-        f'<tr><th class="text">Rung</th><th class="text">Published for</th>{columns}<th>Here is<small>as fast</small>'
-        f'</th></tr></thead><tbody>{body}</tbody></table></div><div class="smallprint"><p>Step: against the figure '
-        f"before; in all: against the first, of the same N, type and block size. A blank was not published or not "
-        f"measured.{computed}</p></div>"
+        f'<tr><th class="text">Rung</th><th class="text">Published for</th>{columns}<th>Here<small>times as '
+        f'fast</small></th></tr></thead><tbody>{body}</tbody></table></div><div class="smallprint"><p>Step: against '
+        f"the figure before; in all: against the first, of the same N, type and block size. A blank was not "
+        f"published or not measured.{computed}</p></div>"
     )
 
 

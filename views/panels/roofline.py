@@ -8,17 +8,12 @@ from html import escape
 import pandas as pd
 
 from engine import roofline
-from engine.catalogue import matmul
 from engine.figures import Figure, Look
 from engine.history import Known
 from engine.roofline_figure import roofline_figure
 from views.page import Page
+from views.panels.arithmetic import offered
 from views.panels.entries import Picture
-
-
-def offered(page: Page) -> bool:
-    """Whether the page is about matrix multiplication."""
-    return page.topic.name == matmul.TOPIC.name
 
 
 def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
