@@ -195,13 +195,16 @@ def _record(plan: Plan, run: Run, checked: Check, timed: Timing | None) -> Measu
         lines=tuple({"line": line.line, "text": line.text, **line.counters} for line in run.lines),
         findings=tuple(asdict(finding) for finding in run.findings),
         printed=run.printed,
-        **_answer(run.output, checked),
+        **first_elements(run.output, checked),
         environment={**environment(), "check": checked.note, "data": topic.data_note, **(timed.notes if timed else {})},
     )
 
 
-def _answer(output: Array, checked: Check) -> dict[str, Any]:
-    """The first elements of an answer that is an array, beside the reference's."""
+def first_elements(output: Array, checked: Check) -> dict[str, Any]:
+    """The fields of a record for an answer that is an array: its first SHOWN elements beside the reference's.
+
+    Elements that are no finite numbers become None. A single number has none of these fields.
+    """
     if output.size < 2:
         return {}
     first = output.ravel()[:SHOWN]

@@ -48,10 +48,10 @@ def test_where_they_disagree_is_kept() -> None:
 
 
 def test_what_is_no_number_is_none() -> None:
-    from engine.measure import _answer
+    from engine.measure import first_elements
 
     topic = topic_of("warp_prefix_sum")
     choice = Choice("warp_prefix_sum", 64, 64, dtype="float32")
     output = np.full(64, np.nan, np.float32)
-    record = _answer(output, topic.check(plan(choice), output))
+    record = first_elements(output, topic.check(plan(choice), output))
     assert record["answer"] == (None,) * 32 and record["answer_off"] == tuple(range(32))

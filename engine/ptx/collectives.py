@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.ptx.masks import WARP, Mask
+from engine.ptx.masks import WARP, Mask, lane_words
 from engine.ptx.operands import Reader, Registers, reader, writer
 from engine.ptx.program import SYNCHRONOUS
 from engine.ptx.syntax import Instruction, Pair, PtxError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from engine.ptx.machine import Machine
 
 Step = Callable[[Registers, Mask], None]
-_BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
 _LANES = np.arange(WARP)
 
 
@@ -93,7 +92,7 @@ def _active(mask: Mask) -> Array:
 
 def _ballot(chosen: Array, mask: Mask) -> Array:
     """One bit per lane of the warp, for every lane of the warp."""
-    bits = np.bitwise_or.reduce(np.where(_warps(chosen), _BITS, np.uint32(0)), axis=1, keepdims=True)
+    bits = lane_words(_warps(chosen))
     whole = np.broadcast_to(bits, (bits.shape[0], WARP, bits.shape[2])).reshape(-1, bits.shape[2])
     return _narrow(whole, mask)
 
@@ -221,7 +220,7 @@ def _match(machine: Machine, item: Instruction, members: Reader) -> Step:
             for lane in range(WARP):
                 same = (data == data[:, lane : lane + 1]) & named[:, lane : lane + 1]
                 made |= same.astype(np.uint32) << np.uint32(lane)
-            everyone = np.bitwise_or.reduce(np.where(named, _BITS, np.uint32(0)), axis=1, keepdims=True)
+            everyone = lane_words(named)
             agreed = made == everyone
             if words[1] == "all":
                 made = np.where(agreed, everyone, np.uint32(0))

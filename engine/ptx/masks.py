@@ -16,6 +16,7 @@ from engine.ptx.values import UNSIGNED
 from engine.records import Array
 
 WARP = 32
+_BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
 _WORTH_CUTTING = 8  # times smaller: cutting scattered rows and columns out and back costs more than idle lanes do
 
 
@@ -120,6 +121,12 @@ def _index_of(members: Array) -> tuple[Any, int]:
 def any_per_warp(lanes: Array) -> Array:
     """bool[T, B] -> bool[T / 32, B]: the warps with a set lane."""
     made: Array = np.logical_or.reduce(lanes.reshape(-1, WARP, lanes.shape[1]), axis=1)
+    return made
+
+
+def lane_words(lanes: Array) -> Array:
+    """bool[W, 32, C] -> uint32[W, 1, C]: one bit for each lane of a warp that is set."""
+    made: Array = np.bitwise_or.reduce(np.where(lanes, _BITS, np.uint32(0)), axis=1, keepdims=True)
     return made
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.ptx.masks import WARP, Mask
+from engine.ptx.masks import WARP, Mask, lane_words
 from engine.records import Array
-
-_BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
 
 
 def met_in(active: Array, members: Array, mask: Mask, living: Array) -> list[Array] | None:
@@ -27,8 +25,8 @@ def met_in(active: Array, members: Array, mask: Mask, living: Array) -> list[Arr
     else:
         named[np.ix_(mask.rows, mask.columns if active.shape[1] > 1 else np.ones(1, bool))] = members
     named = np.where(met, named.reshape(met.shape), np.uint32(0))
-    comers = np.bitwise_or.reduce(np.where(met, _BITS, np.uint32(0)), axis=1, keepdims=True)
-    whole = np.bitwise_or.reduce(np.where(living.reshape(-1, WARP, 1), _BITS, np.uint32(0)), axis=1, keepdims=True)
+    comers = lane_words(met)
+    whole = lane_words(living.reshape(-1, WARP, 1))
     if not ((comers != 0) & (comers != whole)).any() and not (met & ((named & comers) != comers)).any():
         return None
     return [met & (named == party) for party in np.unique(named[met])]

@@ -272,7 +272,7 @@ def record(todo: list[Job], sanitizer: str, path: Path, workers: int) -> None:
     sizes = {job.name: (job.n, job.block_size) for job in jobs(TOOLS, set(), 1)}
     kept = {name: entry for name, entry in known.get("results", {}).items()
             if sizes.get(name) == (entry["n"], entry["block_size"])
-            and entry.get("digest", "") in ("", digest(name, bugs))}  # fmt: skip
+            and entry["digest"] == digest(name, bugs)}  # fmt: skip
     known = {**environment(sanitizer), "n": N, "width": WIDTH, "results": kept}
     results, lock = known["results"], threading.Lock()
 
