@@ -7,7 +7,7 @@ from math import ceil, floor, log2, log10
 from typing import Any
 
 from engine.complexity import CLAIM, Level, Point, cost_of, steps_of, work
-from engine.figures import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.figures import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
 from engine.tables import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
@@ -65,10 +65,7 @@ def sweep_figure(points: Sequence[Point], automatic: Point | None, look: Look = 
         data += _times(timed, automatic, small)
     else:
         layout["yaxis2"] |= {"showticklabels": False, "showgrid": False}
-        layout["annotations"].append(
-            {"text": "No times yet: press Run the sweep on a GPU.", "x": 0.5, "y": 0.22, "xref": "paper",
-             "yref": "paper", "showarrow": False, "font": {"size": size, "color": GREY}}
-        )  # fmt: skip
+        layout["annotations"].append(centred("No times yet: press Run the sweep on a GPU.", size) | {"y": 0.22})
     return {"data": data, "layout": layout}
 
 

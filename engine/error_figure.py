@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import floor, inf, log10
 from typing import Any
 
-from engine.figures import DASHES, GREY, LINES, ON_PAGE, SYMBOLS, Figure, Look, base_layout, spread
+from engine.figures import DASHES, GREY, LINES, ON_PAGE, SYMBOLS, Figure, Look, base_layout, centred, spread
 from engine.tables import size_text
 
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
@@ -68,8 +68,7 @@ def error_lines(
     layout["shapes"] = [{"type": "line", "x0": n, "x1": n, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
                          "line": {"color": GREY, "width": 1, "dash": "dot"}}]  # fmt: skip
     if nothing and not any(part.points for part in series):
-        layout["annotations"] = [{"text": nothing, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper",
-                                  "showarrow": False, "font": {"size": look.font + 1, "color": GREY}}]  # fmt: skip
+        layout["annotations"] = [centred(nothing, look.font + 1)]
     return {"data": data, "layout": layout}
 
 

@@ -33,6 +33,8 @@ class Look:
 
 
 ON_PAGE = Look()
+NO_COUNTS = "Nothing counted yet.<br>Run the ladder on the emulator."
+NO_TIMES = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
 
 # What st.plotly_chart should be told: a chart in a lecture is looked at, not edited.
 CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
@@ -307,12 +309,13 @@ def _hatched(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _nothing(key: str, size: int) -> dict[str, Any]:
     """What an empty plot says."""
-    group = COLUMNS[key].group
-    text = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
-    if group == COUNTED:
-        text = "Nothing counted yet.<br>Run the ladder on the emulator."
+    return centred(NO_COUNTS if COLUMNS[key].group == COUNTED else NO_TIMES, size + 1)
+
+
+def centred(text: str, size: int) -> dict[str, Any]:
+    """An annotation in the middle of a plot, in type of `size` pixels: for what has nothing to draw yet."""
     return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
-            "font": {"size": size + 1, "color": GREY}}  # fmt: skip
+            "font": {"size": size, "color": GREY}}  # fmt: skip
 
 
 def _tick(frame: pd.DataFrame, i: int, current: bool) -> str:

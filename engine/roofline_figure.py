@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.figures import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.figures import BLUE, GREEN, GREY, NO_TIMES, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
 from engine.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT, LEAST = 450, 340
@@ -20,10 +20,8 @@ def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Fig
     layout["height"] = max(look.height or HEIGHT, LEAST, 18 * look.font)
     layout["margin"] |= {"l": 78, "r": 16, "t": 14, "b": 24 + 2 * look.font}
     if found.roofs is None:
-        text = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
         layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
-        layout["annotations"] = [{"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper",
-                                  "showarrow": False, "font": {"size": look.font + 1, "color": GREY}}]  # fmt: skip
+        layout["annotations"] = [centred(NO_TIMES, look.font + 1)]
         return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly wants a trace
     roofs = found.roofs
     across, upright = _range(found, roofs, look)

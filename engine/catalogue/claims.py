@@ -19,7 +19,7 @@ from engine.catalogue.claim_kinds import AnyClaim, Claim, Computed, Count, Ends,
 from engine.records import Choice, Measurement
 
 __all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Verdict", "claims_of", "counted",
-           "runs", "verdict"]  # fmt: skip
+           "runs", "said", "verdict"]  # fmt: skip
 
 CLAIMS: tuple[AnyClaim, ...] = (*claims_cs121.CLAIMS, *claims_crovella.CLAIMS, *claims_lectures.CLAIMS)
 

@@ -43,7 +43,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     """The lecture's statements for the rung on the page, and its table over the tile widths."""
     gpu = gpu_chosen()
     if gpu is None:
-        return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
+        return no_such_gpu()
     rows = "".join(row(replace(page.choice, block_size=width), gpu, page) for width in WIDTHS)
     try:
         said = statements(lecture_math.lecture_numbers(page.choice, gpu), facts[page.position].timed)
@@ -60,6 +60,11 @@ def html(page: Page, facts: Sequence[Known]) -> str:
 def gpu_chosen() -> Gpu | None:
     """The GPU of the menu or of the address; None where there is none of that name."""
     return GPUS.get(str(st.session_state.get(GPU) or DEFAULT))
+
+
+def no_such_gpu() -> str:
+    """What stands in the place of a table for a GPU of the address that there is not."""
+    return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
 
 
 def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from html import escape
 
 from engine.history import Known, device_line
-from engine.lecture_math import GPUS, Gpu, residency
+from engine.lecture_math import Gpu, residency
 from engine.records import Choice, CompileError, NotRunnable
 from engine.tables import time_text
 from views import work
 from views.page import Page
-from views.panels.arithmetic import cell, controls, gpu_chosen, headings
+from views.panels.arithmetic import cell, controls, gpu_chosen, headings, no_such_gpu
 from views.panels.entries import Section
 
 TOPICS = ("reduction", "trapezoid", "aggregate")  # whose lectures choose the block size
@@ -29,7 +29,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     """A row a block size."""
     gpu = gpu_chosen()
     if gpu is None:
-        return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
+        return no_such_gpu()
     sizes = sorted({*page.kernel.block_sizes, page.choice.block_size})
     rows = "".join(row(replace(page.choice, block_size=size, grid_size=None), gpu, page) for size in sizes)
     heads = headings(HEADINGS)
