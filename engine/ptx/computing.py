@@ -37,12 +37,13 @@ def computed(machine: Machine, item: Instruction) -> Step:
         sources.append(carry)
     if found.writes_carry:
         targets.append(carry)
-    results = (*found.results, "u32") if found.writes_carry and len(found.results) < len(targets) else found.results
-    operands = (*found.operands, "u32") if found.reads_carry and len(found.operands) < len(sources) else found.operands
-    if len(sources) != len(operands) or len(targets) > len(results):
-        raise InvalidPtx(
-            f"{item.opcode} takes {len(found.operands)} operands and is given {len(item.operands) - 1}", line
-        )
+    results = (*found.results, "u32") if found.writes_carry else found.results
+    operands = (*found.operands, "u32") if found.reads_carry else found.operands
+    if len(sources) != len(operands):
+        wanted = "1 operand" if len(found.operands) == 1 else f"{len(found.operands)} operands"
+        raise InvalidPtx(f"{item.opcode} takes {wanted} and is given {len(item.operands) - 1}", line)
+    if len(targets) > len(results):
+        raise InvalidPtx(f"{item.opcode} has one result and is given two places for it", line)
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute

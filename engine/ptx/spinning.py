@@ -10,6 +10,7 @@ could, that is said at once. A loop that counts, however long, never stands stil
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -326,15 +327,16 @@ def _warps_of(masks: list[Mask]) -> Array:
     return np.repeat(warps, WARP, axis=0)
 
 
-_DECIDING: dict[int, tuple[Program, frozenset[int], Deciding]] = {}  # by the program's id
+_DECIDING: dict[int, tuple[Program, Hashable, Deciding]] = {}  # by the program's id
 
 
 def _known(machine: Machine) -> Deciding:
-    """`what_decides`, remembered for the program and its arrays."""
+    """`what_decides`, remembered for the program, its arrays, and the arguments that say which of them is which."""
     arrays = frozenset(array.base for array in machine.space.arrays())
+    given = (arrays, frozenset(machine.arguments.items()), frozenset(machine.symbols.items()))
     found = _DECIDING.get(id(machine.program))
-    if found is None or found[0] is not machine.program or found[1] != arrays:
+    if found is None or found[0] is not machine.program or found[1] != given:
         if len(_DECIDING) > 64:
             _DECIDING.clear()
-        found = _DECIDING[id(machine.program)] = (machine.program, arrays, what_decides(machine))
+        found = _DECIDING[id(machine.program)] = (machine.program, given, what_decides(machine))
     return found[2]

@@ -7,7 +7,8 @@ The launches are small, because only small ones are free of arbitration noise. E
 counters of a plan are the sums over its launches, as on the emulator. tests/ptx/test_catalogue_counters.py compares.
 
 Each topic is a run of the profiler of its own. With TOPIC only those are recorded anew, and the others stay as they
-are in the file. Exit status 1: a topic could not be recorded, and its rows are missing.
+are in the file, if the same GPU and driver recorded them. Exit status 1: a topic could not be recorded, and its rows
+are missing.
 """
 
 from __future__ import annotations
@@ -172,7 +173,9 @@ def record(target: Path, topics: Sequence[str]) -> bool:
     """Profile these topics and write the file anew after each; the rows of other topics stay. True: all went well."""
     from engine.environment import device, environment
 
-    known = json.loads(target.read_text(encoding="utf-8"))["kernels"] if target.exists() else []
+    before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    same = (before.get("device"), before.get("driver")) == (device("gpu")["name"], environment()["driver"])
+    known = before["kernels"] if same else []  # one file, one origin
     of_topic = {name: {kernel.name for kernel in topic.kernels} for name, topic in TOPICS.items()}
     rows = {name: [row for row in known if row["kernel"] in kernels and name not in topics]
             for name, kernels in of_topic.items()}  # fmt: skip

@@ -16,7 +16,7 @@ from engine.plan import plan as plan_of
 from engine.ptx import launch
 from engine.ptx.machine import Options
 from engine.ptx.schedule import LOCKSTEP, Schedule
-from engine.records import RunFailed
+from engine.records import Buffer, Launch, RunFailed, Source
 from tests.ptx.small_kernels import execute, zeros
 
 HEAD = """extern "C" __global__ void f(const int *in, volatile int *out, int n) {
@@ -167,3 +167,22 @@ def test_a_forgotten_increment_at_the_default_size_is_told_within_seconds(name: 
             with pytest.raises(RunFailed, match="this loop never ends"):
                 launch.run(plan, inputs, seconds=30)
             assert time.process_time() - started < 5  # far from the 30 s that it may take; 0.1 s on a fast machine
+
+
+def test_what_decides_is_asked_anew_for_other_arguments() -> None:
+    """The same program with its buffers in other places: the flag that ends the wait is then another array."""
+    text = """extern "C" __global__ void f(volatile int *flag, int *in, int *out) {
+    int t = threadIdx.x;
+    if (t < 32) { while (flag[0] == 0) ; }
+    else { int c = 0; for (int k = 0; k < 3000; k++) c += in[k % 64]; if (t == 32) flag[0] = c + 1; }
+    out[t] = 5;
+}"""
+    device = launch.Device()
+    for name in ("a", "b", "in", "out"):
+        device.place(Buffer(name, "int32", 64, "zero"), {})
+    for flag, numbers in (("a", "in"), ("b", "in"), ("in", "a")):
+        step = Launch("f", Source("t.cu", text, "int32"), (1, 1, 1), (64, 1, 1), (flag, numbers, "out"))
+        device.arrays[flag].data[:] = 0
+        device.arrays["out"].data[:] = 0
+        launch.launch(device, step, ())
+        assert (device.read("out", 64) == 5).all()

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from engine import float_record
 from tests.views.pages import figures_of, html_of, opened
 
 FLOATS = {"ladder": "float-truths", "device": "emulator", "n": "4096"}
@@ -57,7 +58,14 @@ def test_integers_have_nothing_to_round() -> None:
     assert "Run to run" not in str(app.get("button_group")) and not app.exception
 
 
-def test_every_rungs_error_stands_beside_its_worst_case() -> None:
+def test_without_a_run_here_the_recorded_answers_stand_there() -> None:
+    app = opened(**FLOATS | {"n": "1024"}, rung="floats_tree", below="floats", show="rounding")
+    html = html_of(app)
+    assert "not run with these choices" not in html and html.count("NVIDIA H200, recorded") >= 3
+
+
+def test_every_rungs_error_stands_beside_its_worst_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(float_record, "answer", lambda choice: None)
     app = opened(**FLOATS, rung="floats_tree", below="floats", show="rounding", parameter="0")
     assert html_of(app).count("not run with these choices") == 5
     app.button(key="run").click().run()
