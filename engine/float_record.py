@@ -6,9 +6,6 @@ are left out.
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -21,7 +18,7 @@ from engine.environment import device, environment, has_gpu
 from engine.float_truths import ORDERS, RUNS, SIZES, TOPICS, Repeats, on_random_numbers, repeat
 from engine.plan import plan as plan_of
 from engine.recorded import FOLDER as RECORDED
-from engine.recorded import code_digest
+from engine.recorded import NEEDS_GPU, code_digest, file_of, store, stored
 from engine.records import Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed
 
 FOLDER = RECORDED / "float-sums"
@@ -42,7 +39,7 @@ class FloatSums:
 def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
     """Run every rung that adds floats on this GPU, and write its answers; returns the file. NotRunnable without one."""
     if not has_gpu():
-        raise NotRunnable("Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing.")
+        raise NotRunnable(NEEDS_GPU)
     say = progress or (lambda fraction, text: None)
     described = device("gpu")
     rungs = list(_rungs())
@@ -64,9 +61,8 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
         "answers": answers,
         "repeats": repeats,
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{re.sub(r'[^a-z0-9]+', '-', described['name'].lower())}.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0))
+    path = file_of(described["name"], folder)
+    store(path, content)
     return path
 
 
@@ -146,7 +142,7 @@ def _recordings() -> tuple[FloatSums, ...]:
 
 
 def _read(path: Path) -> FloatSums:
-    content = json.loads(gzip.decompress(path.read_bytes()))
+    content = stored(path)
     same = {
         name for name, digest in content["kernels"].items() if name in KERNELS and code_digest(KERNELS[name]) == digest
     }

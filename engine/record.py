@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,13 @@ from engine.environment import device, environment, has_gpu
 from engine.plan import plan as plan_of
 from engine.recorded import (
     FOLDER,
+    NEEDS_GPU,
     ON_THE_CPU,
     Key,
     Recording,
     Row,
     Session,
+    file_of,
     key_of,
     load,
     read,
@@ -59,9 +60,9 @@ def record(
     after `budget_s` seconds. NotRunnable without a GPU.
     """
     if not has_gpu():
-        raise NotRunnable("Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing.")
+        raise NotRunnable(NEEDS_GPU)
     described, now = device("gpu"), this_session(environment())
-    path = folder / f"{re.sub(r'[^a-z0-9]+', '-', described['name'].lower())}{'-quick' if quick else ''}.json.gz"
+    path = file_of(described["name"], folder, "-quick" if quick else "")
     before = read(path) if path.exists() else Recording(described)
     state = _Recorder(Recording(described, (*before.sessions, now), dict(before.rows)), now)
     write(path, replace(state.recording, left_out=state.go(list(wanted(quick)), budget_s, progress)))

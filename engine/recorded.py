@@ -23,6 +23,7 @@ from engine.records import Choice, Measurement, Plan
 
 FOLDER = Path(__file__).parents[1] / "recorded"
 FORMAT = 2
+NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing."
 KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
 COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
            "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",
@@ -115,9 +116,25 @@ def write(path: Path, recording: Recording) -> None:
         "left_out": recording.left_out,
         "columns": {name: [_rounded(name, row.get(name)) for row in table] for name in COLUMNS},
     }
+    store(path, content)
+
+
+def file_of(gpu: str, folder: Path, suffix: str = "") -> Path:
+    """The file of a GPU in `folder`: "NVIDIA H200" -> nvidia-h200.json.gz."""
+    return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower())}{suffix}.json.gz"
+
+
+def store(path: Path, content: Mapping[str, Any]) -> None:
+    """Write what is recorded, compressed; its folder is made where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, separators=(",", ":"))
     path.write_bytes(gzip.compress(text.encode(), mtime=0))  # no time stamp: the same rows give the same file
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """What `store` wrote."""
+    content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return content
 
 
 def _rounded(name: str, value: Any) -> Any:
@@ -126,7 +143,7 @@ def _rounded(name: str, value: Any) -> Any:
 
 def read(path: Path) -> Recording:
     """A file's content, also of a file in the form before sessions. ValueError for a form of another program."""
-    content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    content = stored(path)
     if content["format"] not in (1, FORMAT):
         raise ValueError(f"{path.name} has format {content['format']}, this program reads {FORMAT}.")
     if content["format"] == 1:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
 from engine.records import Choice
-from views import choices
+from views import choices, work
 
 WORK = "ladder work"  # the name of the runs that the page waits for
 
@@ -40,3 +41,8 @@ class Page:
     def choice(self) -> Choice:
         """What Run would run."""
         return self.choices[self.position]
+
+
+def run_sizes(asked: Sequence[Choice]) -> None:
+    """Run these choices for the page, each named by its kernel and N. For callbacks."""
+    work.start(WORK, asked, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in asked])

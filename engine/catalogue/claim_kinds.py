@@ -46,6 +46,10 @@ class Count:
         return f"{factor}{self.over}{' / ' + self.under if self.under else ''}{where}"
 
 
+SECTORS = Count("global_load_sectors", "global_load_requests")  # per request of a warp to global memory
+LOAD_PASSES = Count("shared_load_wavefronts", "shared_load_requests")  # per request of a warp to shared memory
+
+
 @dataclass(frozen=True)
 class Claim:
     """A number that is counted on the emulator, whose counts are exact.

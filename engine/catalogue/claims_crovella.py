@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from engine.catalogue.claim_kinds import CROVELLA as _CROVELLA
 from engine.catalogue.claim_kinds import CS121 as _CS121
-from engine.catalogue.claim_kinds import AnyClaim, Claim, Count, Ends, Timed
+from engine.catalogue.claim_kinds import LOAD_PASSES, AnyClaim, Claim, Count, Ends, Timed
 from engine.records import Choice
 
-_LOAD_PASSES = Count("shared_load_wavefronts", "shared_load_requests")
 _STEPS = Count("branches", "global_load_requests", line="if (tid < stride)", whole_under=True)  # one load per warp
 _NO_VOLATILE = ("volatile T", "T")
 _TABLE = "Performance for 4M element reduction"
@@ -40,7 +39,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "harris", "reduce_sequential", _STEPS, "steps", 7, "N = 128: one block", n=128),
     Claim("sequential-conflict-free", _CROVELLA, "Parallel Reduction: Sequential Addressing",
           "Sequential addressing is conflict free.",
-          "harris", "reduce_sequential", _LOAD_PASSES, "passes", 1),
+          "harris", "reduce_sequential", LOAD_PASSES, "passes", 1),
     Claim("one-shuffle", _CROVELLA, "Warp shuffle tips and tricks",
           "Broadcast a value to all threads in the warp in a single instruction.",
           "crovella-warps", "warp_broadcast", Count("shuffles", "global_store_requests"), "shuffles per warp", 1),

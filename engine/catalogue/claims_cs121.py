@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.catalogue.claim_kinds import CS121 as _CS121
-from engine.catalogue.claim_kinds import AnyClaim, Claim, Computed, Count, Ends, Timed
+from engine.catalogue.claim_kinds import LOAD_PASSES, SECTORS, AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.lecture_math import H200, LECTURE_GPU, Gpu, LectureNumbers, lecture_numbers
 from engine.records import Choice
 
-_SECTORS = Count("global_load_sectors", "global_load_requests")
-_BYTES = Count("global_load_sectors", "global_load_requests", 32.0)
-_LOAD_PASSES = Count("shared_load_wavefronts", "shared_load_requests")
+_BYTES = replace(SECTORS, scale=32.0)
 _STORE_PASSES = Count("shared_store_wavefronts", "shared_store_requests")
 _BRANCH_PASSES = Count("warp_instructions", "thread_instructions", 32.0, "value = value *")
 _ALL_PASSES = Count("warp_instructions", "thread_instructions", 32.0)
@@ -73,23 +71,23 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "cs121-coalescing", "column_sums", _BYTES, "bytes per request", 128, n=128),
     Claim("by-column", _CS121, "Coalescing example",
           "Each iteration accesses nonconsecutive locations. All accesses noncoalesced.",
-          "cs121-coalescing", "row_sums", _SECTORS, "sectors per request", 32, "a sector of its own for every lane",
+          "cs121-coalescing", "row_sums", SECTORS, "sectors per request", 32, "a sector of its own for every lane",
           n=128),
     Claim("staged", _CS121, "Improving coalescing",
           "To improve coalescing, first do coalesced read from global to shared memory.",
           "cs121-coalescing", "row_sums_staged", _BYTES, "bytes per request", 128, n=128),
     Claim("staged-conflicts", _CS121, "Bank conflicts", _K_WAYS,
-          "cs121-coalescing", "row_sums_staged", _LOAD_PASSES, "passes", 32, "k = 32: a column of the tile", n=128),
+          "cs121-coalescing", "row_sums_staged", LOAD_PASSES, "passes", 32, "k = 32: a column of the tile", n=128),
     Claim("padded", _CS121, "Bank conflicts", _ONE_PASS,
-          "cs121-coalescing", "row_sums_padded", _LOAD_PASSES, "passes", 1, "a column of the padded tile", n=128),
+          "cs121-coalescing", "row_sums_padded", LOAD_PASSES, "passes", 1, "a column of the padded tile", n=128),
     Claim("no-conflict", _CS121, "Bank conflicts", _ONE_PASS,
-          "cs121-banks", "banks_strided", _LOAD_PASSES, "passes", 1, "stride 1", parameter=1, n=256),
+          "cs121-banks", "banks_strided", LOAD_PASSES, "passes", 1, "stride 1", parameter=1, n=256),
     *(Claim(f"{ways}-way-conflict", _CS121, "Bank conflicts", _K_WAYS,
-            "cs121-banks", "banks_strided", _LOAD_PASSES, "passes", ways, f"k = {ways}", parameter=ways, n=256)
+            "cs121-banks", "banks_strided", LOAD_PASSES, "passes", ways, f"k = {ways}", parameter=ways, n=256)
       for ways in (2, 4, 8, 16, 32)),
     Claim("broadcast", _CS121, "Bank conflicts",
           "Unless all threads access same value, which then gets broadcast in one pass.",
-          "cs121-banks", "banks_broadcast", _LOAD_PASSES, "passes", 1, parameter=1, n=256),
+          "cs121-banks", "banks_broadcast", LOAD_PASSES, "passes", 1, parameter=1, n=256),
     Claim("consecutive-locations", _CS121, "Bank conflict example",
           "If thread loads consecutive locations, 2 way bank conflict.",
           "cs121-banks", "banks_pairs_neighbours", _STORE_PASSES, "passes", 2),

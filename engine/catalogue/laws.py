@@ -13,7 +13,7 @@ from math import ceil, gcd
 import numpy as np
 
 from engine.catalogue import KERNELS, topic_of
-from engine.catalogue.claims import Count
+from engine.catalogue.claim_kinds import LOAD_PASSES, SECTORS, Count
 from engine.records import Choice, dtype_of
 
 WARP, SECTOR_BYTES, SEGMENT_BYTES = 32, 32, 128
@@ -91,8 +91,6 @@ def _met_by_chance(bins: int, choice: Choice) -> float:
     return float(max(np.bincount(warp, minlength=bins).max() for warp in warps))
 
 
-_SECTORS = Count("global_load_sectors", "global_load_requests")
-_PASSES = Count("shared_load_wavefronts", "shared_load_requests")
 _BRANCHES = Count("warp_instructions", "thread_instructions", WARP, "value = value *")
 _CONTENTION = Count("atomic_max_contention")
 _OFFSET, _STRIDE, _WORDS = ("offset", "offsets"), ("stride", "strides"), ("number of words", "numbers of words")
@@ -133,20 +131,20 @@ def _matrix(kernels: tuple[str, ...], count: Count, unit: str, expected: Formula
 
 
 LAWS: tuple[Law, ...] = (
-    Law(("copy_offset",), _OFFSET, _SECTORS, "sectors per request", _offset_sectors,
+    Law(("copy_offset",), _OFFSET, SECTORS, "sectors per request", _offset_sectors,
         lambda choice: f"{_bytes(choice)}, and 1 more unless the offset is a multiple of {32 // _bytes(choice)}",
         "If all 32 locations being read lie in one segment, hardware detects this and only transfers one segment "
         "(128 B) from global memory to SM.", "Memory coalescing", _offset_segments, _SEGMENTS, _SECTOR_WHY),
-    Law(("copy_strided",), _STRIDE, _SECTORS, "sectors per request", _strided_sectors,
+    Law(("copy_strided",), _STRIDE, SECTORS, "sectors per request", _strided_sectors,
         lambda choice: f"min(32, {_bytes(choice)} × stride)",
         "If locations lie in k different segments, k*128 B are transferred. In worst case, transfer 32*128 B = 4KB to "
         "read 32 floats!", "Memory coalescing", _strided_segments, _SEGMENTS, _SECTOR_WHY,
         note=_FETCHED),
-    Law(("banks_strided",), _STRIDE, _PASSES, "passes per request", _bank_passes,
+    Law(("banks_strided",), _STRIDE, LOAD_PASSES, "passes per request", _bank_passes,
         lambda choice: "gcd(stride, 32)" if _bytes(choice) == 4 else "2 × gcd(stride, 16), by half warps",
         "If k > 1 threads access different addresses in same bank, get k-way bank conflict. Accesses serialize, takes "
         "k passes to complete accesses.", "Bank conflicts"),
-    Law(("banks_broadcast",), _WORDS, _PASSES, "passes per request", _broadcast_passes,
+    Law(("banks_broadcast",), _WORDS, LOAD_PASSES, "passes per request", _broadcast_passes,
         lambda choice: "one for each different word of the bank" if _bytes(choice) == 4
         else "two for each different word, by half warps; for 1 or 2 words one each",
         "Unless all threads access same value, which then gets broadcast in one pass.", "Bank conflicts"),
@@ -162,16 +160,16 @@ LAWS: tuple[Law, ...] = (
     Law(("histogram_global", "histogram_shared", "histogram_warps"), _BINS, _CONTENTION, "lanes at one count",
         _met_by_chance, lambda choice: "most lanes of a warp with one value in the data",
         "", "Parallel reduction", decades=True),
-    _matrix(("column_sums", "row_sums_block", "row_sums_shuffle"), _SECTORS, "sectors per request",
+    _matrix(("column_sums", "row_sums_block", "row_sums_shuffle"), SECTORS, "sectors per request",
             lambda width, choice: _bytes(choice), "as few as the bytes need, whatever the width",
             "Locations all consecutive. All iterations coalesced.", "Coalescing example"),
-    _matrix(("row_sums",), _SECTORS, "sectors per request", lambda width, choice: WARP,
+    _matrix(("row_sums",), SECTORS, "sectors per request", lambda width, choice: WARP,
             "32, one for every lane, whatever the width",
             "Each iteration accesses nonconsecutive locations. All accesses noncoalesced.", "Coalescing example"),
-    _matrix(("row_sums_staged",), _PASSES, "passes per request", lambda width, choice: WARP,
+    _matrix(("row_sums_staged",), LOAD_PASSES, "passes per request", lambda width, choice: WARP,
             "32: a column of the tile lies in one bank", "Then make scattered accesses to shared memory.",
             "Improving coalescing"),
-    _matrix(("row_sums_padded",), _PASSES, "passes per request", lambda width, choice: _bytes(choice) // 4,
+    _matrix(("row_sums_padded",), LOAD_PASSES, "passes per request", lambda width, choice: _bytes(choice) // 4,
             "the fewest there can be: a column lies in all banks",
             "If threads in a warp access different banks, completes in one pass.", "Bank conflicts"),
 )  # fmt: skip

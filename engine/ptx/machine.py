@@ -157,10 +157,6 @@ class Machine:
             chunk.run()
             for hook in hooks(self.observers, "on_chunk_end"):
                 hook()
-        except PtxError as error:
-            raise RunFailed("crashed", error.sentence(self.file_name), error.line) from None
-        except MemoryError:
-            raise self.failure("crashed", "the emulator has not enough memory for this launch", 0) from None
         finally:
             chunk.close()
             self._words = {}

@@ -12,13 +12,12 @@ import pandas as pd
 import streamlit as st
 
 from engine import error_figure, figures, float_figure, float_record, float_truths
-from engine.catalogue import KERNELS
 from engine.float_truths import SIZES
 from engine.history import Known, device_line
 from engine.records import Choice, Measurement, NotRunnable
 from engine.tables import checked_by
 from views import choices, work
-from views.page import WORK, Page
+from views.page import WORK, Page, run_sizes
 from views.panels.entries import Picture, Section
 
 REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
@@ -130,8 +129,7 @@ def choices_over_n(page: Page) -> list[Choice]:
 
 def run_every_size(page: Page) -> None:
     """For the button."""
-    every = choices_over_n(page)
-    work.start(WORK, every, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in every])
+    run_sizes(choices_over_n(page))
 
 
 def error_controls(page: Page) -> None:

@@ -9,11 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from engine import error_figure, figures, trapezoid_figure, trapezoids
-from engine.catalogue import KERNELS, trapezoid
+from engine.catalogue import trapezoid
 from engine.history import Known
 from engine.records import Choice
 from views import state, work
-from views.page import WORK, Page
+from views.page import Page, run_sizes
 from views.panels.entries import Picture
 
 SLIDER = "partitions"
@@ -74,8 +74,7 @@ def choices_over_n(page: Page) -> list[Choice]:
 
 def run_every_size(page: Page) -> None:
     """For the button."""
-    every = choices_over_n(page)
-    work.start(WORK, every, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in every])
+    run_sizes(choices_over_n(page))
 
 
 def error_controls(page: Page) -> None:
