@@ -17,15 +17,15 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from views import keyboard, state
-from views.compressed import CompressedAssets
+from views.session import keyboard, state
+from views.session.compressed import CompressedAssets
 
 FOLDER = Path(__file__).parent
 
 
 def frame() -> None:
     """What every page has in common, then the page itself."""
-    st.set_page_config(page_title="Kernel Ladder", page_icon=str(FOLDER / "views" / "icon.svg"), layout="wide")
+    st.set_page_config(page_title="Kernel Ladder", page_icon=str(FOLDER / "views" / "html" / "icon.svg"), layout="wide")
     page = st.navigation(
         [
             st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True),
@@ -37,7 +37,7 @@ def frame() -> None:
     )
     state.recall(page.url_path)
     state.restore()
-    st.html(FOLDER / "views" / "style.css")
+    st.html(FOLDER / "views" / "html" / "style.css")
     keyboard.listen()
     page.run()
 
@@ -45,7 +45,7 @@ def frame() -> None:
 @asynccontextmanager
 async def serving(app: Any) -> AsyncIterator[None]:
     """While the server lives: the workers are warm before the first click, and ended with it."""
-    from engine import service
+    from engine.service import service
 
     await asyncio.to_thread(lambda: service.connect().warm())
     yield

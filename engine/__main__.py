@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, default_choice
 from engine.elements import strides
-from engine.measure import failed
+from engine.measuring.measure import failed
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
 
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
@@ -46,7 +46,7 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
 
 def _kernels(options: argparse.Namespace) -> int:
     if options.readme:
-        from engine.catalogue.docs import README, with_table
+        from engine.catalogue.readme import README, with_table
 
         README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
@@ -126,7 +126,8 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
-    from engine import float_record, record
+    from engine.recording import float_sums as float_record
+    from engine.recording import recorder as record
 
     def say(fraction: float, text: str) -> None:
         print(f"{fraction:6.1%} {text}", file=sys.stderr)
@@ -138,7 +139,7 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from engine.doctor import doctor
+    from engine.host.doctor import doctor
 
     checks = doctor()
     if options.json:
@@ -190,7 +191,7 @@ def _read(path: Path) -> str:
 
 def _measured(choices: Sequence[Choice], schedule: str | None) -> list[Measurement]:
     """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence."""
-    from engine import service
+    from engine.service import service
 
     measurements = []
     try:

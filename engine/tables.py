@@ -10,7 +10,7 @@ import pandas as pd
 
 from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
 from engine.elements import strides
-from engine.history import Known, device_line
+from engine.history.history import Known, device_line
 from engine.records import COUNTERS, Choice, Measurement
 
 MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"

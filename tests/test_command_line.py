@@ -97,7 +97,7 @@ def test_what_cannot_run_is_refused_with_2_and_one_sentence(arguments: list[str]
 
 
 def test_without_a_gpu_asking_for_one_is_refused():
-    from engine.gpus import gpus
+    from engine.host.devices import gpus
 
     if gpus():
         pytest.skip("this machine has a GPU")

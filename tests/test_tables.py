@@ -10,7 +10,7 @@ import pytest
 
 from engine import tables
 from engine.catalogue import LADDERS, TOPICS
-from engine.history import Known
+from engine.history.history import Known
 from engine.records import Choice, Measurement
 from engine.tables import COLUMNS, text_of
 

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine import figures, inside, inside_figures
+from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
+from engine.backends.emulator.watching.trace import Trace
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
-from engine.history import ran_on_cpu
+from engine.figures import block as inside_figures
+from engine.figures import ladder as figures
+from engine.history.history import ran_on_cpu
+from engine.lectures import changes as inside
 from engine.plan import plan
-from engine.ptx.schedule import parse_schedule, schedule_line
-from engine.ptx.trace import Trace
 from engine.records import Choice, Launch, Measurement, NotRunnable
-from views import choices, heat, keyboard, rungs, state, work
-from views.choices import AUTO
-from views.looking import Asked, Looking, look
+from views.html import lines as heat
+from views.session import choices, keyboard, rungs, state, work
+from views.session.choices import AUTO
+from views.session.inside_work import Asked, Looking, look
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
@@ -88,7 +91,7 @@ def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: in
 
 def main() -> None:
     """Read the choice, run it, show the lines and the picture."""
-    st.html(Path(__file__).with_name("inside.css"))
+    st.html(Path(__file__).parent / "html" / "inside.css")
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
     own = {**rungs.own_choices(ladder), "n": str(ladder.emulator_n or min(ladder.n, topic.emulator_max_n // 4))}

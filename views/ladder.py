@@ -7,14 +7,18 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from engine import figures, tables
+from engine import tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
-from engine.history import Known, device_line, environment_line
+from engine.figures import ladder as figures
+from engine.history.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
-from views import answer, choices, grid, keyboard, panels, rungs, show, state, work
-from views.choices import AUTO
-from views.page import WORK, Page
+from views import panels
+from views.html import answer, grid
+from views.html import rung as show
 from views.panels.entries import Section
+from views.session import choices, keyboard, rungs, state, work
+from views.session.choices import AUTO
+from views.session.page import WORK, Page
 
 RUNG_ROWS = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine import service
-from views import keyboard
+from engine.service import service
+from views.session import keyboard
 
 FOLDER = Path(__file__).parents[1]
 

@@ -6,14 +6,17 @@ from html import escape
 
 import streamlit as st
 
-from engine import figures, tables
+from engine import tables
 from engine.catalogue import KERNELS, LADDERS
-from engine.complexity import CLAIM
-from engine.history import Known, device_line
+from engine.figures import ladder as figures
+from engine.history.history import Known, device_line
+from engine.lectures.arithmetic.complexity import CLAIM
 from engine.records import Measurement, NotRunnable
 from engine.tables import COLUMNS, COUNTED, size_text, text_of
-from views import choices, grid, keyboard, state, sweep_menus, work
-from views.swept import LISTS, Cell, Sweep, verdict
+from views.html import grid
+from views.session import choices, keyboard, state, work
+from views.sweeping import menus as sweep_menus
+from views.sweeping.sweep import LISTS, Cell, Sweep, verdict
 
 WORK = "sweep work"
 

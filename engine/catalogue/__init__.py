@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.catalogue import (
+from engine.catalogue import ladders
+from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
+from engine.catalogue.ladders import lecture_ladders, more_ladders, today
+from engine.catalogue.topics import (
+    aggregate as other_reductions,
+)
+from engine.catalogue.topics import (
     atomics,
     floats,
-    ladders,
-    lecture_ladders,
     matmul,
     matrix_sums,
     memory,
-    more_ladders,
-    other_reductions,
     reduction,
-    today,
     trapezoid,
     volta,
 )
-from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
 from engine.records import Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.catalogue import data
-from engine.catalogue.building import wrapped
+from engine.catalogue.plans import wrapped
 from engine.records import Array, Check
 
 FIRST = 32  # elements of a reference that a check hands on

@@ -51,8 +51,8 @@ class Kernel:
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
-    `shows`: the counter that it is meant to change against the rung before, one of engine.inside.TITLES, which falls;
-    "+counter": it rises, "=counter": it stays; engine.catalogue.shown has what depends on the rung before.
+    `shows`: the counter that it is meant to change against the rung before, one of engine.counters.TITLES, which
+    falls; "+counter": it rises, "=counter": it stays; engine.lectures.meant has what depends on the rung before.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
     "rounds" (right up to some n, beyond which rounding makes it wrong).
@@ -142,7 +142,8 @@ class Ladder:
     """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from.
 
     `n`: the lecture's own; `emulator_n`: where there is no GPU and the emulator would take too long for that.
-    `today`: why the numbers of today have another shape than the lecture's; its figures are filled in by engine.today.
+    `today`: why the numbers of today have another shape than the lecture's; its figures are filled in by
+    engine.lectures.then_and_now.
     """
 
     name: str

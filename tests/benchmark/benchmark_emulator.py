@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.launch import execute
+from engine.backends.emulator.ptx.parser import parse
+from engine.backends.emulator.ptx.program import link
 from engine.catalogue import KERNELS, TOPICS, data, default_choice, topic_of
-from engine.compile import EMULATED_ARCHITECTURE, compile_source
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.plan import plan as plan_of
-from engine.ptx.launch import execute
-from engine.ptx.parser import parse
-from engine.ptx.program import link
 from engine.records import Array, Buffer, Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source
 
 REFERENCE_US = 27.0  # the unit on the machine of the goals

@@ -26,14 +26,14 @@ from functools import cache, lru_cache
 from types import FrameType
 from unittest import mock
 
+from engine.backends.emulator import launch
+from engine.backends.emulator.ptx.parser import parse
+from engine.backends.emulator.ptx.program import Program, link
+from engine.backends.emulator.state.machine import Options
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
-from engine.compile import EMULATED_ARCHITECTURE, compile_source
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.plan import plan as plan_of
-from engine.ptx import launch
-from engine.ptx.machine import Options
-from engine.ptx.parser import parse
-from engine.ptx.program import Program, link
-from engine.ptx.schedule import LOCKSTEP, Schedule
 from engine.records import (
     Array,
     Choice,

@@ -17,9 +17,9 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from engine import service
 from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
 from engine.records import Choice, Measurement
+from engine.service import service
 
 TOP_RUNG = "reduce_vectorized"
 TOP_BLOCKS = (512, 1024)

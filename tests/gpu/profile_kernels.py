@@ -4,7 +4,8 @@
 
 Every kernel runs at two block sizes; at the first of them also in float64, and one with a knob at several values of it.
 The launches are small, because only small ones are free of arbitration noise. Every launch of a plan is profiled; the
-counters of a plan are the sums over its launches, as on the emulator. tests/ptx/test_catalogue_counters.py compares.
+counters of a plan are the sums over its launches, as on the emulator. The emulator's test_catalogue_counters.py
+compares.
 
 Each topic is a run of the profiler of its own. With TOPIC only those are recorded anew, and the others stay as they
 are in the file, if the same GPU and driver recorded them. Exit status 1: a topic could not be recorded, and its rows
@@ -125,7 +126,7 @@ def launches(choice: Choice) -> list[Launch]:
 
 def run_all(topic: Topic) -> None:
     """Run every choice of a topic once: what the profiler watches."""
-    from engine import gpu
+    from engine.backends import gpu
 
     for choice in choices(topic):
         gpu.run(plan_of(choice), topic.input_recipe(choice))
@@ -171,7 +172,7 @@ def _totals(planned: Sequence[Choice], rows: Sequence[Mapping[str, str]]) -> lis
 
 def record(target: Path, topics: Sequence[str]) -> bool:
     """Profile these topics and write the file anew after each; the rows of other topics stay. True: all went well."""
-    from engine.environment import device, environment
+    from engine.host.environment import device, environment
 
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     same = (before.get("device"), before.get("driver")) == (device("gpu")["name"], environment()["driver"])

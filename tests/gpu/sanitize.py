@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 from engine.catalogue import KERNELS, default_choice, topic_of  # noqa: E402
 from engine.plan import plan as plan_of  # noqa: E402
 from engine.records import Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source, Zero  # noqa: E402
-from tests.ptx.planted import Planted, planted  # noqa: E402
+from tests.backends.emulator.planted import Planted, planted  # noqa: E402
 
 GOLDEN = ROOT / "tests" / "golden" / "sanitizer.json"
 TOOLS = ("racecheck", "synccheck", "memcheck", "initcheck")
@@ -184,8 +184,8 @@ def launch_all(steps: list[Any], arrays: dict[str, Any]) -> None:
     """The device's share of a plan, in order. A host sum only reads: nothing to judge."""
     from cupy_backends.cuda.api import runtime
 
-    from engine.gpu import launcher
-    from engine.gpu_memory import stream
+    from engine.backends.gpu import launcher
+    from engine.backends.gpu_memory import stream
 
     with stream():
         for step in steps:

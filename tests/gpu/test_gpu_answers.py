@@ -17,7 +17,7 @@ RIGHT = [kernel for kernel in KERNELS.values() if kernel.expect != "wrong"]
 
 
 def run(choice):
-    from engine import cpu, gpu
+    from engine.backends import cpu, gpu
 
     made = plan(choice)
     if cpu.host_step(made):
@@ -71,9 +71,10 @@ ANY_ORDER = {"order_place", "reserve_buffer", "filter_atomic", "filter_aggregate
 
 @pytest.mark.parametrize("kernel", [k for k in RIGHT if "int32" in k.dtypes], ids=lambda kernel: kernel.name)
 def test_gpu_and_emulator_give_the_same_whole_numbers(kernel):
-    from engine import cpu, ptx
+    from engine.backends import cpu
+    from engine.backends import emulator as ptx
+    from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
     from engine.catalogue import data
-    from engine.ptx.schedule import LOCKSTEP, Schedule
 
     choice = Choice(kernel.name, 1000, kernel.block_sizes[-1], device="gpu")
     if cpu.host_step(plan(choice)):

@@ -17,7 +17,7 @@ SIGNATURE = f'extern "C" __global__ void {NAME}(const T *in, T *out, unsigned in
 
 
 def run(choice, change=lambda plan: plan):
-    from engine import gpu
+    from engine.backends import gpu
 
     return gpu.run(change(plan(choice)), topic_of(choice.kernel).input_recipe(choice))
 

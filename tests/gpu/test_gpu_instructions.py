@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.ptx.ops import DTYPES, Operation, operation
-from tests.ptx.ops_oracle import decode, encode, flushed
-from tests.ptx.test_ops import FUNCTIONS, GROUPS, OPERATIONS, pattern
+from engine.backends.emulator.meanings.table import DTYPES, Operation, operation
+from tests.backends.emulator.ops_oracle import decode, encode, flushed
+from tests.backends.emulator.test_ops import FUNCTIONS, GROUPS, OPERATIONS, pattern
 
 pytestmark = pytest.mark.gpu
 

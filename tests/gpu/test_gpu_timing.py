@@ -7,7 +7,7 @@ pytestmark = pytest.mark.gpu
 
 
 def prepared(kernel="reduce_last_block", n=2**22, block_size=256, **options):
-    from engine import gpu
+    from engine.backends import gpu
     from engine.catalogue import topic_of
     from engine.plan import plan
     from engine.records import Choice
@@ -17,7 +17,7 @@ def prepared(kernel="reduce_last_block", n=2**22, block_size=256, **options):
 
 
 def timed(cache="cold-clean", peers=(), **options):
-    from engine.timing import time_plan
+    from engine.measuring.timing import time_plan
 
     return time_plan(prepared(**options), cache, peers)
 
@@ -73,8 +73,8 @@ def test_the_clock_was_up():
 
 def test_a_plain_synchronised_event_measurement_agrees():
     """At 2^28 the launch that the plain way counts too is a hundredth of the time."""
-    from engine import probes
-    from engine.gpu_memory import stream
+    from engine.backends.gpu_memory import stream
+    from engine.measuring import probes
     from engine.statistics import median
 
     plan = prepared(n=2**28)
@@ -95,7 +95,7 @@ def test_a_plain_synchronised_event_measurement_agrees():
 def test_from_click_to_number_in_300_ms():
     from time import perf_counter
 
-    from engine.measure import measure
+    from engine.measuring.measure import measure
     from engine.records import Choice
 
     choice = Choice("reduce_sequential", 2**22, 128, device="gpu")
@@ -107,7 +107,8 @@ def test_from_click_to_number_in_300_ms():
 
 
 def test_recording_writes_rows_that_load_back(tmp_path):
-    from engine.record import load, record
+    from engine.history.recordings import load
+    from engine.recording.recorder import record
 
     path = record(quick=True, folder=tmp_path, budget_s=60)
     rows = load(tmp_path)

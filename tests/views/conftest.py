@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import history, service
+from engine.history import history
+from engine.service import service
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from views.compressed import ASSETS, CompressedAssets
+from views.session.compressed import ASSETS, CompressedAssets
 
 SCRIPT = next((ASSETS / "static" / "js").glob("index.*.js"))
 PATH = f"/static/js/{SCRIPT.name}"

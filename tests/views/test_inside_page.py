@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine import inside
 from engine.catalogue import LADDERS
-from engine.inside import Hardware
+from engine.lectures import changes as inside
+from engine.lectures.changes import Hardware
 from tests.views.pages import asked, figures_of, html_of, opened
-from views import rungs
-from views.looking import Looking
+from views.session import rungs
+from views.session.inside_work import Looking
 
 HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 

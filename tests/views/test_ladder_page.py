@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from engine import history
 from engine.catalogue import KERNELS, LADDERS, default_choice
+from engine.history import history
 from engine.records import Choice
-from tests.test_history import measured
+from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.answer import is_array, strip_html
-from views.source import changes, header_length, source_html
+from views.html.answer import is_array, strip_html
+from views.html.source import changes, header_length, source_html
 
 
 @pytest.mark.parametrize("name", LADDERS)

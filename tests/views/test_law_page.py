@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine import history
 from engine.catalogue import LADDERS, default_choice
-from engine.catalogue.laws import law_of
-from tests.test_history import measured
+from engine.history import history
+from engine.lectures.laws.formulas import law_of
+from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 
 WITH_LAW = [(ladder.name, rung.kernel) for ladder in LADDERS.values() if not ladder.name.startswith("all-")

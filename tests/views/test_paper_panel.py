@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine import paper
 from engine.catalogue import LADDERS
+from engine.lectures import paper
 from tests.views.pages import figures_of, html_of, opened
 
 
@@ -44,7 +44,7 @@ def test_the_picture_is_offered_where_figures_are() -> None:
 
 def test_run_these_runs_under_the_lectures_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr("views.work.start", lambda name, choices, names: asked.extend(choices))
+    monkeypatch.setattr("views.session.work.start", lambda name, choices, names: asked.extend(choices))
     app = opened(ladder="harris", n="1000", below="paper")
     app.button(key="run_paper").click().run()
     assert [choice.n for choice in asked] == [2**22] * 7 + [2**25] and not app.exception

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine import float_record
+from engine.recording import float_sums as float_record
 from tests.views.pages import figures_of, html_of, opened
 
 FLOATS = {"ladder": "float-truths", "device": "emulator", "n": "4096"}

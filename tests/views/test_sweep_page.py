@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine import history
 from engine.catalogue import KERNELS, TOPICS
+from engine.history import history
 from engine.records import Choice
-from tests.test_history import measured
+from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.swept import Sweep, verdict, ways_of
+from views.sweeping.sweep import Sweep, verdict, ways_of
 
 
 @pytest.mark.parametrize(("topic", "over"), [(name, over) for name in TOPICS for over in ways_of(TOPICS[name])])

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine import history, service
+from engine.history import history
 from engine.records import Choice, Measurement, NotRunnable
-from tests.test_history import measured
-from views.work import Work
+from engine.service import service
+from tests.history.test_history import measured
+from views.session.work import Work
 
 CHOICES = [Choice("reduce_sequential", 1000, block_size, device="emulator") for block_size in (32, 64, 128)]
 

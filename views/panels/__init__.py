@@ -5,9 +5,9 @@ Each module of this package makes one of them; the two lists here are their orde
 
 from __future__ import annotations
 
-from views.page import Page
 from views.panels import arithmetic, claims, complexity, floats, law, occupancy, paper, roofline, trapezoids
 from views.panels.entries import Picture, Section
+from views.session.page import Page
 
 PICTURES: tuple[Picture, ...] = (
     law.PICTURE,

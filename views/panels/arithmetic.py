@@ -8,15 +8,22 @@ from html import escape
 
 import streamlit as st
 
-from engine import lecture_math
-from engine.catalogue import matmul
-from engine.history import Known, device_line
-from engine.lecture_math import ADDRESS_FREE_OPERATIONS, FLOAT_BYTES, GPUS, LECTURE_OPERATIONS, Gpu, LectureNumbers
+from engine.catalogue.topics import matmul
+from engine.history.history import Known, device_line
+from engine.lectures.arithmetic import matmul as lecture_math
+from engine.lectures.arithmetic.matmul import (
+    ADDRESS_FREE_OPERATIONS,
+    FLOAT_BYTES,
+    GPUS,
+    LECTURE_OPERATIONS,
+    Gpu,
+    LectureNumbers,
+)
 from engine.records import Choice, CompileError, Measurement, NotRunnable
 from engine.tables import count_text
-from views import choices, work
-from views.page import Page
 from views.panels.entries import Section
+from views.session import choices, work
+from views.session.page import Page
 
 GPU, DEFAULT = "gpu", "h200"
 WIDTHS = tuple(sorted({width for kernel in matmul.KERNELS for width in kernel.block_sizes}))

@@ -8,14 +8,14 @@ from html import escape
 import streamlit as st
 
 from engine.catalogue import KERNELS
-from engine.catalogue.claim_kinds import LECTURES, Claim, Computed, Ends, Timed
-from engine.catalogue.claims import AnyClaim, Verdict, claims_of, runs, said, verdict
-from engine.history import Known, device_line, latest, recorded_for
+from engine.history.history import Known, device_line, latest, recorded_for
+from engine.lectures.claims.kinds import LECTURES, Claim, Computed, Ends, Timed
+from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
 from engine.records import Choice, Measurement
 from engine.tables import size_text
-from views import choices, work
-from views.page import WORK, Page
 from views.panels.entries import Section
+from views.session import choices, work
+from views.session.page import WORK, Page
 
 _SIGNS = {"holds": ("✓", "holds", "ok"), "differs": ("✗", "differs today", "bad"), "close": ("≈", "no difference", "")}
 

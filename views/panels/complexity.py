@@ -8,14 +8,16 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine import complexity, complexity_figure, figures
-from engine.catalogue import reduction
-from engine.history import Known, device_line
+from engine.catalogue.topics import reduction
+from engine.figures import complexity as complexity_figure
+from engine.figures import ladder as figures
+from engine.history.history import Known, device_line
+from engine.lectures.arithmetic import complexity
 from engine.records import NotRunnable
 from engine.tables import time_text
-from views import work
-from views.page import WORK, Page
 from views.panels.entries import Picture, Section
+from views.session import work
+from views.session.page import WORK, Page
 
 CAN_BE_SWEPT = "This rung with 1, 2, 4, … elements per thread; the grid follows from them."
 CANNOT = "The grid of this rung follows from N, so its elements per thread cannot be chosen."

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from engine.figures import Figure, Look
-from engine.history import Known
-from views.page import Page
+from engine.figures.ladder import Figure, Look
+from engine.history.history import Known
+from views.session.page import Page
 
 
 @dataclass(frozen=True)

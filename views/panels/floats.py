@@ -11,14 +11,18 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine import error_figure, figures, float_figure, float_record, float_truths
-from engine.float_truths import SIZES
-from engine.history import Known, device_line
+from engine.figures import errors as error_figure
+from engine.figures import floats as float_figure
+from engine.figures import ladder as figures
+from engine.history.history import Known, device_line
+from engine.lectures.arithmetic import float_sums as float_truths
+from engine.lectures.arithmetic.float_sums import SIZES
+from engine.recording import float_sums as float_record
 from engine.records import Choice, Measurement, NotRunnable
 from engine.tables import checked_by
-from views import choices, work
-from views.page import WORK, Page, run_sizes
 from views.panels.entries import Picture, Section
+from views.session import choices, work
+from views.session.page import WORK, Page, run_sizes
 
 REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
 SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"

@@ -8,16 +8,17 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine import history, laws
-from engine.catalogue.building import knob
-from engine.catalogue.laws import law_of
-from engine.figures import Figure, Look
-from engine.history import Known
-from engine.law_figures import law_figure
+from engine.catalogue.plans import knob
+from engine.figures.ladder import Figure, Look
+from engine.figures.law import law_figure
+from engine.history import history
+from engine.history.history import Known
+from engine.lectures.laws import counted as laws
+from engine.lectures.laws.formulas import law_of
 from engine.tables import size_text
-from views import work
-from views.page import WORK, Page
 from views.panels.entries import Picture
+from views.session import work
+from views.session.page import WORK, Page
 
 
 def offered(page: Page) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from engine.history import Known, device_line
-from engine.lecture_math import Gpu, residency
+from engine.history.history import Known, device_line
+from engine.lectures.arithmetic.matmul import Gpu, residency
 from engine.records import Choice, CompileError, NotRunnable
 from engine.tables import time_text
-from views import work
-from views.page import Page
 from views.panels.arithmetic import cell, controls, gpu_chosen, headings, no_such_gpu
 from views.panels.entries import Section
+from views.session import work
+from views.session.page import Page
 
 TOPICS = ("reduction", "trapezoid", "aggregate")  # whose lectures choose the block size
 HEADINGS = (("Block size", "threads"), ("Registers", "per thread"), ("Shared memory", "per block"),

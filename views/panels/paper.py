@@ -8,15 +8,16 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine import paper, paper_figures
-from engine.figures import Figure, Look
-from engine.history import Known, device_line
-from engine.paper import Line, Numbers
+from engine.figures import paper as paper_figures
+from engine.figures.ladder import Figure, Look
+from engine.history.history import Known, device_line
+from engine.lectures import paper
+from engine.lectures.paper import Line, Numbers
+from engine.lectures.then_and_now import today
 from engine.tables import STATUS_WORDS, checked_by, published_line, size_text, text_of
-from engine.today import today
-from views import choices, work
-from views.page import WORK, Page
 from views.panels.entries import Picture, Section
+from views.session import choices, work
+from views.session.page import WORK, Page
 
 _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
 

@@ -7,13 +7,13 @@ from html import escape
 
 import pandas as pd
 
-from engine import roofline
-from engine.figures import Figure, Look
-from engine.history import Known
-from engine.roofline_figure import roofline_figure
-from views.page import Page
+from engine.figures.ladder import Figure, Look
+from engine.figures.roofline import roofline_figure
+from engine.history.history import Known
+from engine.lectures.arithmetic import roofline
 from views.panels.arithmetic import offered
 from views.panels.entries import Picture
+from views.session.page import Page
 
 
 def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:

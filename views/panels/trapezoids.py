@@ -8,13 +8,16 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from engine import error_figure, figures, trapezoid_figure, trapezoids
-from engine.catalogue import trapezoid
-from engine.history import Known
+from engine.catalogue.topics import trapezoid
+from engine.figures import errors as error_figure
+from engine.figures import ladder as figures
+from engine.figures import trapezoids as trapezoid_figure
+from engine.history.history import Known
+from engine.lectures.arithmetic import trapezoids
 from engine.records import Choice
-from views import state, work
-from views.page import Page, run_sizes
 from views.panels.entries import Picture
+from views.session import state, work
+from views.session.page import Page, run_sizes
 
 SLIDER = "partitions"
 SIZES = tuple(2**power for power in range(3, 23))

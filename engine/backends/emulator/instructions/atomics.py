@@ -1,0 +1,248 @@
+"""Atomics: the lanes of one instruction take their turns in the order of blocks and threads.
+
+Where nobody reads the old values, only the combination matters. Where they are read, each lane must see what the
+lanes before it left: all lanes that meet one word form a chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.backends.emulator.instructions.memory_port import Port, signed
+from engine.backends.emulator.meanings.table import DTYPES, operation
+from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers, reader, writer
+from engine.backends.emulator.registers.values import UNSIGNED, Value, spread
+from engine.backends.emulator.state.events import Site
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+_UFUNCS: dict[str, Any] = {
+    "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}  # fmt: skip
+_OTHERS = ("exch", "inc", "dec", "cas")
+_WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
+_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `operations`
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The active lanes of one atomic that meet one array, in the order of blocks and threads.
+
+    `words` is the flat array of words, `index` the word of each lane, `select` the lanes in (width, height), None for
+    all. Where `words` were put together from two halves each, `halves` says where these go back to.
+    """
+
+    words: Array
+    index: Array
+    select: Array | None
+    halves: tuple[Array, Array, Array] | None = None  # words of 32 bits, where the low and where the high ones lie
+
+    def put_back(self) -> None:
+        """Words that were put together go back to memory."""
+        if self.halves is not None:
+            memory, low, high = self.halves
+            memory[low] = self.words.astype(np.uint32)
+            memory[high] = (self.words >> np.uint64(32)).astype(np.uint32)
+
+    def pick(self, value: Array, shape: tuple[int, int]) -> Array:
+        """A value per lane, in the order of the lanes; `shape` is (height, width)."""
+        turned = spread(value, shape).T
+        return turned.reshape(-1) if self.select is None else turned[self.select]
+
+
+def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Registers, Mask], None]:
+    """The step of an `atom` or `red` instruction."""
+    from engine.backends.emulator.instructions.dispatch import address_reader
+
+    words = item.words
+    name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
+    code = words[-1]
+    if name is None or code not in DTYPES or site.count > 1 or (code in _BEYOND_NUMPY and name not in ("add", "exch")):
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    if code in _BEYOND_NUMPY and name == "add":
+        name = f"add.{code}"
+    returns = words[0] == "atom"
+    rest = item.operands[1 if returns else 0 :]
+    if not isinstance(rest[0], Address) or any(isinstance(operand, Vector) for operand in rest):
+        raise PtxError(f"this form of {item.opcode} is not emulated", item.line)
+    widths, line = machine.program.widths, item.line
+    get, offset = address_reader(machine, rest[0], line)
+    port = Port(machine, site, offset)
+    kind = DTYPES[code]
+    wanted_count = 2 if name == "cas" else 1
+    if len(rest) <= wanted_count or (kind.kind == "f" and name in _WHOLE_ONLY):
+        raise InvalidPtx(f"{item.opcode} does not exist with these operands", line)
+    sources = [reader(operand, code, widths, line) for operand in rest[1 : 1 + wanted_count]]
+    wanted = returns and site.op == "atom" and not isinstance(item.operands[0], Sink)
+    put = writer(item.operands[0], code, widths, line) if wanted else None
+
+    def step(registers: Registers, mask: Mask) -> None:
+        values = [read(registers) for read in sources]
+        raw = get(registers)
+        parts = _lanes(port, raw, mask, values)
+        shape = (mask.height, mask.width)
+        old = np.zeros(shape[::-1], kind) if put else None
+        for part in parts:
+            operands = [part.pick(value, shape) for value in values]
+            memory = part.words.view(kind)
+            if put is None and name in _UFUNCS:
+                _combine(name, memory, part.index, operands[0])
+            else:
+                before = _in_turn(name, memory, part.index, operands)
+                if old is not None and part.select is None:
+                    old = before.reshape(shape[::-1])
+                elif old is not None:
+                    old[part.select] = before
+            part.put_back()
+        if put is not None and old is not None:
+            put(registers, np.ascontiguousarray(old.T))
+
+    return step
+
+
+def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lanes]:
+    """The active lanes by array. Blocks come first in the order, so everything is transposed to (width, height)."""
+    parties = port.mixed(raw, mask)
+    if parties:
+        return [part for lanes in parties for part in _lanes(port, raw, lanes, values)]
+    machine, site = port.machine, port.site
+    key = raw
+    space, raw = port.space_of(signed(raw), mask)
+    shape = (mask.height, mask.width)
+    if space == "global":
+        found = port.locate(raw, mask) if mask.dense is None else None
+        if found is not None:
+            port.note(space, raw, mask, found[0], values)
+            return [_Lanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
+        pieces = port.pieces(raw, mask)
+        port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
+        made = []
+        for piece in pieces:
+            index = np.zeros(shape, np.int64)
+            index[piece.lanes] = piece.index
+            select = piece.lanes.T
+            made.append(_Lanes(piece.array.view(site.part), index.T[select], select))
+        return made
+    if space != "shared":
+        raise PtxError("an atomic on local memory is not emulated", site.line)
+    words = machine.words("shared")
+    at = port.offsets(key, raw, mask, words, space)
+    port.note(space, raw, mask, None, values)
+    blocks = machine.chunk_blocks
+    lanes = None if mask.dense is None else mask.dense.T
+    if site.part > words.unit:
+        place = spread((at >> words.shift) * blocks + mask.columns_at()[None, :], shape).T
+        return [_put_together(words.flat, place.reshape(-1) if lanes is None else place[lanes], blocks, lanes)]
+    ratio = words.unit // site.part
+    # Words lie as [word][block]; a part of a word lies inside it.
+    index = ((at >> words.shift) * blocks + mask.columns_at()[None, :]) * ratio + (at & (words.unit - 1)) // site.part
+    flat = words.flat.view(UNSIGNED[8 * site.part])
+    turned = spread(index, shape).T
+    return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
+
+
+def _put_together(memory: Array, index: Array, blocks: int, lanes: Array | None) -> _Lanes:
+    """64-bit words of a memory of 32-bit ones: the high half lies in the next row of [word][block]."""
+    low, place = np.unique(index, return_inverse=True)
+    high = low + blocks
+    whole = memory[low].astype(np.uint64) | (memory[high].astype(np.uint64) << np.uint64(32))
+    return _Lanes(whole, place, lanes, (memory, low, high))
+
+
+def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
+    """Nobody reads the old values."""
+    if memory.dtype.kind in "iu" and index.size and (index == index[0]).all():
+        word = int(index[0])
+        memory[word] = _UFUNCS[name](memory[word : word + 1], _UFUNCS[name].reduce(values, dtype=memory.dtype))[0]
+        return
+    _UFUNCS[name].at(memory, index, values)
+
+
+def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> Array:
+    """Every lane's old value, and the final words, as if the lanes took turns."""
+    if index.size == 0:
+        return np.zeros(0, memory.dtype)
+    if (index == index[0]).all():
+        word = int(index[0])
+        old, last = _chain(name, memory[word], operands)
+        memory[word] = last
+        return old
+    order = np.argsort(index, kind="stable")
+    ranked = index[order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    sizes = np.diff(np.r_[starts, ranked.size])
+    old = np.empty(index.size, memory.dtype)
+    if len(starts) <= int(sizes.max()):
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+            lanes = order[start : start + size]
+            word = int(ranked[start])
+            old[lanes], memory[word] = _chain(name, memory[word], [operand[lanes] for operand in operands])
+        return old
+    for turn in range(int(sizes.max())):  # the turn-th lane of every word, all words at once
+        lanes = order[starts[sizes > turn] + turn]
+        place = index[lanes]
+        now = memory[place]
+        old[lanes] = now
+        memory[place] = _next(name, now, [operand[lanes] for operand in operands])
+    return old
+
+
+def _next(name: str, now: Array, operands: list[Array]) -> Array:
+    """What one turn leaves in each word."""
+    first = operands[0]
+    match name:
+        case "exch":
+            return first
+        case "inc":
+            return np.where(now >= first, 0, now + 1).astype(now.dtype)
+        case "dec":
+            return np.where((now == 0) | (now > first), first, now - 1).astype(now.dtype)
+        case "cas":
+            return np.where(now == first, operands[1], now)
+    return (_UFUNCS.get(name) or operation(name).compute)(now, first)  # type: ignore[no-any-return]
+
+
+def _chain(name: str, start: Any, operands: list[Array]) -> tuple[Array, Any]:
+    """Old values along one word's chain of lanes, and the word after the last lane."""
+    first = operands[0]
+    start = np.asarray(start, first.dtype)
+    if name in _UFUNCS:
+        chain = _UFUNCS[name].accumulate(np.r_[start, first], dtype=first.dtype)
+        return chain[:-1], chain[-1]
+    if name == "exch":
+        return np.r_[start, first[:-1]], first[-1]
+    if name == "inc" and (first == first[0]).all() and int(start) <= int(first[0]):
+        turns = (np.arange(first.size + 1, dtype=np.uint64) + np.uint64(start)) % np.uint64(int(first[0]) + 1)
+        turns = turns.astype(first.dtype)
+        return turns[:-1], turns[-1]
+    if name == "cas":
+        return _swaps(start, *operands)
+    old, now = np.empty(first.size, first.dtype), start[None]
+    for lane in range(first.size):
+        old[lane] = now[0]
+        now = _next(name, now, [operand[lane : lane + 1] for operand in operands])
+    return old, now[0]
+
+
+def _swaps(start: Array, expected: Array, wanted: Array) -> tuple[Array, Any]:
+    """Compare and swap along one chain: jump from one success to the next."""
+    old = np.empty(expected.size, expected.dtype)
+    now, lane = start[()], 0
+    while lane < expected.size:
+        hits = expected[lane:] == now
+        success = lane + int(hits.argmax())
+        if not hits[success - lane]:
+            break
+        old[lane : success + 1] = now
+        now, lane = wanted[success], success + 1
+    old[lane:] = now
+    return old, now

@@ -1,0 +1,332 @@
+"""Loads and stores: from addresses of lanes to elements of arrays, with every address checked.
+
+An address is checked for the active lanes only, by its bounds where it is an outer sum, by one pass over the lanes
+otherwise. Only when that fails are single lanes looked at: to name the one that went wrong, or, under a dense mask or
+with pointers to several arrays, to move the lanes one array at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from engine.backends.emulator.ptx.syntax import PtxError
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
+from engine.backends.emulator.state.events import Access, Site
+from engine.backends.emulator.state.memory import (
+    LOCAL_WINDOW,
+    RANGE_BITS,
+    SHARED_WINDOW,
+    DeviceArray,
+    Words,
+    lane_indices,
+    readable,
+)
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+_VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lanes that meet one array: `lanes` selects them out of (height, width), `index` counts parts, one per lane."""
+
+    array: DeviceArray
+    lanes: Array
+    index: Array
+
+
+def signed(value: Value) -> Value:
+    """An address register as int64 (or the outer sum as it is)."""
+    if value.__class__ is OuterSum:
+        return value
+    return value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+
+
+class Port:
+    """One memory instruction's way to memory."""
+
+    def __init__(self, machine: Machine, site: Site, offset: int) -> None:
+        self.machine, self.site, self.offset = machine, site, offset
+        self.shift = site.part.bit_length() - 1
+        self._last: tuple[Value, Mask, Any] | None = None
+
+    # ---- which space
+
+    def space_of(self, raw: Value, mask: Mask) -> tuple[str, Value]:
+        """The space that the instruction names, or that its generic addresses lie in, and the address there."""
+        if self.site.space:
+            return self.site.space, raw
+        number = first_active(raw, mask) >> RANGE_BITS
+        if number == SHARED_WINDOW >> RANGE_BITS:
+            return "shared", plain_address(raw) - SHARED_WINDOW
+        if number == LOCAL_WINDOW >> RANGE_BITS:
+            return "local", plain_address(raw) - LOCAL_WINDOW
+        return "global", raw
+
+    def mixed(self, raw: Value, mask: Mask) -> list[Mask]:
+        """The lanes of a generic access by space, where they do not all mean the same one; else nothing."""
+        if self.site.space:
+            return []
+        window = np.broadcast_to(plain_address(raw) >> RANGE_BITS, (mask.height, mask.width))
+        active = np.ones(window.shape, bool) if mask.dense is None else mask.dense
+        shared, local = window == SHARED_WINDOW >> RANGE_BITS, window == LOCAL_WINDOW >> RANGE_BITS
+        parties = [lanes for lanes in (shared & active, local & active, ~(shared | local) & active) if lanes.any()]
+        return [Mask(mask.rows, mask.columns, lanes) for lanes in parties] if len(parties) > 1 else []
+
+    def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
+        """Tell the observers."""
+        if self.machine.on_access:
+            address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
+            access = Access(self.site, space, address, mask, array, tuple(values))
+            for hook in self.machine.on_access:
+                hook(access)
+
+    # ---- global memory
+
+    def locate(self, raw: Value, mask: Mask) -> tuple[DeviceArray, Array] | None:
+        """(array, index of the first part) where all lanes, idle ones included, lie in one array; else None."""
+        size, offset = self.site.size, self.offset
+        if raw.__class__ is OuterSum:
+            constant = raw.constant + offset
+            array = self.machine.space.at(raw.low + offset)
+            if array is None or (raw.rows.bits | raw.columns.bits | constant) & (size - 1):
+                return None
+            start = constant - array.base
+            if raw.low + offset < array.base or raw.high + offset + size > array.base + array.size:
+                return None
+            return array, raw.rows.shifted(self.shift) + (raw.columns.shifted(self.shift) + (start >> self.shift))
+        array = self.machine.space.at(int(raw.item(0)) + offset)
+        if array is None:
+            return None
+        relative = raw - (array.base - offset)
+        if int(relative.view(np.uint64).max()) > array.size - size or array.size < size:
+            return None
+        if size > 1 and int(np.bitwise_or.reduce(relative, axis=None)) & (size - 1):
+            return None
+        return array, relative >> self.shift
+
+    def pieces(self, raw: Value, mask: Mask) -> list[Piece]:
+        """The active lanes by array; ends the run where an address is bad."""
+        address = np.broadcast_to(plain_address(raw) + self.offset, (mask.height, mask.width))
+        active = np.ones(address.shape, bool) if mask.dense is None else mask.dense
+        numbers = address >> RANGE_BITS
+        pieces = []
+        for number in np.unique(numbers[active]):
+            lanes = active & (numbers == number)
+            array = self.machine.space.at(int(number) << RANGE_BITS)
+            if array is None:
+                self.fault(address, lanes, mask, None)
+            relative = address[lanes] - array.base
+            if ((relative < 0) | (relative > array.size - self.site.size)).any():
+                outside = (address < array.base) | (address - array.base > array.size - self.site.size)
+                self.fault(address, lanes & outside, mask, array)
+            if (relative & (self.site.size - 1)).any():
+                self.misaligned(address, lanes & ((address & (self.site.size - 1)) != 0), mask)
+            pieces.append(Piece(array, lanes, relative >> self.shift))
+        return pieces
+
+    def fault(self, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None) -> NoReturn:
+        """End the run: the first of `lanes` misses its array."""
+        row, column = first_lane(lanes)
+        at, verb = int(address[row, column]), _VERBS[self.site.op]
+        if array is None:
+            what = f"{verb} at address {hex(at % (1 << 64))}, where there is no array"
+        else:
+            element = (at - array.base) // array.element
+            what = f"{verb} element {element} of `{array.name}`, which has {array.size // array.element} elements"
+        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
+
+    def misaligned(self, address: Array, lanes: Array, mask: Mask) -> None:
+        """End the run: the first of `lanes` is not aligned to the size of the access."""
+        row, column = first_lane(lanes)
+        size = self.site.size
+        what = f"{_VERBS[self.site.op]} {size} bytes at a place that is not a multiple of {size} bytes (misaligned)"
+        raise self.machine.lane_failure("crashed", self.site.line, mask, row, column, what, "misaligned")
+
+    # ---- shared and local memory
+
+    def offsets(self, key: Value, raw: Value, mask: Mask, words: Words, space: str) -> Array:
+        """Checked byte offsets, int64, shaped as the address; idle lanes of a dense mask may be moved to a good one.
+
+        `key` is the register's own value: a loop that comes back with the same one is not checked again.
+        """
+        last = self._last
+        if last is not None and last[0] is key and last[1] is mask:
+            return last[2]  # type: ignore[no-any-return]
+        at = plain_address(raw)
+        if self.offset:
+            at = at + self.offset
+        if at.dtype != np.int64:
+            at = at.astype(np.int64)
+        size = self.site.size
+        wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
+        if words.size < size:
+            wrong = np.ones(at.shape, bool)
+        if wrong.any():
+            active = np.ones((mask.height, mask.width), bool) if mask.dense is None else mask.dense
+            faulty = active & wrong
+            if faulty.any():
+                self._block_fault(np.broadcast_to(at, faulty.shape), faulty, mask, words, space)
+            at = np.where(wrong, 0, at)
+        self._last = (key, mask, at)
+        return at
+
+    def _block_fault(self, at: Array, lanes: Array, mask: Mask, words: Words, space: str) -> None:
+        row, column = first_lane(lanes)
+        place, size = int(at[row, column]), self.site.size
+        if 0 <= place <= words.size - size:
+            self.misaligned(at, lanes, mask)
+        places = self.machine.places(space)
+        below = [(start, name) for name, start in places.items() if start <= max(place, 0)]
+        verb, part = _VERBS[self.site.op], self.site.part
+        if not below:
+            what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
+        else:
+            start, name = max(below)
+            length = min([other for other in places.values() if other > start], default=words.size) - start
+            element, count = (place - start) // part, length // part
+            what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+            if count == 0 and any(one.external and one.name == name for one in self.machine.program.shared):
+                what += ": the launch gives an extern array its size, and this launch gives none"
+        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
+
+    # ---- whole accesses
+
+    def load(self, raw: Value, mask: Mask) -> list[Array]:
+        """The loaded parts, unsigned, each broadcastable to (height, width)."""
+        parties = self.mixed(raw, mask)
+        if parties:
+            return self._load_mixed(raw, parties)
+        key = raw
+        space, raw = self.space_of(signed(raw), mask)
+        part, count = self.site.part, self.site.count
+        if space == "global":
+            found = self.locate(raw, mask)
+            pieces = [] if found else self.pieces(raw, mask)  # checked before anybody is told of the addresses
+            self.note(space, raw, mask, found[0] if found else None, ())
+            if found:
+                array, index = found
+                view = array.view(part)
+                return [view.take(index + number if number else index) for number in range(count)]
+            parts = [np.zeros((mask.height, mask.width), UNSIGNED[8 * part]) for _ in range(count)]
+            for piece in pieces:
+                view = piece.array.view(part)
+                for number, made in enumerate(parts):
+                    made[piece.lanes] = view[piece.index + number]
+            return parts
+        words = self.machine.words(space)
+        at = self.offsets(key, raw, mask, words, space)
+        self.note(space, raw, mask, None, ())
+        if space == "shared" and at.shape[1] == 1 and part == words.unit:
+            return [self._rows(words, at, number, mask) for number in range(count)]
+        rows, columns = lane_indices(mask)
+        where = (rows, columns) if space == "local" else (columns,)
+        return [words.load(at + number * part, part, where) for number in range(count)]
+
+    def _load_mixed(self, raw: Value, parties: Sequence[Mask]) -> list[Array]:
+        first = parties[0]
+        made = [np.zeros((first.height, first.width), UNSIGNED[8 * self.site.part]) for _ in range(self.site.count)]
+        for lanes in parties:
+            chosen = lanes.dense
+            assert chosen is not None
+            for whole, part in zip(made, self.load(raw, lanes), strict=True):
+                whole[chosen] = np.broadcast_to(part, whole.shape)[chosen]
+        return made
+
+    def _rows(self, words: Words, at: Array, number: int, mask: Mask) -> Array:
+        """One row of words per thread: the address is the same in every block."""
+        index = (at[:, 0] >> words.shift) + number
+        if mask.column_index is None:
+            return words.words.take(index, axis=0)
+        if isinstance(mask.column_index, slice):
+            return words.words[:, mask.column_index].take(index, axis=0)
+        return words.words[index[:, None], mask.column_index[None, :]]  # type: ignore[no-any-return]
+
+    def store(self, raw: Value, mask: Mask, values: Sequence[Array]) -> None:
+        """Store the parts, unsigned, each broadcastable to (height, width); colliding lanes: the last one stays."""
+        parties = self.mixed(raw, mask)
+        for party in parties:
+            self.store(raw, party, values)
+        if parties:
+            return
+        key = raw
+        space, raw = self.space_of(signed(raw), mask)
+        part = self.site.part
+        if space == "global":
+            found = self.locate(raw, mask) if mask.dense is None else None
+            pieces = [] if found else self.pieces(raw, mask)
+            self.note(space, raw, mask, found[0] if found else None, values)
+            for array in [found[0]] if found else [piece.array for piece in pieces]:
+                if array.constant:
+                    raise PtxError(f"the constant `{array.name}` cannot be written", self.site.line)
+            for number, value in enumerate(values):
+                if found:
+                    array, index = found
+                    put(array.view(part), index + number if number else index, value, (mask.height, mask.width))
+                for piece in pieces:
+                    spread = np.broadcast_to(value, (mask.height, mask.width))
+                    piece.array.view(part)[piece.index + number] = spread[piece.lanes]
+            return
+        words = self.machine.words(space)
+        at = self.offsets(key, raw, mask, words, space)
+        self.note(space, raw, mask, None, values)
+        if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
+            for number, value in enumerate(values):
+                self._put_rows(words, at, number, mask, value)
+            return
+        rows, columns = lane_indices(mask)
+        shape = (mask.height, mask.width)
+        for number, value in enumerate(values):
+            where = (rows, columns) if space == "local" else (columns,)
+            places, spread = np.broadcast_to(at + number * part, shape), np.broadcast_to(value, shape)
+            if mask.dense is None:
+                words.store(places, part, where, spread)
+            else:
+                lanes = mask.dense
+                chosen = tuple(np.broadcast_to(index, shape)[lanes] for index in where)
+                words.store(places[lanes], part, chosen, spread[lanes])
+
+    def _put_rows(self, words: Words, at: Array, number: int, mask: Mask, value: Array) -> None:
+        index = (at[:, 0] >> words.shift) + number
+        if index.size == 1:  # every thread stores to one word: the last one stays
+            value = value[-1:]
+        columns = slice(None) if mask.column_index is None else mask.column_index
+        if isinstance(columns, slice):
+            words.words[:, columns][index] = value
+        else:
+            words.words[index[:, None], columns[None, :]] = value
+
+
+def put(view: Array, index: Array, value: Array, shape: tuple[int, int]) -> None:
+    """view[index] = value over all lanes, the last lane staying where several meet one element."""
+    if index.size == 1:
+        view[int(index.item(0))] = np.broadcast_to(value, shape)[-1, -1]
+    elif index.shape == shape or value.size == 1 or index.shape == np.broadcast_shapes(index.shape, value.shape):
+        view[index] = value
+    else:
+        view[np.broadcast_to(index, shape)] = np.broadcast_to(value, shape)
+
+
+def plain_address(raw: Value) -> Array:
+    """An address as an int64 array."""
+    return signed(plain(raw))  # type: ignore[no-any-return]
+
+
+def first_active(raw: Value, mask: Mask) -> int:
+    """The address of the first active lane."""
+    address = np.broadcast_to(plain_address(raw), (mask.height, mask.width))
+    return int(address.item(0) if mask.dense is None else address[first_lane(mask.dense)])
+
+
+def first_lane(lanes: Array) -> tuple[int, int]:
+    """The first set lane, by block and then by thread."""
+    column = int(lanes.any(axis=0).argmax())
+    return int(lanes[:, column].argmax()), column

@@ -1,0 +1,139 @@
+"""Functions of the CUDA runtime that a kernel may call: printf and assert. All others are refused by name."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
+from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW, readable
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+_MOST_LINES = 1000
+_LONGEST = 1 << 16  # bytes of a text
+_FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
+
+
+def builtin_step(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+    """The step of `call.NAME (results) arguments…`."""
+    name = item.opcode.split(".", 1)[1]
+    if name == "vprintf":
+        return _print(machine, item)
+    if name == "__assertfail":
+        return _assert(machine, item)
+    if name.startswith("_Z"):  # a C++ name: none of the runtime's
+        clause = f"the function {readable(name)} is declared but not defined"
+        raise PtxError(clause, item.line, advice="write its body in the same file")
+    raise PtxError(f"a call of {name} is not emulated", item.line)
+
+
+def _print(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+    widths, line = machine.program.widths, item.line
+    form, arguments = (reader(operand, "u64", widths, line) for operand in item.operands[1:3])
+    back = item.operands[0]
+    puts = [writer(operand, "b32", widths, line) for operand in back.items] if isinstance(back, Group) else []
+    one = constant(1, "u32")
+
+    def step(registers: Registers, mask: Mask) -> None:
+        shape = (mask.height, mask.width)
+        forms = np.broadcast_to(form(registers), shape)
+        places = np.broadcast_to(arguments(registers), shape)
+        rows, columns = mask.rows_at(), mask.columns_at()
+        for column in range(mask.width):
+            for row in range(mask.height):
+                if len(machine.output) >= _MOST_LINES:
+                    break
+                if mask.dense is None or mask.dense[row, column]:
+                    lane = int(rows[row]), int(columns[column])
+                    raw = _bytes_at(machine, int(places[row, column]), lane)
+                    machine.output.append(
+                        _formatted(machine, _text_at(machine, int(forms[row, column]), lane), raw, lane)
+                    )
+        for put in puts:
+            put(registers, one)
+
+    return step
+
+
+def _bytes_at(machine: Machine, address: int, lane: tuple[int, int]) -> bytes:
+    """What lies behind a generic address, to the end of its array; `lane` is a place in the chunk."""
+    row, column = lane
+    window = address >> RANGE_BITS << RANGE_BITS
+    if window in (SHARED_WINDOW, LOCAL_WINDOW):
+        words = machine.words("shared" if window == SHARED_WINDOW else "local").words
+        own: Array = np.ascontiguousarray(words[:, column] if words.ndim == 2 else words[:, row, column])
+        return own.view(np.uint8).tobytes()[address - window :]
+    array = machine.space.at(address)
+    if array is None or not array.base <= address < array.base + array.size:
+        return b""
+    return array.data[address - array.base : array.size][:_LONGEST].tobytes()
+
+
+def _text_at(machine: Machine, address: int, lane: tuple[int, int]) -> str:
+    raw = _bytes_at(machine, address, lane)
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace") if raw else "(null)"
+
+
+def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -> str:
+    """C's printf for one lane: integers take 4 or 8 bytes by their length modifier, floating numbers and pointers 8."""
+    place = 0
+
+    def take(size: int) -> bytes:
+        nonlocal place
+        place = -(-place // size) * size
+        piece = raw[place : place + size].ljust(size, b"\0")
+        place += size
+        return piece
+
+    def one(found: re.Match[str]) -> str:
+        flags, width, precision, length, kind = found.groups()
+        if kind == "%":
+            return "%"
+        width = str(int.from_bytes(take(4), "little", signed=True)) if width == "*" else width or ""
+        if precision == ".*":
+            precision = "." + str(int.from_bytes(take(4), "little", signed=True))
+        head = f"%{flags}{width}{precision or ''}"
+        if kind in "eEfFgGaA":
+            value: float = struct.unpack("<d", take(8))[0]
+            return _hexadecimal(value, kind) if kind in "aA" else (head + kind) % value
+        if kind == "s":
+            return (head + "s") % _text_at(machine, int.from_bytes(take(8), "little"), lane)
+        if kind == "p":
+            return hex(int.from_bytes(take(8), "little")).replace("0x0", "(nil)")
+        size = 8 if length in ("l", "ll", "z", "j", "t") else 4
+        number = int.from_bytes(take(size), "little", signed=kind in "di")
+        if kind == "c":
+            return (head + "c") % chr(number % 256)
+        if kind == "o" and "#" in flags:  # Python would write 0o10
+            return (head.replace("#", "") + "s") % (f"0{number:o}" if number else "0")
+        return (head + ("d" if kind == "u" else kind)) % number
+
+    return _FIELD.sub(one, form)
+
+
+def _hexadecimal(value: float, kind: str) -> str:
+    """1.5 -> "0x1.8p+0": as Python, without zeros at the end."""
+    text = re.sub(r"\.?0*p", "p", value.hex())
+    return text.upper() if kind == "A" else text
+
+
+def _assert(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+    message = reader(item.operands[1], "u64", machine.program.widths, item.line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        row, column = (0, 0) if mask.dense is None else (int(i) for i in np.argwhere(mask.dense)[0])
+        lane = int(mask.rows_at()[row]), int(mask.columns_at()[column])
+        at = int(np.broadcast_to(message(registers), (mask.height, mask.width))[row, column])
+        text = _text_at(machine, at, lane)
+        raise machine.lane_failure("crashed", item.line, mask, row, column, f"fails the assertion {text}")
+
+    return step

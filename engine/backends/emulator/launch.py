@@ -1,0 +1,234 @@
+"""A Plan on the emulator: buffers are placed, steps run in order, counters and findings collected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from engine.backends.emulator.explained import told
+from engine.backends.emulator.ptx.parser import parse
+from engine.backends.emulator.ptx.program import Program, link
+from engine.backends.emulator.ptx.syntax import Module, PtxError, Variable
+from engine.backends.emulator.state.machine import Machine, Options
+from engine.backends.emulator.state.memory import AddressSpace, DeviceArray
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.watching.counters import Counters
+from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch, compile_source
+from engine.records import (
+    Array,
+    Buffer,
+    HostSum,
+    Launch,
+    LineCounters,
+    Plan,
+    Progress,
+    Run,
+    RunFailed,
+    Scalar,
+    Source,
+    Zero,
+    dtype_of,
+)  # fmt: skip
+
+_POISON = 0xA5
+_WORKSPACE_BYTES = 64
+
+
+def run(
+    plan: Plan,
+    inputs: Mapping[str, Array],
+    *,
+    progress: Progress | None = None,
+    observe: bool = True,
+    schedule: Schedule = LOCKSTEP,
+    seconds: float | None = None,
+) -> Run:
+    """Execute `plan` on the emulator.
+
+    `inputs`: buffer name -> array of at least the buffer's count and of its dtype; never changed. `observe`: count and
+    look for hazards. `seconds`: the longest that it may take. Returns the output, the first `plan.result_count`
+    elements of `plan.result` or, where the last step is a HostSum, that one number. RunFailed says in one sentence why
+    there is no answer; CompileError why there is no kernel.
+    """
+    return execute(plan, inputs, progress, observe, schedule, Options(deadline=_deadline(seconds)))
+
+
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds
+
+
+def execute(
+    plan: Plan,
+    inputs: Mapping[str, Array],
+    progress: Progress | None = None,
+    observe: bool = True,
+    schedule: Schedule = LOCKSTEP,
+    options: Options | None = None,
+) -> Run:
+    """`run`, with the emulator's own options."""
+    options = options or Options()
+    device = Device()
+    for buffer in plan.buffers:
+        device.place(buffer, inputs)
+    counters, hazards = Counters(), Hazards()
+    observers: list[Any] = [counters, hazards] if observe else []
+    printed: list[str] = []
+    host_sum: Array | None = None
+    for number, step in enumerate(plan.steps):
+        if isinstance(step, Launch):
+            report = _part_of(progress, number, len(plan.steps))
+            printed += launch(device, step, observers, schedule, options, report).output
+            host_sum = None
+        elif isinstance(step, Zero):
+            device.arrays[step.buffer].data[:] = 0
+        elif isinstance(step, HostSum):
+            host_sum = _host_sum(device, step)
+        else:
+            raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
+    output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
+    if not observe:
+        return Run(output, printed=tuple("".join(printed).splitlines()))
+    lines = tuple("".join(printed).splitlines())
+    return Run(output, counters.totals(), _lines(plan, counters), hazards.findings(), lines)
+
+
+class Device:
+    """The memory of a run: the plan's buffers, and the variables of every source that was launched."""
+
+    def __init__(self) -> None:
+        self.space = AddressSpace()
+        self.arrays: dict[str, DeviceArray] = {}
+        self.kinds: dict[str, np.dtype[Any]] = {}
+        self._loaded: dict[Source, Mapping[str, int]] = {}
+        self.launches = 0
+
+    def place(self, buffer: Buffer, inputs: Mapping[str, Array]) -> None:
+        """Allocate a buffer and fill it."""
+        kind = dtype_of(buffer.dtype)
+        if buffer.fill == "input":
+            data = np.ascontiguousarray(inputs[buffer.name], kind)[: buffer.count]
+            if data.size < buffer.count:
+                raise RunFailed("crashed", f"The input `{buffer.name}` has {data.size} of {buffer.count} elements.")
+        else:
+            data = np.full(buffer.count * kind.itemsize, _POISON if buffer.fill == "poison" else 0, np.uint8).view(kind)
+        self.arrays[buffer.name] = self.space.add(buffer.name, data, kind.itemsize)
+        self.kinds[buffer.name] = kind
+
+    def read(self, name: str, count: int) -> Array:
+        """A copy of the first elements of a buffer."""
+        kind = self.kinds[name]
+        return self.arrays[name].data[: count * kind.itemsize].view(kind).copy()
+
+    def symbols(self, source: Source, program: Program) -> Mapping[str, int]:
+        """Addresses of the module-level variables, which keep their values from launch to launch."""
+        found = self._loaded.get(source)
+        if found is None:
+            placed = {
+                name: self.space.add(name, np.frombuffer(_initial(v), np.uint8), 1, v.space == "const")
+                for name, v in program.constants.items()
+            }
+            found = self._loaded[source] = {name: array.base for name, array in placed.items()}
+            for name, variable in program.constants.items():
+                for offset, target in variable.references:
+                    view = placed[name].data[offset : offset + 8].view(np.uint64)
+                    view[0] = found.get(target, 0)
+        return found
+
+
+def _initial(variable: Variable) -> bytes:
+    return variable.data.ljust(variable.size, b"\0") if variable.size else variable.data
+
+
+def launch(
+    device: Device,
+    step: Launch,
+    observers: Sequence[Any] = (),
+    schedule: Schedule = LOCKSTEP,
+    options: Options | None = None,
+    progress: Progress | None = None,
+    shared_bytes: int = 0,
+) -> Machine:
+    """Execute one launch on the buffers of `device`. `shared_bytes`: dynamic shared memory per block."""
+    with told(step.source.name):
+        compile_launch(step, EMULATED_ARCHITECTURE)
+        program = load(step.source, step.kernel)
+        arguments = _arguments(device, program, step)
+        machine = Machine(
+            program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
+            step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
+            options or Options(), observers,
+        )  # fmt: skip
+        device.launches += 1
+        for observer in observers:
+            if hasattr(observer, "on_launch"):
+                observer.on_launch(machine)
+        try:
+            machine.run(progress)
+        finally:
+            machine.close()
+    return machine
+
+
+def _workspace(device: Device, step: Launch) -> int:
+    """Where grid.sync() keeps its count."""
+    if not step.cooperative:
+        return 0
+    return device.space.add("workspace of grid.sync()", np.zeros(_WORKSPACE_BYTES, np.uint8), 4).base
+
+
+@lru_cache(maxsize=32)
+def module_of(source: Source) -> Module:
+    """The PTX of a source, read; compiled once. CompileError or PtxError where it has none that can be read."""
+    return parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name)
+
+
+@lru_cache(maxsize=64)
+def load(source: Source, kernel: str) -> Program:
+    """The linked program of a kernel; compiled and parsed once."""
+    return link(module_of(source), kernel)
+
+
+def _arguments(device: Device, program: Program, step: Launch) -> dict[str, bytes]:
+    if len(step.args) != len(program.params):
+        raise PtxError(f"{step.kernel} takes {len(program.params)} arguments and is given {len(step.args)}")
+    made = {}
+    for param, argument in zip(program.params, step.args, strict=True):
+        if isinstance(argument, Scalar):
+            raw = np.array([argument.value], dtype_of(argument.dtype)).tobytes()
+        else:
+            raw = device.arrays[argument].base.to_bytes(8, "little")
+        if len(raw) != param.size:
+            what = argument.dtype if isinstance(argument, Scalar) else f"the array `{argument}`"
+            raise PtxError(f"an argument of {step.kernel} has {param.size} bytes, but {what} is passed for it")
+        made[param.name] = raw
+    return made
+
+
+def _host_sum(device: Device, step: HostSum) -> Array:
+    values = device.read(step.buffer, step.count)
+    return np.add.reduce(values, dtype=values.dtype, keepdims=True)
+
+
+def _part_of(progress: Progress | None, number: int, count: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda fraction, text: progress((number + fraction) / count, text)
+
+
+def _lines(plan: Plan, counters: Counters) -> tuple[LineCounters, ...]:
+    """The lines of the plan's main source that did anything."""
+    sources = [step.source for step in plan.steps if isinstance(step, Launch)]
+    if not sources:
+        return ()
+    text = sources[0].text.splitlines()
+    made = [LineCounters(line, text[line - 1] if 0 < line <= len(text) else "", totals)
+            for line, totals in counters.by_line(sources[0].name)]  # fmt: skip
+    return tuple(made)
+
+
+__all__ = ["Device", "execute", "launch", "load", "run"]

@@ -1,0 +1,222 @@
+"""cvt: between integers, floats and halves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.backends.emulator.meanings.half import from_bfloat, to_bfloat
+from engine.backends.emulator.meanings.integer import bit_mask, packed, unsigned
+from engine.backends.emulator.meanings.registry import DTYPES, ROUNDINGS, computes
+from engine.backends.emulator.meanings.rounding import (
+    flushed,
+    narrowed,
+    rounded_to_integer,
+    saturated,
+    stepped,
+    to_odd,
+    two_sum,
+)
+from engine.records import Array
+
+WHOLE = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
+TO_INTEGER = ("rni", "rzi", "rmi", "rpi")
+
+
+@computes("cvt.sat?.{d}.{t}", "t -> d", d=WHOLE, t=WHOLE)
+def convert_integer(a: Array, *, d: str, sat: bool) -> Array:
+    """Keeps the low bits, or with `.sat` the nearest value that fits."""
+    if not sat:
+        return a.astype(DTYPES[d])
+    own, target = np.iinfo(a.dtype), np.iinfo(DTYPES[d])
+    low, high = max(own.min, target.min), min(own.max, target.max)
+    result: Array = np.minimum(np.maximum(a, a.dtype.type(low)), a.dtype.type(high)).astype(DTYPES[d])
+    return result
+
+
+@computes("cvt.{rounding}.{d}.{t}", "t -> d", rounding=TO_INTEGER, d=WHOLE, t=("f16", "f32", "f64"))
+@computes("cvt.{rounding}.sat.{d}.{t}", "t -> d", rounding=TO_INTEGER, d=WHOLE, t=("f16", "f32", "f64"))
+def convert_to_integer(a: Array, *, rounding: str, d: str) -> Array:
+    """Always saturates, with or without `.sat`. NaN: 0, but with a double or a 64-bit integer the top bit alone.
+
+    NumPy leaves all of these undefined.
+    """
+    whole = rounded_to_integer(a, rounding).astype(np.float64, copy=False)
+    target = np.iinfo(DTYPES[d])
+    # 2^63 - 1 and 2^64 - 1 are no float64: the limit is the next lower one, and what lies above is put right below.
+    top = float(target.max) if target.bits < 64 else np.nextafter(float(target.max), 0.0)
+    if whole.size and whole.min() >= target.min and whole.max() <= top:  # false as well where there is a NaN
+        return whole.astype(DTYPES[d])
+    result = np.fmin(np.fmax(whole, float(target.min)), top).astype(DTYPES[d])
+    if target.bits == 64:
+        result[whole > top] = target.max
+    nan = np.isnan(whole)
+    if nan.any():
+        lone = a.dtype.itemsize == 8 or target.bits == 64
+        result[nan] = (
+            np.array(1 << (target.bits - 1) if lone else 0, np.uint64).astype(f"u{target.bits // 8}").view(result.dtype)
+        )
+    return result
+
+
+@computes("cvt.{rounding}.ftz.sat?.{d}.f32", "f32 -> d", rounding=TO_INTEGER, d=WHOLE)
+def convert_flushed_to_integer(a: Array, *, rounding: str, d: str) -> Array:
+    """As without `.ftz`, of a denormal as zero."""
+    return convert_to_integer(flushed(a), rounding=rounding, d=d)
+
+
+@computes("cvt.{rounding}.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f16", "f32", "f64"), t=WHOLE)
+def convert_from_integer(a: Array, *, rounding: str, d: str, sat: bool) -> Array:
+    """The nearest value, or the one on the side asked for."""
+    if a.dtype.itemsize < 8:
+        value = a.astype(np.float64)  # exact
+        result = value if d == "f64" else narrowed(value, d, rounding)
+    elif rounding == "rn" and d != "f16":
+        result = a.astype(DTYPES[d])
+    else:
+        # Both halves are exact floats; their sum is rounded once, by the error that the addition reports.
+        total, error = two_sum((a >> 32).astype(np.float64) * 2.0**32, (a & 0xFFFFFFFF).astype(np.float64))
+        result = stepped(total, error, rounding) if d == "f64" else narrowed(to_odd(total, error), d, rounding)
+    return saturated(result) if sat else result
+
+
+@computes("cvt.sat?.{d}.{t}", "t -> d", d=("f32", "f64"), t=("f16",))
+@computes("cvt.sat?.{d}.{t}", "t -> d", d=("f64",), t=("f32",))
+def widen(a: Array, *, d: str, sat: bool) -> Array:
+    """The same value."""
+    result = a.astype(DTYPES[d])
+    return saturated(result) if sat else result
+
+
+@computes("cvt.ftz.sat?.{d}.f32", "f32 -> d", d=("f32", "f64"))
+def widen_flushed(a: Array, *, d: str, sat: bool) -> Array:
+    """The same value, of a denormal zero."""
+    return widen(flushed(a), d=d, sat=sat)
+
+
+@computes("cvt.ftz.sat?.f32.f16", "f16 -> f32")
+def widen_half_flushed(a: Array, *, sat: bool) -> Array:
+    """No half is a denormal float32: nothing to flush."""
+    return widen(a, d="f32", sat=sat)
+
+
+@computes("cvt.sat.f16.f16", "f16 -> f16")
+@computes("cvt.sat.f32.f32", "f32 -> f32")
+@computes("cvt.sat.f64.f64", "f64 -> f64")
+def saturate(a: Array) -> Array:
+    """Into [0, 1]."""
+    return saturated(a)
+
+
+@computes("cvt.{rounding}.sat?.{t}.{t}", "t -> t", rounding=TO_INTEGER, t=("f16", "f32", "f64"))
+def round_to_whole(a: Array, *, rounding: str, sat: bool) -> Array:
+    """A whole number, still a float."""
+    whole = rounded_to_integer(a, rounding)
+    return saturated(whole) if sat else whole
+
+
+@computes("cvt.{rounding}.ftz.sat?.f32.f32", "f32 -> f32", rounding=TO_INTEGER)
+def round_to_whole_flushed(a: Array, *, rounding: str, sat: bool) -> Array:
+    """A whole number, of a denormal zero."""
+    return round_to_whole(flushed(a), rounding=rounding, sat=sat)
+
+
+@computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f32",), t=("f64",))
+@computes("cvt.{rounding}.ftz?.sat?.{d}.{t}", "t -> d", rounding=ROUNDINGS, d=("f16",), t=("f32",))
+def narrow(a: Array, *, rounding: str, ftz: bool, sat: bool, d: str) -> Array:
+    """`.ftz` flushes a float32 result. A denormal float32 that becomes a half is not flushed before it is rounded."""
+    result = a.astype(DTYPES[d]) if rounding == "rn" else narrowed(a.astype(np.float64), d, rounding)
+    if ftz and d == "f32":
+        result = flushed(result)
+    return saturated(result) if sat else result
+
+
+@computes("cvt.{rounding}.sat?.f16.f64", "f64 -> f16", rounding=ROUNDINGS)
+def narrow_double_to_half(a: Array, *, rounding: str, sat: bool) -> Array:
+    """Rounded once, not by way of float32."""
+    return narrow(a, rounding=rounding, ftz=False, sat=sat, d="f16")
+
+
+@computes("cvt.{rounding}.f16x2.f32", "f32 f32 -> f16x2", rounding=("rn", "rz"))
+def narrow_pair(a: Array, b: Array, *, rounding: str) -> Array:
+    """The first operand becomes the upper half."""
+    high, low = (narrowed(part.astype(np.float64), "f16", rounding) for part in (a, b))
+    return packed(unsigned(low), unsigned(high))
+
+
+@computes("cvt.{rounding}.relu.f16x2.f32", "f32 f32 -> f16x2", rounding=("rn", "rz"))
+def narrow_pair_positive(a: Array, b: Array, *, rounding: str) -> Array:
+    """As without `.relu`, with negative values as +0."""
+    return narrow_pair(positive(a), positive(b), rounding=rounding)
+
+
+@computes("cvt.{rounding}.relu.f16.f32", "f32 -> f16", rounding=("rn", "rz"))
+def narrow_positive(a: Array, *, rounding: str) -> Array:
+    """As without `.relu`, with negative values as +0."""
+    return narrowed(positive(a).astype(np.float64), "f16", rounding)
+
+
+@computes("cvt.{rounding}.relu?.bf16.f32", "f32 -> bf16", rounding=("rn", "rz"))
+def narrow_to_bfloat(a: Array, *, rounding: str, relu: bool) -> Array:
+    """The upper half of a float32, rounded."""
+    return to_bfloat(positive(a) if relu else a, rounding)
+
+
+@computes("cvt.{rounding}.relu?.bf16x2.f32", "f32 f32 -> bf16x2", rounding=("rn", "rz"))
+def narrow_to_bfloat_pair(a: Array, b: Array, *, rounding: str, relu: bool) -> Array:
+    """The first operand becomes the upper half."""
+    high, low = (to_bfloat(positive(part) if relu else part, rounding) for part in (a, b))
+    return packed(low, high)
+
+
+def positive(a: Array) -> Array:
+    """.relu: negative values become +0; NaN stays."""
+    result: Array = np.maximum(a, a.dtype.type(0)) + a.dtype.type(0)
+    return result
+
+
+@computes("cvt.rn.{d}.{t}", "t -> bf16", d=("bf16",), t=("f16", "f64", *WHOLE))
+def round_to_bfloat(a: Array) -> Array:
+    """Rounded once, also from 64 bits."""
+    if a.dtype.itemsize < 8 or a.dtype.kind == "f":
+        return to_bfloat(a.astype(np.float64))
+    return to_bfloat(to_odd(*two_sum((a >> 32).astype(np.float64) * 2.0**32, (a & 0xFFFFFFFF).astype(np.float64))))
+
+
+@computes("cvt.f32.bf16", "bf16 -> f32")
+def widen_bfloat(a: Array) -> Array:
+    """The same value."""
+    return from_bfloat(a)
+
+
+@computes("cvt.f64.bf16", "bf16 -> f64")
+def widen_bfloat_to_double(a: Array) -> Array:
+    """The same value."""
+    return from_bfloat(a).astype(np.float64)
+
+
+@computes("cvt.rn.f16.bf16", "bf16 -> f16")
+def convert_bfloat_to_half(a: Array) -> Array:
+    """Rounded to nearest even."""
+    return from_bfloat(a).astype(np.float16)
+
+
+@computes("cvt.{rounding}.{d}.bf16", "bf16 -> d", rounding=TO_INTEGER, d=WHOLE)
+def convert_bfloat_to_integer(a: Array, *, rounding: str, d: str) -> Array:
+    """As from float32."""
+    return convert_to_integer(from_bfloat(a), rounding=rounding, d=d)
+
+
+@computes("cvt.{rounding}.bf16.bf16", "bf16 -> bf16", rounding=TO_INTEGER)
+def round_bfloat_to_whole(a: Array, *, rounding: str) -> Array:
+    """A whole number, still a bfloat16."""
+    return to_bfloat(rounded_to_integer(from_bfloat(a), rounding))
+
+
+@computes("cvt.rna.tf32.f32", "f32 -> b32")
+def round_to_tensor_float(a: Array) -> Array:
+    """To 10 bits of fraction, ties away from zero: half a unit more in the bit pattern, then the rest cut off.
+
+    Nothing is added to infinity and NaN; of a NaN's bits too the rest is cut off.
+    """
+    half = np.uint32(0x1000) & bit_mask(np.isfinite(a), "u4")
+    return (a.view(np.uint32) + half) & np.uint32(0xFFFFE000)

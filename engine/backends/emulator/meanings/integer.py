@@ -1,0 +1,320 @@
+"""Integer arithmetic. NumPy's arrays wrap as PTX does; where the two differ a comment says how."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.backends.emulator.meanings.registry import INTEGERS, SIGNED, computes
+from engine.records import Array
+
+CARRYING = ("u32", "s32", "u64", "s64")
+NARROW = ("u16", "s16", "u32", "s32")
+PAIRS = ("u16x2", "s16x2")
+
+
+def unsigned(a: Array) -> Array:
+    """The same bits as unsigned integers."""
+    return a.view(f"u{a.dtype.itemsize}")
+
+
+def widened(a: Array) -> Array:
+    """The same values in twice the bits."""
+    return a.astype(f"{a.dtype.kind}{2 * a.dtype.itemsize}")
+
+
+def bit_mask(condition: Array, dtype: str | np.dtype[np.generic]) -> Array:
+    """All ones where `condition` holds: the select mask. (Negating bytes first is one cheap pass; sign extends it.)"""
+    dtype = np.dtype(dtype)
+    return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}").view(f"u{dtype.itemsize}")
+
+
+def halves(a: Array, signed: bool) -> tuple[Array, Array]:
+    """The low and the high 16 bits of each word."""
+    low, high = a.astype(np.uint16), (a >> np.uint32(16)).astype(np.uint16)
+    return (low.view(np.int16), high.view(np.int16)) if signed else (low, high)
+
+
+def packed(low: Array, high: Array) -> Array:
+    """Two arrays of 16 bits each as one of words."""
+    return unsigned(low).astype(np.uint32) | unsigned(high).astype(np.uint32) << np.uint32(16)
+
+
+@computes("add.{t}", "t t -> t", t=INTEGERS)
+def add(a: Array, b: Array) -> Array:
+    """a + b; wraps."""
+    return a + b
+
+
+@computes("sub.{t}", "t t -> t", t=INTEGERS)
+def subtract(a: Array, b: Array) -> Array:
+    """a - b; wraps."""
+    return a - b
+
+
+@computes("{name}.sat.s32", "s32 s32 -> s32", name=("add", "sub"))
+def add_saturating(a: Array, b: Array, *, name: str) -> Array:
+    """The sum or difference, kept within 32 bits."""
+    exact = a.astype(np.int64) + b if name == "add" else a.astype(np.int64) - b
+    return np.clip(exact, -(2**31), 2**31 - 1).astype(np.int32)
+
+
+@computes("{name}.{t}", "t t -> t", name=("add", "min", "max"), t=PAIRS)
+def combine_pairs(a: Array, b: Array, *, name: str, t: str) -> Array:
+    """Both 16-bit halves by themselves."""
+    function = {"add": np.add, "min": np.minimum, "max": np.maximum}[name]
+    (a_low, a_high), (b_low, b_high) = halves(a, t == "s16x2"), halves(b, t == "s16x2")
+    return packed(function(a_low, b_low), function(a_high, b_high))
+
+
+@computes("mul.lo.{t}", "t t -> t", t=INTEGERS)
+def multiply(a: Array, b: Array) -> Array:
+    """The lower half of the product."""
+    return a * b
+
+
+@computes("mul.wide.{t}", "t t -> wide:t", t=NARROW)
+def multiply_wide(a: Array, b: Array) -> Array:
+    """The whole product, in twice the bits."""
+    return widened(a) * widened(b)
+
+
+@computes("mul.hi.{t}", "t t -> t", t=INTEGERS)
+def multiply_high(a: Array, b: Array) -> Array:
+    """The upper half of the product, which NumPy does not offer."""
+    bits = a.dtype.itemsize * 8
+    if bits < 64:
+        return (widened(a) * widened(b) >> bits).astype(a.dtype)
+    low_a, high_a = unsigned(a) & np.uint64(0xFFFFFFFF), unsigned(a) >> np.uint64(32)
+    low_b, high_b = unsigned(b) & np.uint64(0xFFFFFFFF), unsigned(b) >> np.uint64(32)
+    cross = high_a * low_b + (low_a * low_b >> np.uint64(32))
+    other = low_a * high_b + (cross & np.uint64(0xFFFFFFFF))
+    high: Array = high_a * high_b + (cross >> np.uint64(32)) + (other >> np.uint64(32))
+    if a.dtype.kind == "u":
+        return high
+    # A negative factor was read as itself + 2^64.
+    signed: Array = high.view(np.int64) - ((a >> 63) & b) - ((b >> 63) & a)
+    return signed
+
+
+@computes("mad.lo.{t}", "t t t -> t", t=INTEGERS)
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    """The lower half of a * b, plus c."""
+    return a * b + c
+
+
+@computes("mad.hi.{t}", "t t t -> t", t=INTEGERS)
+def multiply_add_high(a: Array, b: Array, c: Array) -> Array:
+    """The upper half of a * b, plus c; wraps."""
+    result: Array = multiply_high(a, b) + c
+    return result
+
+
+@computes("mad.hi.sat.s32", "s32 s32 s32 -> s32")
+def multiply_add_high_saturating(a: Array, b: Array, c: Array) -> Array:
+    """The upper half of a * b, plus c, kept within 32 bits."""
+    return add_saturating(multiply_high(a, b), c, name="add")
+
+
+@computes("mad.wide.{t}", "t t wide:t -> wide:t", t=NARROW)
+def multiply_add_wide(a: Array, b: Array, c: Array) -> Array:
+    """The whole of a * b, plus c."""
+    return widened(a) * widened(b) + c
+
+
+@computes("mul24.{half}.{t}", "t t -> t", half=("lo", "hi"), t=("u32", "s32"))
+def multiply_24(a: Array, b: Array, *, half: str) -> Array:
+    """The low 24 bits of each operand; `lo` and `hi` are bits 0..31 and 16..47 of the 48-bit product."""
+    eight = a.dtype.type(8)
+    product = widened(a << eight >> eight) * widened(b << eight >> eight)
+    return (product if half == "lo" else product >> 16).astype(a.dtype)
+
+
+@computes("mad24.{half}.{t}", "t t t -> t", half=("lo", "hi"), t=("u32", "s32"))
+def multiply_add_24(a: Array, b: Array, c: Array, *, half: str) -> Array:
+    """As mul24, plus c."""
+    result: Array = multiply_24(a, b, half=half) + c
+    return result
+
+
+@computes("mad24.hi.sat.s32", "s32 s32 s32 -> s32")
+def multiply_add_24_saturating(a: Array, b: Array, c: Array) -> Array:
+    """As mul24.hi, plus c, kept within 32 bits."""
+    return add_saturating(multiply_24(a, b, half="hi"), c, name="add")
+
+
+@computes("sad.{t}", "t t t -> t", t=INTEGERS)
+def add_absolute_difference(a: Array, b: Array, c: Array) -> Array:
+    """|a - b| + c."""
+    return np.maximum(a, b) - np.minimum(a, b) + c
+
+
+def _magnitude(a: Array) -> Array:
+    """|a| as unsigned: |INT_MIN| has no signed form."""
+    return unsigned(np.abs(a)) if a.dtype.kind == "i" else a
+
+
+@computes("div.{t}", "t t -> t", t=INTEGERS)
+def divide(a: Array, b: Array) -> Array:
+    """PTX truncates towards zero, NumPy rounds down; a division by zero gives all ones on the GPU."""
+    quotient = _magnitude(a) // _magnitude(b)
+    if a.dtype.kind == "i":
+        sign = unsigned((a ^ b) >> a.dtype.type(a.dtype.itemsize * 8 - 1))
+        quotient = (quotient ^ sign) - sign
+    return (quotient | bit_mask(b == 0, a.dtype)).view(a.dtype)
+
+
+@computes("rem.{t}", "t t -> t", t=INTEGERS)
+def remainder(a: Array, b: Array) -> Array:
+    """The sign is the dividend's, in NumPy the divisor's; by zero the GPU gives all ones."""
+    divisor = _magnitude(b)
+    rest = _magnitude(a)
+    # NumPy divides fast by one common divisor, but takes its remainder slowly.
+    rest = rest - rest // divisor * divisor
+    if a.dtype.kind == "i":
+        sign = unsigned(a >> a.dtype.type(a.dtype.itemsize * 8 - 1))
+        rest = (rest ^ sign) - sign
+    result: Array = (rest | bit_mask(b == 0, a.dtype)).view(a.dtype)
+    return result
+
+
+@computes("abs.{t}", "t -> t", t=SIGNED)
+def absolute(a: Array) -> Array:
+    """|a|; the most negative number stays."""
+    return np.abs(a)
+
+
+@computes("neg.{t}", "t -> t", t=SIGNED)
+def negate(a: Array) -> Array:
+    """-a; the most negative number stays."""
+    return np.negative(a)
+
+
+@computes("min.{t}", "t t -> t", t=INTEGERS)
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller one."""
+    return np.minimum(a, b)
+
+
+@computes("max.{t}", "t t -> t", t=INTEGERS)
+def maximum(a: Array, b: Array) -> Array:
+    """The larger one."""
+    return np.maximum(a, b)
+
+
+@computes("{name}.relu.{t}", "t t -> t", name=("min", "max"), t=("s32", "s16x2"))
+@computes("{name}.{t}.relu", "t t -> t", name=("min", "max"), t=("s32", "s16x2"))  # as CUDA's headers write it
+def clip_below(a: Array, b: Array, *, name: str, t: str) -> Array:
+    """As min and max, with negative results set to zero."""
+    function = np.minimum if name == "min" else np.maximum
+    if t == "s32":
+        return np.maximum(function(a, b), np.int32(0))
+    (a_low, a_high), (b_low, b_high) = halves(a, signed=True), halves(b, signed=True)
+    zero = np.int16(0)
+    return packed(np.maximum(function(a_low, b_low), zero), np.maximum(function(a_high, b_high), zero))
+
+
+# Extended precision: the condition code carries between instructions, for sums the carry, for differences the borrow.
+
+
+@computes("add.cc.{t}", "t t -> t carry", t=CARRYING)
+def add_carrying(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b and its carry."""
+    total = a + b
+    return total, (unsigned(total) < unsigned(a)).astype(np.uint32)
+
+
+@computes("addc.{t}", "t t carry -> t", t=CARRYING)
+def add_carried(a: Array, b: Array, carry: Array) -> Array:
+    """a + b + carry."""
+    result: Array = a + b + carry.astype(a.dtype)
+    return result
+
+
+@computes("addc.cc.{t}", "t t carry -> t carry", t=CARRYING)
+def add_carried_carrying(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """a + b + carry, and the new carry."""
+    part, first = add_carrying(a, b)
+    total, second = add_carrying(part, carry.astype(a.dtype))
+    return total, first | second
+
+
+@computes("sub.cc.{t}", "t t -> t carry", t=CARRYING)
+def subtract_borrowing(a: Array, b: Array) -> tuple[Array, Array]:
+    """a - b and its borrow."""
+    return a - b, (unsigned(a) < unsigned(b)).astype(np.uint32)
+
+
+@computes("subc.{t}", "t t carry -> t", t=CARRYING)
+def subtract_borrowed(a: Array, b: Array, borrow: Array) -> Array:
+    """a - b - borrow."""
+    result: Array = a - b - borrow.astype(a.dtype)
+    return result
+
+
+@computes("subc.cc.{t}", "t t carry -> t carry", t=CARRYING)
+def subtract_borrowed_borrowing(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
+    """a - b - borrow, and the new borrow."""
+    part, first = subtract_borrowing(a, b)
+    rest, second = subtract_borrowing(part, borrow.astype(a.dtype))
+    return rest, first | second
+
+
+@computes("mad.{half}.cc.{t}", "t t t -> t carry", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carrying(a: Array, b: Array, c: Array, *, half: str) -> tuple[Array, Array]:
+    """A half of a * b, plus c, and the sum's carry."""
+    return add_carrying(a * b if half == "lo" else multiply_high(a, b), c)
+
+
+@computes("madc.{half}.{t}", "t t t carry -> t", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carried(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> Array:
+    """A half of a * b, plus c, plus carry."""
+    return add_carried(a * b if half == "lo" else multiply_high(a, b), c, carry)
+
+
+@computes("madc.{half}.cc.{t}", "t t t carry -> t carry", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carried_carrying(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> tuple[Array, Array]:
+    """A half of a * b, plus c, plus carry, and the new carry."""
+    return add_carried_carrying(a * b if half == "lo" else multiply_high(a, b), c, carry)
+
+
+def _lane(a: Array, bits: int, index: int) -> Array:
+    """The index-th group of `bits` bits, extended by the array's own signedness."""
+    kind = a.dtype.type
+    result: Array = a << kind(32 - bits * (index + 1)) >> kind(32 - bits)
+    return result
+
+
+def _dot(a: Array, b: Array, c: Array, bits: tuple[int, int], first_b: int) -> Array:
+    """c + the sum of products of the groups of a with as many groups of b; unsigned only if both are."""
+    total = c
+    for index in range(32 // bits[0]):
+        total = total + _lane(a, bits[0], index).astype(c.dtype) * _lane(b, bits[1], first_b + index).astype(c.dtype)
+    return total
+
+
+@computes("dp4a.u32.u32", "u32 u32 u32 -> u32")
+@computes("dp4a.s32.s32", "s32 s32 s32 -> s32")
+@computes("dp4a.u32.s32", "u32 s32 s32 -> s32")
+@computes("dp4a.s32.u32", "s32 u32 s32 -> s32")
+def dot_bytes(a: Array, b: Array, c: Array) -> Array:
+    """c + the sum of the products of four bytes."""
+    return _dot(a, b, c, (8, 8), 0)
+
+
+@computes("dp2a.{half}.u32.u32", "u32 u32 u32 -> u32", half=("lo", "hi"))
+@computes("dp2a.{half}.s32.s32", "s32 s32 s32 -> s32", half=("lo", "hi"))
+@computes("dp2a.{half}.u32.s32", "u32 s32 s32 -> s32", half=("lo", "hi"))
+@computes("dp2a.{half}.s32.u32", "s32 u32 s32 -> s32", half=("lo", "hi"))
+def dot_halves(a: Array, b: Array, c: Array, *, half: str) -> Array:
+    """Two 16-bit groups of a times two bytes of b: its low two or its high two."""
+    return _dot(a, b, c, (16, 8), 0 if half == "lo" else 2)
+
+
+@computes("vabsdiff4.{t}.{t}.{t}.add?", "t t u32 -> u32", t=("u32", "s32"))
+def absolute_differences(a: Array, b: Array, c: Array, *, add: bool) -> Array:
+    """Byte by byte |a - b|, packed, or with `.add` summed and added to c."""
+    total = c if add else np.zeros_like(c)
+    for index in range(4):
+        difference = np.abs(_lane(a, 8, index).astype(np.int32) - _lane(b, 8, index).astype(np.int32)).astype(np.uint32)
+        total = total + (difference if add else difference << np.uint32(8 * index))
+    return total

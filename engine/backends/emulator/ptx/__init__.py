@@ -1,0 +1,1 @@
+"""PTX text -> Module -> Program: read, checked, inlined, cut into basic blocks."""

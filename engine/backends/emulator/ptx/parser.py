@@ -1,0 +1,348 @@
+"""PTX text -> Module. Reads what NVRTC writes and what inline assembly adds: scopes, vectors, calls, tables, `.loc`.
+
+Every instruction carries the line of the .cu file that it came from. Code of a header that was inlined belongs to
+the .cu line that called it, because that is the line a student can see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from engine.backends.emulator.ptx.check import check_instruction, check_targets
+from engine.backends.emulator.ptx.constants import DECLARED, bracketed, immediate, parameters, split, variable, whole
+from engine.backends.emulator.ptx.syntax import (
+    WIDTHS,
+    Address,
+    Function,
+    Group,
+    Immediate,
+    Instruction,
+    InvalidPtx,
+    Label,
+    Module,
+    Operand,
+    Pair,
+    PtxError,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Variable,
+    Vector,
+)
+
+_IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
+_LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+_SPECIALS = re.compile(
+    r"%(tid|ntid|ctaid|nctaid|cluster_\w+|clusterid|nclusterid)(\.[xyzw])?$|%(laneid|warpid|nwarpid|smid|nsmid|gridid"
+    r"|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|globaltimer(_lo|_hi)?|envreg\d+|total_smem_size|aggr_smem_size"
+    r"|dynamic_smem_size|is_explicit_cluster|current_graph_exec|reserved_smem_\w+|pm\d+)$"
+)
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
+_MOST_REGISTERS = 100_000
+
+
+def parse(text: str, main_name: str = "") -> Module:
+    """The module of `text`. `main_name`: what the .cu file was called. PtxError where it cannot be read."""
+    return _Parser(text, main_name).module()
+
+
+class _Parser:
+    """State of one pass over the text: the open function, its scopes, the current .cu line."""
+
+    def __init__(self, text: str, main_name: str) -> None:
+        files = _FILE.findall(text)
+        self.main = next((number for number, path in files if main_name and path.endswith(main_name)), "1")
+        self.text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S) if "/*" in text else text
+        self.functions: dict[str, Function] = {}
+        self.variables: dict[str, Variable] = {}
+        self.declared: set[str] = set()
+        self.line = self.place = 0
+        self.origin: dict[tuple[str, str, str], int] = {}
+        self.scopes: list[dict[str, Operand]] = []
+
+    def module(self) -> Module:
+        """Read everything."""
+        try:
+            for statement in self._statements():
+                if self.scopes:
+                    self._in_function(statement)
+                else:
+                    self._at_top(statement)
+            if self.scopes:
+                raise InvalidPtx(f"the PTX of {self.name} does not end")
+        except PtxError as error:
+            raise error.at(self.line if self.scopes else None, self.place) from None
+        return Module(self.functions, self.variables, frozenset(self.declared))
+
+    def _statements(self) -> Iterator[str]:
+        """Statements without `;`, scope braces, labels with their `:` and function headers with their `{`."""
+        pending, skip = "", False
+        for self.place, raw in enumerate(self.text.split("\n"), 1):  # noqa: B020
+            line = raw.strip()
+            if skip:  # the body of a `.section`
+                skip = line != "}"
+                continue
+            if not line or line.startswith("//"):
+                continue
+            if not pending:
+                if line.startswith(".loc") and line[4:5].isspace():
+                    self._location(line)
+                    continue
+                if line.startswith(".section"):
+                    skip = True
+                    continue
+                if line.startswith(_IGNORED):
+                    continue
+            if "//" in line:
+                line = line[: line.index("//")].rstrip()
+            pending = f"{pending} {line}" if pending else line
+            while pending:
+                statement, pending = self._take(pending)
+                if statement is None:
+                    break
+                yield statement
+
+    def _take(self, pending: str) -> tuple[str | None, str]:
+        """The first whole statement of `pending` and the rest; (None, pending) while it is not whole."""
+        first = pending[0]
+        if first in "{}":
+            return first, pending[1:].lstrip()
+        if first == ";":
+            return "", pending[1:].lstrip()
+        label = _LABEL.match(pending)
+        if label:
+            return label[1] + ":", pending[label.end() :].lstrip()
+        if not self.scopes and first == ".":
+            found = re.search(r"[;{]", pending) if re.search(r"\.(entry|func)\b", pending) else re.search(";", pending)
+        else:
+            found = re.search(";", pending)
+        if not found:
+            return None, pending
+        keep = found.end() if found[0] == "{" else found.start()
+        return pending[:keep].strip(), pending[found.end() :].lstrip()
+
+    def _location(self, line: str) -> None:
+        found = _LOC.match(line)
+        if not found:
+            return
+        file, number, column, *outer = found.groups()
+        if file == self.main:
+            self.line = int(number) or self.line
+        elif outer[0] is not None:
+            at = (outer[0], outer[1], outer[2])
+            self.line = self.origin.get(at) or (int(outer[1]) if outer[0] == self.main else self.line)
+        self.origin[(file, number, column)] = self.line
+
+    # ---- outside functions
+
+    def _at_top(self, statement: str) -> None:
+        if re.search(r"\.(entry|func)\b", statement):
+            self._header(statement)
+        elif re.search(r"\.(global|const|shared)\b", statement):
+            found = variable(statement)
+            self.variables[found.name] = found
+
+    def _header(self, statement: str) -> None:
+        kind = re.search(r"\.(entry|func)\b", statement)
+        assert kind  # it is why the statement is a header
+        rest = statement[kind.end() :].strip()
+        returns: tuple[Variable, ...] = ()
+        if rest.startswith("("):
+            inside, rest = bracketed(rest)
+            returns = parameters(inside)
+        name = re.match(r"[$%\w]+", rest)
+        if not name:
+            raise InvalidPtx(f"a function has no name: {statement[:60]}")
+        rest = rest[name.end() :].strip()
+        params: tuple[Variable, ...] = ()
+        if rest.startswith("("):
+            inside, rest = bracketed(rest)
+            params = parameters(inside)
+        if not statement.endswith("{"):
+            self.declared.add(name[0])
+            return
+        self.name, self.entry, self.params, self.returns = name[0], kind[1] == "entry", params, returns
+        self.widths: list[int] = []
+        self.body: list[Instruction | Label] = []
+        self.locals: list[Variable] = []
+        self.tables: dict[str, tuple[str, ...]] = {}
+        self.renamed = 0
+        self.line = 0
+        self.scopes = [{}]
+        self.last_label = ""
+        self.opened, self.open = 0, [0]  # how many scopes there were, and which of them are open
+        self.labels: dict[tuple[int, str], str] = {}
+        self.jumps: list[tuple[int, tuple[int, ...]]] = []
+        self.table_scopes: dict[str, tuple[int, ...]] = {}
+
+    # ---- inside functions
+
+    def _in_function(self, statement: str) -> None:
+        if not statement:
+            return
+        if statement == "{":
+            self.scopes.append({})
+            self.opened += 1
+            self.open.append(self.opened)
+        elif statement == "}":
+            self.scopes.pop()
+            self.open.pop()
+            if not self.scopes:
+                self._close()
+        elif statement.endswith(":"):
+            self._label(statement[:-1])
+        elif statement.startswith("."):
+            self._declaration(statement)
+        else:
+            self.body.append(self._instruction(statement))
+
+    # Labels hold in their own scope: an asm statement that is inlined twice brings each of its labels twice.
+
+    def _label(self, name: str) -> None:
+        scope = self.open[-1]
+        if (scope, name) in self.labels:
+            raise InvalidPtx(f"the label {name} stands twice")
+        self.last_label = self.labels[(scope, name)] = f"{name}:{scope}" if scope else name
+        self.body.append(Label(self.last_label))
+
+    def _found(self, name: str, scopes: tuple[int, ...]) -> str:
+        """The label that `name` means in the innermost of the scopes that has it."""
+        return next((self.labels[(scope, name)] for scope in reversed(scopes) if (scope, name) in self.labels), name)
+
+    def _resolve(self) -> None:
+        for place, scopes in self.jumps:
+            item = self.body[place]
+            assert isinstance(item, Instruction)
+            last = item.operands[-1]
+            if isinstance(last, Symbol):
+                self.body[place] = replace(
+                    item, operands=(*item.operands[:-1], Symbol(self._found(last.name, scopes), last.offset))
+                )
+        for label, scopes in self.table_scopes.items():
+            self.tables[label] = tuple(self._found(name, scopes) for name in self.tables[label])
+
+    def _close(self) -> None:
+        if any(scope for scope, _ in self.labels):
+            self._resolve()
+        check_targets(self.body, self.tables)
+        first = next((item.line for item in self.body if isinstance(item, Instruction) and item.line), 0)
+        self.functions[self.name] = Function(
+            self.name, self.entry, self.params, self.returns, tuple(self.body), tuple(self.widths),
+            tuple(self.locals), self.tables, first,
+        )  # fmt: skip
+
+    def _declaration(self, statement: str) -> None:
+        if statement.startswith(".reg"):
+            found = DECLARED.search(statement)
+            if not found:
+                raise PtxError(f"this register type is not emulated: {statement}", self.line)
+            width = WIDTHS[found[3]] if found[3] else int(found[2])
+            if width > 64 or width == 8:
+                raise PtxError(f"registers of {width} bits are not emulated")
+            for name in statement[found.end() :].split(","):
+                self._declare_registers(name.strip(), width)
+        elif statement.startswith((".shared", ".local", ".global", ".const", ".param")):
+            declared = variable(statement)
+            self.renamed += 1  # call sequences reuse `param0`: every declaration is its own variable
+            unique = f"{declared.name}#{self.renamed}" if declared.space == "param" else declared.name
+            self.scopes[-1][declared.name] = Symbol(unique)
+            if declared.space in ("global", "const"):
+                self.variables[unique] = declared
+            elif declared.space != "param":
+                self.locals.append(declared)
+        elif statement.startswith(".branchtargets"):
+            self.table_scopes[self.last_label] = tuple(self.open)
+            self.tables[self.last_label] = tuple(name.strip() for name in statement[14:].split(","))
+
+    def _declare_registers(self, name: str, width: int) -> None:
+        many = re.match(r"(.+)<(\d+)>$", name)
+        if len(self.widths) + (int(many[2]) if many else 1) > _MOST_REGISTERS:
+            raise PtxError(f"{self.name} declares more than {_MOST_REGISTERS:,} registers")
+        names = [f"{many[1]}{number}" for number in range(int(many[2]))] if many else [name]
+        for each in names:
+            self.scopes[-1][each] = Register(len(self.widths))
+            self.widths.append(width)
+
+    def _instruction(self, statement: str) -> Instruction:
+        guard: Register | None = None
+        if statement[0] == "@":
+            name, _, statement = statement[1:].replace("\t", " ").strip().partition(" ")
+            found = self._operand(name)
+            if not isinstance(found, Register) or self.widths[found.index] != 1:
+                raise InvalidPtx(f"a guard must be a predicate register: @{name}")
+            if not statement.strip():
+                raise InvalidPtx(f"nothing stands behind the guard @{name}")
+            guard, statement = found, statement.strip()
+        opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
+        operands = tuple(self._operand(part) for part in split(rest)) if rest.strip() else ()
+        item = Instruction(opcode, operands, guard, self.line, self.place)
+        check_instruction(item, self.widths)
+        if opcode.startswith(("bra", "brx")):
+            self.jumps.append((len(self.body), tuple(self.open)))
+        return item
+
+    def _operand(self, text: str) -> Operand:
+        text = text.strip()
+        first = text[:1]
+        if not text or (first in _CLOSING and text[-1] != _CLOSING[first]):
+            raise InvalidPtx(f"an operand is missing or does not end: {text[:60]}" if text else "an operand is missing")
+        if first == "[":
+            return self._address(text[1:-1].strip())
+        if first == "{":
+            return Vector(tuple(self._operand(part) for part in split(text[1:-1])))
+        if first == "(":
+            return Group(tuple(self._operand(part) for part in split(text[1:-1]) if part.strip()))
+        if "|" in text:
+            left, _, right = text.partition("|")
+            return Pair(self._operand(left), self._operand(right))
+        if text == "_":
+            return Sink()
+        if first == "!":
+            inner = self._operand(text[1:])
+            if isinstance(inner, Register):
+                return Register(inner.index, not inner.negated)
+        if first.isdigit() or first == "-":
+            return immediate(text, self.line)
+        return self._name(text)
+
+    def _name(self, text: str) -> Operand:
+        for scope in reversed(self.scopes):
+            if text in scope:
+                return scope[text]
+        if text[:1] == "%":
+            if _SPECIALS.match(text):
+                return Special(text)
+            if re.fullmatch(r"%[a-z]{1,3}\d+", text):
+                raise InvalidPtx(f"the register {text} is not declared", self.line)
+            raise PtxError(f"the register {text} is not emulated", self.line)
+        if text == "WARP_SZ":
+            return Immediate(32)
+        name, plus, offset = text.partition("+")
+        base = self._name(name.strip()) if plus else Symbol(text)
+        if plus and isinstance(base, Symbol):
+            return Symbol(base.name, whole(offset))
+        return base
+
+    def _address(self, text: str) -> Address:
+        if "," in text:
+            raise PtxError(f"a texture or a surface is not emulated: [{text}]")
+        found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
+        if not found:
+            raise PtxError(f"this address is not emulated: [{text}]", self.line)
+        offset = whole(found[2]) if found[2] else 0
+        if found[1][0].isdigit():
+            return Address(None, whole(found[1]) + offset)
+        base = self._name(found[1])
+        if not isinstance(base, Register | Symbol):
+            raise PtxError(f"this address is not emulated: [{text}]", self.line)
+        return Address(base, offset)
+
+
+def _split_opcode(statement: str) -> tuple[str, str, str]:
+    parts = statement.split(None, 1)
+    return parts[0], "", parts[1] if len(parts) > 1 else ""

@@ -1,0 +1,106 @@
+"""Which registers can differ between the threads of a block, told from the program's text alone.
+
+The GPU's assembler asks the same before it lets one lane of a warp act for all. A register varies when what it is
+computed from varies, or when threads that went different ways write it in different places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.backends.emulator.ptx.program import Block, Program, has_destination, registers_of
+from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
+
+_OWN = ("%tid", "%laneid", "%lanemask", "%warpid", "%clock", "%globaltimer", "%pm")  # a thread's or a warp's own
+# What these give depends on who asks, or on which lanes are there.
+_ASKING = ("atom", "shfl", "vote", "match", "redux", "elect", "activemask")
+
+
+def varying(program: Program) -> frozenset[int]:
+    """The numbers of the registers that can differ between the threads of a block."""
+    blocks = program.blocks
+    meets = _where_ways_meet(blocks)
+    writers: dict[int, int] = {}
+    for block in blocks:
+        for item in block.body:
+            for index in _made(item, program.carry):
+                writers[index] = writers.get(index, 0) + 1
+    found: set[int] = set()
+    before = -1
+    while before != len(found):
+        before = len(found)
+        apart = _apart(blocks, meets, found)
+        for block in blocks:
+            for item in block.body:
+                differs = _differs(item, found, program.carry)
+                split = block.index in apart or (item.guard is not None and item.guard.index in found)
+                found |= {i for i in _made(item, program.carry) if differs or (split and writers[i] > 1)}
+    return frozenset(found)
+
+
+def operand_varies(operand: Operand, found: frozenset[int] | set[int]) -> bool:
+    """Whether an operand can differ between the threads of a block; `found`: the registers that can."""
+    if isinstance(operand, Special):
+        return operand.name.startswith(_OWN)
+    return any(index in found for index in registers_of(operand))
+
+
+def _differs(item: Instruction, found: set[int], carry: int) -> bool:
+    words = item.words
+    if words[0] in _ASKING or (words[0] in ("ld", "ldu") and "local" in words):
+        return True
+    if words[0] in ("addc", "subc", "madc") and carry in found:
+        return True
+    return any(operand_varies(operand, found) for operand in item.operands[1:])
+
+
+def _made(item: Instruction, carry: int) -> Iterator[int]:
+    if has_destination(item):
+        yield from registers_of(item.operands[0])
+    if "cc" in item.words:
+        yield carry
+
+
+def _apart(blocks: tuple[Block, ...], meets: list[int], found: set[int]) -> set[int]:
+    """The blocks that only some threads of a block may be in: between a branch that varies and where its ways meet."""
+    apart: set[int] = set()
+    for block in blocks:
+        last = block.terminator
+        if last is None or len(set(block.successors)) < 2:
+            continue
+        guarded = last.guard is not None and last.guard.index in found
+        if not guarded and not any(operand_varies(operand, found) for operand in last.operands):
+            continue
+        ahead = [place for place in block.successors if place != meets[block.index]]
+        seen: set[int] = set()
+        while ahead:
+            place = ahead.pop()
+            if place not in seen:
+                seen.add(place)
+                ahead += [after for after in blocks[place].successors if after != meets[block.index]]
+        apart |= seen
+    return apart
+
+
+def _where_ways_meet(blocks: tuple[Block, ...]) -> list[int]:
+    """For each block the first one that every way from it to the end comes through (its immediate postdominator);
+    -1 where there is none."""
+    every = (1 << len(blocks)) - 1
+    behind = [every if block.successors else 1 << block.index for block in blocks]  # the block itself among them
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(blocks):
+            if not block.successors:
+                continue
+            common = every
+            for place in block.successors:
+                common &= behind[place]
+            common |= 1 << block.index
+            if common != behind[block.index]:
+                behind[block.index], changed = common, True
+    meets = []
+    for block in blocks:
+        others = [i for i in range(len(blocks)) if i != block.index and behind[block.index] >> i & 1]
+        meets.append(max(others, key=lambda i: behind[i].bit_count(), default=-1))
+    return meets

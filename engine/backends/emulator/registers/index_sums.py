@@ -1,0 +1,239 @@
+"""Integer instructions on outer sums: an index stays `rows + columns + constant` while that is exact.
+
+`rule(opcode)` gives, for the few instructions that indices are made of, a function of the raw operand values. It
+returns the result, or None where the operands are no outer sums or the result would not be one; the instruction is
+then computed lane by lane like any other. A register is a sum modulo 2**width, so add, sub, mul and shl need no
+overflow check; whatever reads the sum as a number of a type (widening, comparing) first makes sure that it fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.backends.emulator.registers.values import SAFE, ZERO, Axis, OuterSum, Value, axes_sum
+from engine.records import Array
+
+Rule = Callable[..., Value | None]
+_ndarray = np.ndarray
+
+
+def rule(opcode: str) -> Rule | None:
+    """The rule of an opcode, or None if it has none."""
+    words = opcode.split(".")
+    kind = words[-1]
+    if kind[:1] not in "usb" or kind[1:] not in ("32", "64") or {"cc", "sat", "hi"} & set(words):
+        return None
+    width, is_signed = int(kind[1:]), kind[0] == "s"
+    match words[0]:
+        case "add" if len(words) == 2:
+            return lambda a, b: add(a, b, width)
+        case "sub" if len(words) == 2:
+            return lambda a, b: add(a, b, width, -1)
+        case "mul" if words[1] == "lo":
+            return lambda a, b: multiply(a, b, width)
+        case "mul" if words[1] == "wide" and width == 32:
+            return lambda a, b: multiply_wide(a, b, is_signed)
+        case "mad" if words[1] == "lo":
+            return lambda a, b, c: multiply_add(a, b, c, width)
+        case "mad" if words[1] == "wide" and width == 32:
+            return lambda a, b, c: _then_add(multiply_wide(a, b, is_signed), c)
+        case "shl":
+            return lambda a, b: shift_left(a, b, width)
+        case "or":
+            return lambda a, b: join(a, b, width)
+        case "bfi":
+            return lambda a, b, place, length: insert(a, b, place, length, width)
+        case "cvt" if len(words) == 3 and words[1] in ("u32", "s32", "u64", "s64"):
+            return lambda a: convert(a, width, int(words[1][1:]), is_signed)
+        case "setp" if len(words) == 3:
+            return lambda a, b: compare(words[1], a, b, width, is_signed or kind[0] == "b")
+    return None
+
+
+def _meets(a: Value, b: Value) -> bool:
+    """True when one operand depends on rows only and the other on columns only, or one is an outer sum already."""
+    if a.__class__ is not _ndarray or b.__class__ is not _ndarray:
+        return True
+    (p, q), (r, s) = a.shape, b.shape
+    return bool((p > 1 and q == 1 and r == 1 and s > 1) or (p == 1 and q > 1 and r > 1 and s == 1))
+
+
+def _terms(value: Value) -> OuterSum | None:
+    """The value as an outer sum of signed numbers; None for an array over rows and columns."""
+    if value.__class__ is OuterSum:
+        return value
+    bits = value.dtype.itemsize * 8
+    number = value.view(np.int64) if bits == 64 else value.view(np.int32)
+    if value.size == 1:
+        return OuterSum(ZERO, ZERO, int(number.item()), bits)
+    if value.shape[0] > 1 and value.shape[1] > 1:
+        return None
+    axis = Axis(number.astype(np.int64))
+    if axis.low < -SAFE or axis.high > SAFE:
+        return None
+    return OuterSum(axis, ZERO, 0, bits) if value.shape[1] == 1 else OuterSum(ZERO, axis, 0, bits)
+
+
+def _made(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | None:
+    if rows.low < -SAFE or columns.low < -SAFE or rows.high > SAFE or columns.high > SAFE or abs(constant) > SAFE:
+        return None
+    return OuterSum(rows, columns, constant, width)
+
+
+def add(a: Value, b: Value, width: int, sign: int = 1) -> OuterSum | None:
+    """a + sign * b."""
+    if not _meets(a, b):
+        return None
+    x, y = _terms(a), _terms(b)
+    if x is None or y is None:
+        return None
+    rows = axes_sum(x.rows, y.rows.scaled(sign))
+    return _made(rows, axes_sum(x.columns, y.columns.scaled(sign)), x.constant + sign * y.constant, width)
+
+
+def _times(a: OuterSum, factor: int, width: int) -> OuterSum | None:
+    if max(abs(a.low), abs(a.high), 1) * abs(factor) > SAFE or abs(a.constant * factor) > SAFE:
+        return None
+    if max(-a.rows.low, a.rows.high, -a.columns.low, a.columns.high) * abs(factor) > SAFE:
+        return None
+    return _made(a.rows.scaled(factor), a.columns.scaled(factor), a.constant * factor, width)
+
+
+def _single(value: Value) -> int | None:
+    """The signed number of a value that is the same for all lanes."""
+    if value.__class__ is not _ndarray or value.size != 1:
+        return None
+    return int(value.view(np.int64 if value.dtype.itemsize == 8 else np.int32).item())
+
+
+def multiply(a: Value, b: Value, width: int) -> OuterSum | None:
+    """The low half of a * b, where one is an outer sum and the other one number."""
+    if b.__class__ is OuterSum:
+        a, b = b, a
+    factor = _single(b) if a.__class__ is OuterSum else None
+    return None if factor is None else _times(a, factor, width)
+
+
+def multiply_wide(a: Value, b: Value, is_signed: bool) -> OuterSum | None:
+    """The whole product of two 32-bit numbers."""
+    if b.__class__ is OuterSum:
+        a, b = b, a
+    factor = _single(b) if a.__class__ is OuterSum else None
+    if factor is None:
+        return None
+    exact = fitted(a, 32, is_signed)
+    return None if exact is None else _times(exact, factor if is_signed else factor % (1 << 32), 64)
+
+
+def multiply_add(a: Value, b: Value, c: Value, width: int) -> OuterSum | None:
+    """The low half of a * b + c."""
+    if a.__class__ is OuterSum or b.__class__ is OuterSum:
+        return _then_add(multiply(a, b, width), c)
+    rows, columns = max(a.shape[0], b.shape[0]), max(a.shape[1], b.shape[1])
+    if rows > 1 and columns > 1:
+        return None
+    if c.__class__ is _ndarray and not ((rows > 1 and c.shape[1] > 1) or (columns > 1 and c.shape[0] > 1)):
+        return None
+    kind = np.dtype(f"u{width // 8}")
+    return add(a.view(kind) * b.view(kind), c, width)
+
+
+def _then_add(product: OuterSum | None, c: Value) -> OuterSum | None:
+    return None if product is None else add(product, c, product.width)
+
+
+def shift_left(a: Value, b: Value, width: int) -> OuterSum | None:
+    """a << b for one b below the width."""
+    places = _single(b) if a.__class__ is OuterSum else None
+    return None if places is None or not 0 <= places < width else _times(a, 1 << places, width)
+
+
+def join(a: Value, b: Value, width: int) -> OuterSum | None:
+    """a | b where no bit is set in both: then it is a + b."""
+    if not _meets(a, b):
+        return None
+    x, y = _terms(a), _terms(b)
+    if x is None or y is None:
+        return None
+    used = 0
+    for bits in (x.rows.bits, x.columns.bits, x.constant, y.rows.bits, y.columns.bits, y.constant):
+        if bits < 0 or bits & used:
+            return None
+        used |= bits
+    return add(x, y, width)
+
+
+def insert(a: Value, b: Value, place: Value, length: Value, width: int) -> OuterSum | None:
+    """bfi where the field reaches the top: (b & low bits) + (a << place)."""
+    at, count = _single(place), _single(length)
+    if at is None or count is None or at + count != width or at <= 0:
+        return None
+    if a.__class__ is not _ndarray or b.__class__ is not _ndarray or not _meets(a, b):
+        return None
+    kind = np.dtype(f"u{width // 8}")
+    return join(a.view(kind) << kind.type(at), b.view(kind) & kind.type((1 << at) - 1), width)
+
+
+def convert(a: Value, source: int, target: int, is_signed: bool) -> OuterSum | None:
+    """An integer conversion that keeps or changes the width."""
+    if a.__class__ is not OuterSum:
+        return None
+    if target <= source:
+        return OuterSum(a.rows, a.columns, a.constant, target)
+    exact = fitted(a, source, is_signed)
+    return None if exact is None else OuterSum(exact.rows, exact.columns, exact.constant, target)
+
+
+def fitted(a: OuterSum, width: int, is_signed: bool) -> OuterSum | None:
+    """The same register as a sum that equals the register's number in every lane; None when lanes wrap differently."""
+    span = 1 << width
+    bottom = -(span >> 1) if is_signed else 0
+    turns = (a.low - bottom) // span
+    if a.high - turns * span >= bottom + span:
+        return None
+    return a.plus(-turns * span)
+
+
+_ORDERINGS: dict[str, tuple[str, bool]] = {
+    "lt": ("less", False), "lo": ("less", False), "ge": ("less", True), "hs": ("less", True),
+    "gt": ("greater", False), "hi": ("greater", False), "le": ("greater", True), "ls": ("greater", True),
+    "eq": ("equal", False), "ne": ("equal", True),
+}  # fmt: skip
+
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "lt": np.less, "lo": np.less, "ge": np.greater_equal, "hs": np.greater_equal, "gt": np.greater, "hi": np.greater,
+    "le": np.less_equal, "ls": np.less_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+
+
+def compare(name: str, a: Value, b: Value, width: int, is_signed: bool) -> Array | None:
+    """a < b and its kin: from the bounds of a - b where they decide, else from rows against columns."""
+    if a.__class__ is _ndarray and b.__class__ is _ndarray:
+        return None
+    x, y = _terms(a), _terms(b)
+    if x is None or y is None or name not in _ORDERINGS:
+        return None
+    if name in ("lo", "ls", "hi", "hs"):
+        is_signed = False
+    x, y = fitted(x, width, is_signed), fitted(y, width, is_signed)
+    if x is None or y is None:
+        return None
+    gap = add(x, y, 64, -1)
+    if gap is None:
+        return None
+    test, inverted = _ORDERINGS[name]
+    if test == "less" and (gap.high < 0 or gap.low >= 0):
+        return _truth((gap.high < 0) != inverted)
+    if test == "greater" and (gap.low > 0 or gap.high <= 0):
+        return _truth((gap.low > 0) != inverted)
+    if test == "equal" and (gap.low > 0 or gap.high < 0 or gap.low == gap.high):
+        return _truth((gap.low <= 0 <= gap.high) != inverted)
+    compared: Array = _UFUNCS[name](gap.rows.values, -(gap.columns.values + gap.constant))
+    return compared
+
+
+def _truth(value: bool) -> Array:
+    return np.array([[value]])

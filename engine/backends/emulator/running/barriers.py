@@ -1,0 +1,104 @@
+"""Block barriers of a chunk: lanes wait until all that the barrier wants have come, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.backends.emulator.registers.masks import Mask, Masks
+from engine.records import Array
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A group at a barrier: the block where it goes on, and how many threads the barrier wants (None: all living)."""
+
+    mask: Mask
+    place: int
+    count: int | None
+    line: int
+
+
+class Barriers:
+    """The waiting groups by barrier number, and the votes of `barrier.red`."""
+
+    def __init__(self, masks: Masks) -> None:
+        self._masks = masks
+        self._waiting: dict[int, list[Waiting]] = {}
+        self._votes: Array | None = None
+        self.results: Array = np.zeros((1, masks.shape[1]), np.uint32)
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def entries(self) -> list[Waiting]:
+        """All that wait."""
+        return [entry for entries in self._waiting.values() for entry in entries]
+
+    def arrive(self, number: int, entry: Waiting, alive: Mask) -> list[Waiting]:
+        """A group comes to barrier `number`; the groups that it lets go."""
+        if entry.count is None and number not in self._waiting and self._masks.same(entry.mask, alive):
+            self._count_votes(entry.mask)
+            return [entry]
+        self._waiting.setdefault(number, []).append(entry)
+        return self.release(number, alive)
+
+    def vote(self, mask: Mask, yes: Array) -> None:
+        """The predicate of a `barrier.red` for the lanes of `mask`."""
+        if self._votes is None:
+            self._votes = np.zeros(self._masks.shape, bool)
+        self._votes[np.ix_(mask.rows, mask.columns)] = yes
+
+    def release_any(self, alive: Mask | None) -> list[Waiting]:
+        """The groups of all barriers that can go on."""
+        return [entry for number in list(self._waiting) for entry in self.release(number, alive)]
+
+    def release(self, number: int, alive: Mask | None) -> list[Waiting]:
+        """The groups, or their lanes in complete blocks, that barrier `number` lets go."""
+        entries = self._waiting.get(number)
+        if not entries:
+            return []
+        arrived = entries[0].mask
+        for entry in entries[1:]:
+            arrived = self._masks.union(arrived, entry.mask)
+        count = entries[0].count
+        if count is None and alive is not None and self._masks.same(arrived, alive):
+            del self._waiting[number]
+            self._count_votes(arrived)
+            return entries
+        lanes = arrived.full_dense()
+        if count is None:
+            living = alive.full_dense() if alive is not None else np.zeros(self._masks.shape, bool)
+            ready = (lanes == living).all(axis=0) & lanes.any(axis=0)
+        else:
+            ready = lanes.sum(axis=0) >= count
+        if not ready.any():
+            return []
+        columns = self._masks.rectangle(self._masks.all_rows, ready)
+        gone, left = [], []
+        for entry in entries:
+            inside, outside = self._masks.common(entry.mask, columns), self._masks.minus(entry.mask, columns)
+            gone += [Waiting(inside, entry.place, entry.count, entry.line)] if inside else []
+            left += [Waiting(outside, entry.place, entry.count, entry.line)] if outside else []
+        if left:
+            self._waiting[number] = left
+        else:
+            del self._waiting[number]
+        released = self._masks.common(arrived, columns)
+        if released is not None:
+            self._count_votes(released)
+        return gone
+
+    def _count_votes(self, released: Mask) -> None:
+        """For each thread that goes on: how many of its block said yes (and, in bit 30, whether all did).
+
+        All groups of a block are counted together, however late each of them came. Each thread keeps its own result,
+        because another barrier of the block may count before this thread reads it.
+        """
+        if self._votes is None:
+            return
+        lanes = released.full_dense()
+        yes = (self._votes & lanes).sum(axis=0)
+        counted = yes | ((yes == lanes.sum(axis=0)).astype(np.int64) << 30)
+        self.results = np.where(lanes, counted, self.results).astype(np.uint32)

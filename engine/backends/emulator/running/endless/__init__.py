@@ -1,0 +1,1 @@
+"""Loops that never end, found while they run."""

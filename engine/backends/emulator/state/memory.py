@@ -1,0 +1,133 @@
+"""Device memory: one address range per array, and the words of shared and local memory of a chunk.
+
+Every array starts in the middle of its own 2**36 bytes of address space, so that an address one element before or a
+gigabyte behind it still tells whose it was meant to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.backends.emulator.ptx.syntax import Variable
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.values import UNSIGNED
+from engine.records import Array
+
+RANGE_BITS = 36
+SHARED_WINDOW = 1 << RANGE_BITS
+LOCAL_WINDOW = 2 << RANGE_BITS
+_FIRST_RANGE = 16
+_MIDDLE = 1 << (RANGE_BITS - 1)
+
+
+class DeviceArray:
+    """An array in device memory. `data` is its bytes (padded to 16); `element` the bytes of one element."""
+
+    def __init__(self, name: str, data: Array, size: int, element: int, number: int, constant: bool = False) -> None:
+        self.name, self.data, self.size, self.element, self.constant = name, data, size, element, constant
+        self.base = (number << RANGE_BITS) + _MIDDLE
+        self._views: dict[int, Array] = {}
+
+    def view(self, size: int) -> Array:
+        """The array as unsigned words of `size` bytes; a last incomplete word is left out."""
+        found = self._views.get(size)
+        if found is None:
+            found = self._views[size] = self.data[: self.size // size * size].view(UNSIGNED[8 * size])
+        return found
+
+
+class AddressSpace:
+    """All arrays of a run by address."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, DeviceArray] = {}
+
+    def add(self, name: str, data: Array, element: int, constant: bool = False) -> DeviceArray:
+        """Place the bytes of `data` (copied) at a new address."""
+        raw = np.ascontiguousarray(data).view(np.uint8).reshape(-1)
+        kept = np.zeros(-(-max(raw.size, 1) // 16) * 16, np.uint8)
+        kept[: raw.size] = raw
+        number = _FIRST_RANGE + len(self._arrays)
+        made = self._arrays[number] = DeviceArray(name, kept, raw.size, element, number, constant)
+        return made
+
+    def arrays(self) -> list[DeviceArray]:
+        """All arrays, in the order of their addresses."""
+        return list(self._arrays.values())
+
+    def at(self, address: int) -> DeviceArray | None:
+        """The array in whose range the address lies (not necessarily inside the array)."""
+        return self._arrays.get(address >> RANGE_BITS)
+
+
+def readable(name: str) -> str:
+    """The C++ name of a variable inside a function: "_ZZ3sumE4part" -> "part"."""
+    found = re.match(r"_ZZ.*?E(?:NKUlvE_clEvE)?(\d+)(\w+)$", name)
+    if found:
+        length, rest = int(found[1]), found[2]
+        return rest[:length] or name
+    found = re.match(r"_Z(\d+)(\w+)$", name) or re.match(r"_ZL(\d+)(\w+)$", name)
+    return found[2][: int(found[1])] if found else re.sub(r"\$\d+$", "", name)
+
+
+def lay_out(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int], int]:
+    """Byte offset of every shared or local variable, and the total size. External arrays share the end."""
+    places, top = {}, 0
+    for variable in variables:
+        if not variable.external:
+            top = -(-top // variable.alignment) * variable.alignment
+            places[variable.name] = top
+            top += variable.size
+    external = [variable for variable in variables if variable.external]
+    if external:
+        top = -(-top // 16) * 16
+        places.update({variable.name: top for variable in external})
+        top += dynamic
+    return places, top
+
+
+class Words:
+    """Shared memory of a chunk as words[count, B], or local memory as words[count, T, B], of `unit` (4 or 8) bytes.
+
+    The words of all blocks that have one address lie side by side, so that an address that is the same in every block
+    moves a whole row. Narrower and wider elements are taken out of, or put together from, the words.
+    """
+
+    def __init__(self, size: int, unit: int, lanes: tuple[int, ...]) -> None:
+        self.size, self.unit = size, unit
+        self.shift = unit.bit_length() - 1
+        self.words = np.zeros((-(-max(size, 1) // unit), *lanes), UNSIGNED[8 * unit])
+        self.flat = self.words.reshape(-1)
+
+    def load(self, at: Array, part: int, where: tuple[Any, ...]) -> Array:
+        """Elements of `part` bytes at byte addresses `at`, an int64 array that broadcasts with the lane indices
+        `where` (rows and columns for local memory, columns for shared memory)."""
+        if part == self.unit:
+            return self.words[(at >> self.shift, *where)]  # type: ignore[no-any-return]
+        if part < self.unit:
+            inner = self.words.view(UNSIGNED[8 * part]).reshape(*self.words.shape, -1)
+            position = (at & (self.unit - 1)) // part
+            return inner[(at >> self.shift, *where, position)]  # type: ignore[no-any-return]
+        low = self.words[(at >> self.shift, *where)].astype(np.uint64)
+        high = self.words[((at >> self.shift) + 1, *where)].astype(np.uint64)
+        return low | (high << np.uint64(32))  # type: ignore[no-any-return]
+
+    def store(self, at: Array, part: int, where: tuple[Any, ...], value: Array) -> None:
+        """Put elements of `part` bytes; where lanes collide the last one stays."""
+        if part == self.unit:
+            self.words[(at >> self.shift, *where)] = value
+        elif part < self.unit:
+            inner = self.words.view(UNSIGNED[8 * part]).reshape(*self.words.shape, -1)
+            inner[(at >> self.shift, *where, (at & (self.unit - 1)) // part)] = value
+        else:
+            self.words[(at >> self.shift, *where)] = value.astype(np.uint32)
+            self.words[((at >> self.shift) + 1, *where)] = (value >> np.uint64(32)).astype(np.uint32)
+
+
+def lane_indices(mask: Mask) -> tuple[Array, Array]:
+    """Row numbers (height, 1) and column numbers (1, width) of a mask's rectangle."""
+    return mask.rows_at()[:, None], mask.columns_at()[None, :]

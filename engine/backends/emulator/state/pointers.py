@@ -1,0 +1,95 @@
+"""What a program can write, read off its text: which arrays need to be watched, and how finely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.backends.emulator.ptx.program import Program, has_destination, registers_of
+from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+
+def written_arrays(machine: Machine) -> frozenset[int]:
+    """Base addresses of the device arrays that a store or an atomic of the program may meet.
+
+    A pointer comes from a kernel argument or a variable and stays recognisable through arithmetic. A store through
+    a pointer that was itself loaded from memory may meet any array.
+    """
+    writing = ("st", "atom", "red")
+    items = [item for block in machine.program.blocks for item in block.body]
+    return arrays_met(machine, [item for item in items if item.words[0] in writing and not _elsewhere(item)])
+
+
+def arrays_met(machine: Machine, items: Sequence[Instruction]) -> frozenset[int]:
+    """Base addresses of the device arrays that these loads, stores and atomics may meet."""
+    origins = _origins(machine.program)
+    names: set[str] = set()
+    anything = False
+    for item in items:
+        address = next(operand for operand in item.operands if isinstance(operand, Address))
+        found = _names_of(address, origins)
+        names |= found
+        anything = anything or not found
+    bases: set[int] = set()
+    for name in names:
+        if name in machine.symbols:
+            bases.add(machine.symbols[name])
+        elif name in machine.arguments and len(machine.arguments[name]) == 8:
+            array = machine.space.at(int.from_bytes(machine.arguments[name], "little"))
+            if array is not None:
+                bases.add(array.base)
+    if anything:
+        bases |= {array.base for array in machine.space.arrays()}
+    return frozenset(bases - {machine.workspace})
+
+
+def _elsewhere(item: Instruction) -> bool:
+    return any(word.split("::")[0] in ("shared", "local") for word in item.words)
+
+
+def _names_of(address: Address, origins: dict[int, set[str]]) -> set[str]:
+    if isinstance(address.base, Symbol):
+        return {address.base.name}
+    return {name for index in registers_of(address) for name in origins.get(index, set())}
+
+
+def _origins(program: Program) -> dict[int, set[str]]:
+    """register -> the parameters and variables that its value may come from, other than through memory."""
+    origins: dict[int, set[str]] = {}
+    items = [item for block in program.blocks for item in block.body if has_destination(item)]
+    changed = True
+    while changed:
+        changed = False
+        for item in items:
+            sources: set[str] = set()
+            if item.opcode.startswith("ld") and not item.opcode.startswith("ld.param"):
+                continue
+            for operand in item.operands[1:]:
+                if isinstance(operand, Symbol):
+                    sources.add(operand.name)
+                elif isinstance(operand, Address) and isinstance(operand.base, Symbol):
+                    sources.add(operand.base.name)
+                elif isinstance(operand, Special) and "envreg" in operand.name:
+                    sources.add("grid workspace")
+                for index in registers_of(operand):
+                    sources |= origins.get(index, set())
+            for index in registers_of(item.operands[0]):
+                known = origins.setdefault(index, set())
+                if not sources <= known:
+                    known |= sources
+                    changed = True
+    return origins
+
+
+def smallest_shared_part(program: Program) -> int:
+    """Bytes of the smallest access to shared memory, at most 4: the unit in which it is watched."""
+    sizes = [
+        WIDTHS.get(item.words[-1], 32) // 8
+        for block in program.blocks
+        for item in block.body
+        if any(word.split("::")[0] == "shared" for word in item.words)
+    ]
+    return min([4, *sizes])

@@ -1,0 +1,82 @@
+"""In which order lanes run: the part of the execution model that CUDA leaves open, as a choice.
+
+* "lockstep": the lanes of a warp run together and wait for each other where their paths meet, as up to Pascal.
+  The group of lanes with the smallest program counter runs first.
+* "independent": any lane may run ahead of the others of its warp until they must meet, as since Volta. `seed` draws
+  who runs ahead; each seed is one legal execution, made to be unkind.
+* "waves": lockstep, with `blocks_per_wave` blocks at a time; the next wave starts when the last one has ended.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engine.backends.emulator.registers.masks import WARP
+from engine.records import Array, NotRunnable
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A legal order of execution. `blocks_per_wave` None: as many as fit a chunk."""
+
+    kind: Literal["lockstep", "independent", "waves"] = "lockstep"
+    seed: int = 0
+    blocks_per_wave: int | None = None
+
+
+LOCKSTEP = Schedule()
+
+
+def parse_schedule(text: str | None) -> Schedule:
+    """The schedule of "lockstep", "independent:SEED" or "waves:BLOCKS"; None is lockstep. NotRunnable for any other."""
+    kind, _, number = (text or "lockstep").partition(":")
+    if kind == "lockstep" and not number:
+        return LOCKSTEP
+    if kind == "independent" and (not number or number.isdecimal()):
+        return Schedule("independent", seed=int(number or 0))
+    if kind == "waves" and number.isdecimal() and int(number) > 0:
+        return Schedule("waves", blocks_per_wave=int(number))
+    raise NotRunnable(f"A schedule is lockstep, independent:SEED or waves:BLOCKS (at least 1), not {text!r}.")
+
+
+def schedule_line(schedule: Schedule) -> str:
+    """What a schedule is called: "independent lanes, seed 3"."""
+    if schedule.kind == "waves":
+        count = schedule.blocks_per_wave
+        return f"waves of {count:,} block{'s' * (count > 1)}" if count else "waves of blocks"
+    return f"independent lanes, seed {schedule.seed}" if schedule.kind == "independent" else "lockstep warps"
+
+
+class Crews:
+    """Which lanes run ahead together under "independent": at every meeting point the rows are dealt into new crews.
+
+    Everything is drawn from the seed, so that a run can be repeated.
+    """
+
+    def __init__(self, schedule: Schedule, rows: int) -> None:
+        self.random = random.Random(schedule.seed)
+        self.rows = rows
+
+    def deal(self) -> list[Array]:
+        """Disjoint bool vectors over the rows that cover them all, in the order in which they run."""
+        lanes = np.arange(self.rows) % WARP
+        match self.random.randrange(4):
+            case 0:  # a few single lanes against the others
+                chosen = np.isin(lanes, self.random.sample(range(WARP), 3))
+            case 1:  # the low lanes against the high ones
+                chosen = lanes < self.random.choice((1, 2, 4, 8, 16))
+            case 2:  # some warps against the others
+                chosen = np.repeat([self.random.random() < 0.5 for _ in range(self.rows // WARP)], WARP)
+            case _:  # any lanes
+                chosen = np.array([self.random.random() < 0.5 for _ in range(self.rows)])
+        crews = [half for half in (chosen, ~chosen) if half.any()]
+        self.random.shuffle(crews)
+        return crews
+
+    def switch(self) -> bool:
+        """Now and then the one that runs is exchanged in the middle."""
+        return self.random.random() < 0.05

@@ -1,0 +1,1 @@
+"""Observers: they see what a launch does, and never change it."""

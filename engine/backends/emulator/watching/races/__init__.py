@@ -1,0 +1,1 @@
+"""Races: two accesses to one word, one a write, that nothing orders."""

@@ -1,0 +1,115 @@
+"""The lanes of a memory access, one entry per address: what the search for hazards works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.backends.emulator.registers.values import plain, spread
+from engine.backends.emulator.state.events import Access, ChunkInfo, Site
+from engine.records import Array
+
+_SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
+
+
+def sample_of(blocks: int) -> Array:
+    """The blocks of a chunk that stand for all where they differ: evenly spread, first and last included."""
+    return np.unique(np.linspace(0, blocks - 1, _SAMPLE).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
+    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands;
+    `part`: which of the access's parts. `unique`: no address of a block appears twice."""
+
+    address: Array
+    low: Array
+    high: Array
+    block: Array
+    rows: Array
+    columns: Array
+    part: Array
+    unique: bool = False
+
+    def where(self, chosen: Array) -> Lanes:
+        """Some of the entries."""
+        return self._each(lambda field: field[chosen])
+
+    def units(self, site: Site, unit: int) -> Lanes:
+        """One entry per unit of memory instead of one per access."""
+        count = site.size // unit
+        if count == 1:
+            return self
+        made = self._each(lambda field: np.repeat(field, count))
+        step = np.tile(np.arange(count) * unit, self.address.size)
+        return replace(made, address=made.address + step, part=step // site.part)
+
+    def _each(self, change: Callable[[Array], Array]) -> Lanes:
+        high = change(self.high)
+        low = high if self.low is self.high else change(self.low)
+        address, block, part = change(self.address), change(self.block), change(self.part)
+        return Lanes(address, low, high, block, change(self.rows), change(self.columns), part, self.unique)
+
+
+def in_sample(access: Access, sample: Array, info: ChunkInfo) -> Lanes | None:
+    """The lanes of an access to shared memory in the sample of blocks. Lanes count from the chunk's first block."""
+    mask, address = access.mask, plain(access.address)
+    position = np.searchsorted(mask.columns_at(), sample)
+    inside = position < mask.width
+    inside[inside] = mask.columns_at()[position[inside]] == sample[inside]
+    if not inside.any():
+        return None
+    taken, block = position[inside], np.flatnonzero(inside)
+    shape = (mask.height, taken.size)
+    picked = address[:, taken] if address.shape[1] > 1 else address
+    places = np.broadcast_to(picked.astype(np.int64), shape)
+    row = np.broadcast_to(mask.rows_at()[:, None], shape)
+    column = np.broadcast_to(sample[inside][None, :], shape)
+    lane = row + column * info.rows
+    at_row = np.broadcast_to(np.arange(mask.height)[:, None], shape)
+    at_column = np.broadcast_to(taken[None, :], shape)
+    fields = [places, lane, np.broadcast_to(block[None, :], shape), at_row, at_column]
+    if mask.dense is not None:
+        chosen = mask.dense[:, taken]
+        fields = [field[chosen] for field in fields]
+    return _merged([field.ravel() for field in fields]) if fields[0].size else None
+
+
+def in_all_blocks(access: Access, info: ChunkInfo) -> Lanes:
+    """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
+    mask, address = access.mask, plain(access.address).astype(np.int64)
+    rows, columns = mask.rows_at(), mask.columns_at()
+    if mask.dense is not None:
+        address = spread(address, (mask.height, mask.width))
+    shape = address.shape
+    low_row, high_row = (rows[:, None], rows[:, None]) if shape[0] > 1 else (rows[:1, None], rows[-1:, None])
+    low_column, high_column = columns[None, :], columns[None, :]
+    if shape[1] == 1:
+        low_column, high_column = columns[None, :1], columns[None, -1:]
+    size = info.rows
+    low = spread(low_row + (low_column + info.first) * size, shape)
+    high = spread(high_row + (high_column + info.first) * size, shape)
+    at_row = spread(np.arange(shape[0])[:, None], shape)
+    at_column = spread(np.arange(shape[1])[None, :], shape)
+    fields = [address, low, high, low * 0, at_row, at_column]
+    if mask.dense is not None:
+        fields = [field[mask.dense] for field in fields]
+    flat = [field.ravel() for field in fields]
+    address, low, high, none, at_row, at_column = flat
+    return Lanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
+
+
+def _merged(fields: list[Array]) -> Lanes:
+    """One entry per address and block: lanes that share one are represented by the first and the last of them."""
+    address, lane, block, rows, columns = fields
+    order = np.lexsort((lane, block, address))
+    address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
+    starts = np.flatnonzero(np.r_[True, (address[1:] != address[:-1]) | (block[1:] != block[:-1])])
+    ends = np.r_[starts[1:], address.size] - 1
+    low, high = lane[starts], lane[ends]
+    if starts.size == address.size:
+        low = high
+    return Lanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)

@@ -1,0 +1,227 @@
+"""Which accesses of different threads are in order, and which happen at any time relative to each other.
+
+Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions. Threads of
+different blocks, and threads that pass a lock, are put in order by a fence and an atomic: what a thread did before
+its fence is published by its next atomic or volatile store, and a thread that then reads such a flag has acquired it.
+The last rule is a little generous (it does not ask which flag), so that correct programs are never accused. Lanes
+that take their turns in one atomic come after those whose turn was before theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.watching.races.access_lanes import sample_of
+from engine.backends.emulator.watching.races.warp_parties import Parties, met_in
+from engine.records import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When accesses happened: one entry per access (one number where they share it). `lane`: thread number in the grid,
+    -1 for none."""
+
+    lane: Array
+    epoch: Array | int
+    clock: Array
+    time: Array | int
+
+
+class Clocks:
+    """The progress of every lane of a chunk: barriers passed by its block, collectives passed by the lane.
+
+    Both are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T, the
+    threads of a block up to a whole warp; `threads`: those that exist.
+    """
+
+    def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:
+        self.rows = rows
+        self._living = np.arange(rows) < threads
+        self.now = 1
+        self._known: dict[int, tuple[Array, Array, Array]] = {}
+        self._whole: dict[tuple[bytes, bytes], bool] = {}
+        self._published = np.zeros(grid_blocks, np.int64)
+        self._acquired = np.zeros(grid_blocks, np.int64)
+        self._start = np.zeros((rows, 1), np.int64)
+        self.start_chunk(0, 1)
+
+    def start_chunk(self, first: int, blocks: int) -> None:
+        """New blocks; what earlier ones published stays."""
+        self.first, self.blocks = first, blocks
+        self.epoch = np.zeros((1, 1), np.int64)
+        self.clock = self._start
+        self._fenced: Array | None = None
+        self._lane_published: Array | None = None
+        self._lane_acquired: Array | None = None
+        self._parties: Parties | None = None
+        self._sample = sample_of(blocks)
+
+    @property
+    def alike(self) -> bool:
+        """True while all blocks of the chunk have passed the same barriers and collectives."""
+        return self.epoch.size == 1 and self.clock.shape[1] == 1
+
+    def tick(self) -> int:
+        """The time of the next event."""
+        self.now += 1
+        return self.now
+
+    # ---- events
+
+    def release(self, mask: Mask) -> None:
+        """A barrier lets the lanes of `mask` go."""
+        if mask.column_index is None:
+            self.epoch = self.epoch + 1
+            return
+        epoch = np.broadcast_to(self.epoch, (1, self.blocks)).copy()
+        epoch[:, mask.columns] += 1
+        self.epoch = epoch
+
+    def collect(self, mask: Mask, members: Array) -> None:
+        """The lanes of `mask` meet in their warps, each with those that its member mask names (uint32)."""
+        before = self.clock
+        if mask.dense is None and mask.column_index is None and before.shape[1] == 1 and members.shape[1] == 1:
+            active = mask.rows[:, None]
+        else:
+            active = mask.full_dense()
+            self.clock = np.broadcast_to(self.clock, active.shape)
+        clock = self.clock.reshape(-1, WARP, self.clock.shape[1])
+        met = active.reshape(clock.shape)
+        latest = np.where(met, clock, -1).max(axis=1, keepdims=True) + 1
+        self.clock = np.where(met, latest, clock).reshape(self.clock.shape)
+        parties = None if self._in_whole_warps(mask, members) else met_in(active, members, mask, self._living)
+        if parties is not None or self._parties is not None:
+            self._meet([met] if parties is None else parties, before)
+
+    def _in_whole_warps(self, mask: Mask, members: Array) -> bool:
+        """Quickly, and remembered: the lanes come in whole warps and name each other. False: that is not known."""
+        if mask.dense is not None or members.shape[1] > 1:
+            return False
+        key = (mask.row_key, members.tobytes())
+        if key not in self._whole:
+            if len(self._whole) > 1000:
+                self._whole.clear()
+            self._whole[key] = met_in(mask.rows[:, None], members, mask, self._living) is None
+        return self._whole[key]
+
+    def _meet(self, parties: list[Array], before: Array) -> None:
+        """Parts of warps meet, now or earlier: who knows of whom. `before`: the clocks before this meeting."""
+        wide = self.clock.shape[1] > 1
+        columns = self._sample if wide else np.zeros(1, np.int64)
+        if self._parties is None:
+            self._parties = Parties(before[:, columns] if before.shape[1] > 1 else before)
+        if self._parties.width < columns.size:
+            self._parties.repeated(columns.size)
+        self._parties.meet([party[:, :, columns] for party in parties], self.clock[:, columns])
+
+    def fence(self, mask: Mask) -> None:
+        """The lanes of `mask` make what they did visible."""
+        if self._fenced is None:
+            self._fenced = np.zeros((self.rows, self.blocks), np.int64)
+        _mark(self._fenced, mask, self.tick())
+
+    def publish(self, mask: Mask, at_once: bool) -> None:
+        """The lanes write a flag. `at_once`: the write itself releases; else only what was fenced is published."""
+        time = self.tick()
+        if not at_once and self._fenced is None:
+            return
+        if self._lane_published is None:
+            self._lane_published = np.zeros((self.rows, self.blocks), np.int64)
+        place = mask.place()
+        lanes = self._lane_published[place]
+        made = np.full(lanes.shape, time) if at_once or self._fenced is None else np.maximum(lanes, self._fenced[place])
+        if mask.dense is not None:
+            made = np.where(mask.dense, made, lanes)
+        self._lane_published[place] = made
+        blocks = self._published[self.first : self.first + self.blocks]
+        blocks[mask.columns] = np.maximum(blocks[mask.columns], made.max(axis=0))
+
+    def acquire(self, mask: Mask) -> None:
+        """The lanes have read a flag, just now: in turns, if others did so in the same instruction."""
+        time = self.now
+        if self._lane_acquired is None:
+            self._lane_acquired = np.zeros((self.rows, self.blocks), np.int64)
+        _mark(self._lane_acquired, mask, time)
+        self._acquired[self.first : self.first + self.blocks][mask.columns] = time
+
+    # ---- questions
+
+    def stamp(self, lane: Array, one_block: bool = False) -> Stamp:
+        """The present of lanes of this chunk. `one_block`: they count from its first block, else from the grid's."""
+        column: Array | int = 0 if self.alike else lane // self.rows - (0 if one_block else self.first)
+        epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
+        return Stamp(lane, epoch, self._clock_of(lane, column), self.now)
+
+    def _clock_of(self, lane: Array, column: Array | int) -> Array:
+        """The clocks of lanes, remembered while they stand still: loops come back with the same lanes."""
+        found = self._known.get(id(lane))
+        if found is None or found[0] is not lane or found[1] is not self.clock:
+            if len(self._known) > 1000:
+                self._known.clear()
+            clock = self.clock[lane % self.rows, column if self.clock.shape[1] > 1 else 0]
+            found = self._known[id(lane)] = (lane, self.clock, clock)
+        return found[2]
+
+    def unordered(self, before: Stamp, after: Stamp, atomic: Array | None = None, one_block: bool = False) -> Array:
+        """bool: nothing puts `before` in front of `after`. `atomic`: the earlier access was one, and its word itself
+        orders whoever then used an atomic or flag. `one_block`: both are always of one block, counted from the
+        chunk's first."""
+        loose: Array = (before.lane != after.lane) & (before.lane >= 0)
+        if one_block:
+            loose &= before.epoch >= after.epoch
+        if not loose.any():
+            return loose
+        at = np.flatnonzero(loose)
+        lane, other = before.lane[at], after.lane[at]
+        ordered = (lane // WARP == other // WARP) & (before.clock[at] < self._limit(lane, other, after, at, one_block))
+        if not one_block:
+            same_block = lane // self.rows == other // self.rows
+            ordered |= same_block & (_of(before.epoch, at) < _of(after.epoch, at))
+        loose[at[ordered]] = False
+        if ordered.all() or (one_block and self._lane_acquired is None):
+            return loose
+        at = at[~ordered]
+        lane, other, time = before.lane[at], after.lane[at], _of(before.time, at)
+        inside = lane // self.rows == other // self.rows
+        published = self._of_lane(self._lane_published, lane, inside, one_block)
+        acquired = self._of_lane(self._lane_acquired, other, inside, one_block)
+        if not one_block and not inside.all():
+            published = np.where(inside, published, self._published[lane // self.rows])
+            acquired = np.where(inside, acquired, self._acquired[other // self.rows])
+        heard = (published > time) & (acquired > time)
+        if atomic is not None:
+            heard |= atomic[at] & ((acquired > time) | ((acquired == time) & (lane < other)))
+        loose[at[heard]] = False
+        return loose
+
+    def _limit(self, lane: Array, other: Array, after: Stamp, at: Array, one_block: bool) -> Array:
+        """Up to which clock of `lane` the present of `other`, a lane of its warp, comes after it."""
+        clock: Array = after.clock[at]
+        parties = self._parties
+        if parties is None:
+            return clock
+        if parties.width == 1:
+            return parties.limit(other % self.rows, lane % WARP, 0)
+        column = other // self.rows - (0 if one_block else self.first)
+        position = np.minimum(np.searchsorted(self._sample, column), self._sample.size - 1)
+        known = parties.limit(other % self.rows, lane % WARP, position)
+        return np.where(self._sample[position] == column, known, clock)
+
+    def _of_lane(self, times: Array | None, lane: Array, inside: Array, one_block: bool) -> Array:
+        made = np.zeros(lane.shape, np.int64)
+        if times is not None:
+            lanes = lane[inside]
+            made[inside] = times[lanes % self.rows, lanes // self.rows - (0 if one_block else self.first)]
+        return made
+
+
+def _of(field: Array | int, at: Array) -> Array | int:
+    return field if isinstance(field, int) else field[at]
+
+
+def _mark(times: Array, mask: Mask, time: int) -> None:
+    place = mask.place()
+    times[place] = time if mask.dense is None else np.where(mask.dense, time, times[place])

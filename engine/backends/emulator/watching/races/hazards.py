@@ -1,0 +1,345 @@
+"""Looks for hazards while a kernel runs: races in shared and global memory, divergent barriers, uninitialised reads.
+
+An observer; the machine does not know it. Shared memory is watched in one block for all as long as all blocks of a
+chunk do the same, in a sample of blocks after that. Of global memory the arrays that the kernel writes are watched,
+in all blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.values import plain
+from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.memory import DeviceArray, readable
+from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
+from engine.backends.emulator.watching.races.access_lanes import Lanes, in_all_blocks, in_sample, sample_of
+from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
+from engine.backends.emulator.watching.races.shadow import Shadow
+from engine.records import Array, Finding
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+_MOST_FINDINGS = 50
+_CALLED = {
+    "bar": "__syncwarp()", "shfl": "a shuffle (__shfl_…_sync)", "match": "__match_…_sync()",
+    "vote": "a vote (__ballot_sync, __any_sync, __all_sync)", "redux": "__reduce_…_sync()",
+}  # fmt: skip
+
+
+class Hazards:
+    """Findings over all launches of a run."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, int], Finding] = {}
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One finding per kind and pair of lines, in the order of lines."""
+        return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0])))
+
+    # ---- hooks
+
+    def on_launch(self, machine: Machine) -> None:
+        """A launch starts: everything before it is done."""
+        self._machine = machine
+        self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
+        self._watched = written_arrays(machine)
+        self._global: dict[int, Shadow] = {}
+        self._unit = max(1, smallest_shared_part(machine.program))
+        self._lanes: dict[tuple[bytes, bytes, int, bytes], Lanes | None] = {}
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """New blocks with new shared memory."""
+        self._info = info
+        self._clocks.start_chunk(info.first, info.blocks)
+        self._sample = np.zeros(1, np.int64)
+        self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
+
+    def on_release(self, mask: Mask) -> None:
+        """Lanes pass a barrier."""
+        self._clocks.release(mask)
+
+    def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """Lanes meet in their warps, each with those that its member mask names."""
+        self._clocks.collect(mask, members)
+
+    def on_fence(self, line: int, mask: Mask) -> None:
+        """Lanes make their writes visible."""
+        self._clocks.fence(mask)
+
+    def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
+        """A warp-synchronous instruction names lanes that never come."""
+        lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
+        what = _CALLED.get(opcode.split(".")[0], "a warp-wide function")
+        message = f"{lane} executes {what} with a mask that names lanes which never come there"
+        self._report("divergent-barrier", line, None, f"line {line}: {message}; on a GPU the result is undefined.")
+
+    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+        """Lanes come to a barrier: all living lanes of their warps should come with them."""
+        if mask is alive or self._machine.schedule.kind == "independent":
+            return
+        here, living = mask.full_dense(), alive.full_dense()
+        warps = (here.shape[0] // WARP, WARP, here.shape[1])
+        some = here.reshape(warps).any(axis=1)
+        lacking = (living & ~here).reshape(warps).any(axis=1) & some
+        if not lacking.any():
+            return
+        warp, column = (int(i[0]) for i in np.nonzero(lacking))
+        absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
+        block = self._machine.lane_name(0, column).split(" of ")[1]
+        message = (
+            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {_lanes(absent)} of the "
+            "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
+        )
+        self._report("divergent-barrier", line, None, message)
+
+    def on_access(self, access: Access) -> None:
+        """Every load, store and atomic, before it takes effect."""
+        if access.space == "shared":
+            self._on_shared(access)
+        elif access.space == "global":
+            self._on_global(access)
+
+    # ---- shared memory
+
+    def _on_shared(self, access: Access) -> None:
+        site, shadow = access.site, self._shared
+        if shadow is None or site.part < self._unit:
+            return
+        every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
+        same_lanes = every_block and access.mask.dense is None
+        alike = same_lanes and self._clocks.alike
+        if self._sample.size == 1 and self._info.blocks > 1 and not alike:
+            self._sample = sample_of(self._info.blocks)
+            shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
+        lanes = self._known_lanes(access) if alike else self._sampled(access)
+        if lanes is None:
+            return
+        if site.op in ("atom", "red"):
+            self._clocks.publish(access.mask, False)
+        at = lanes.address // self._unit * self._sample.size + lanes.block
+        self._check(access, shadow, at, lanes, None)
+        if site.op == "atom":
+            self._clocks.acquire(access.mask)
+
+    def _known_lanes(self, access: Access) -> Lanes | None:
+        """`in_sample`, remembered: loops come back with the same addresses."""
+        key = (plain(access.address).tobytes(), access.mask.row_key, access.site.size, self._sample.tobytes())
+        if key not in self._lanes:
+            if len(self._lanes) > 1000:
+                self._lanes.clear()
+            self._lanes[key] = self._sampled(access)
+        return self._lanes[key]
+
+    def _sampled(self, access: Access) -> Lanes | None:
+        lanes = in_sample(access, self._sample, self._info)
+        return lanes.units(access.site, self._unit) if lanes else None
+
+    # ---- global memory
+
+    def _on_global(self, access: Access) -> None:
+        site, mask, words = access.site, access.mask, access.site.words
+        flag = not site.weak or site.op in ("atom", "red")
+        if flag and site.op == "ld":
+            self._clocks.tick()
+        elif flag:
+            self._clocks.publish(mask, bool({"release", "acq_rel"} & words))
+        for array, lanes in self._by_array(access):
+            unit = self._unit_of(array)
+            if site.part >= unit:
+                shadow = self._global.get(array.base)
+                if shadow is None:
+                    shadow = self._global[array.base] = Shadow(-(-array.size // unit))
+                units = lanes.units(site, unit)
+                self._check(access, shadow, (units.address - array.base) // unit, units, array)
+        if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
+            self._clocks.acquire(mask)
+
+    def _unit_of(self, array: DeviceArray) -> int:
+        return array.element if array.element in (4, 8) else 1
+
+    def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, Lanes]]:
+        """The lanes that meet each watched array."""
+        if access.array is not None:
+            if access.array.base in self._watched:
+                yield access.array, in_all_blocks(access, self._info)
+            return
+        lanes = in_all_blocks(access, self._info)
+        numbers = lanes.address >> 36
+        for number in np.unique(numbers):
+            array = self._machine.space.at(int(number) << 36)
+            if array is not None and array.base in self._watched:
+                here = numbers == number
+                yield array, lanes.where(here)
+
+    # ---- the rules
+
+    def _check(self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, array: DeviceArray | None) -> None:
+        """The rules, for the units `at` of a shadow. `array` is None for shared memory."""
+        site, clocks, shared = access.site, self._clocks, array is None
+        clocks.tick()
+        high = clocks.stamp(lanes.high, shared)
+        strength = 2 if site.op in ("atom", "red") else 0 if site.weak or shared else 1
+        kinds = shadow.write_kind.take(at)
+        if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
+            shadow.write(at, high, site.line, strength)
+            return
+        low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
+        present = (low,) if high is low else (low, high)
+        writer = shadow.last_write(at)
+        if shared and site.op != "st" and "exch" not in site.opcode and (writer.lane < 0).any():
+            self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
+        for now in present:
+            bad = clocks.unordered(writer, now, kinds == 2, shared)
+            if strength:
+                bad &= kinds == 0
+            if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
+                self._races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+        if site.op == "ld":
+            shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
+            return
+        if shadow.read_at_all:
+            first, last, lines, reader_kinds = shadow.readers(at)
+            for before in (first, last):
+                for now in present:
+                    bad = clocks.unordered(before, now, None, shared)
+                    if strength:
+                        bad &= reader_kinds == 0
+                    if bad.any():
+                        self._races(access, lanes, bad, now, before, lines, None, array)
+        shadow.write(at, high, site.line, strength)
+        if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
+            self._within_one_store(access, lanes, array)
+
+    def _within_one_store(self, access: Access, lanes: Lanes, array: DeviceArray | None) -> None:
+        """Two lanes of one store write different values to one place: one of them is lost."""
+        mask = access.mask
+        shape = (mask.height, mask.width)
+        taken = slice(None) if array is not None else np.unique(lanes.columns)
+        first = self._info.first if array is not None else 0
+        places = np.broadcast_to(mask.rows_at()[:, None] + (mask.columns_at() + first) * self._info.rows, shape)
+        address = np.broadcast_to(plain(access.address).astype(np.int64), shape)[:, taken]
+        if array is None:  # the same offset in another block is another place
+            address = address + (np.arange(address.shape[1]) << 32)
+        active = slice(None) if mask.dense is None else mask.dense[:, taken].ravel()
+        address, place = address.ravel()[active], places[:, taken].ravel()[active]
+        order = np.argsort(address, kind="stable")
+        same = np.flatnonzero(address[order[1:]] == address[order[:-1]])
+        for value in access.values:
+            values = np.broadcast_to(value, shape)[:, taken].ravel()[active][order]
+            differ = same[values[same] != values[same + 1]]
+            if differ.size:
+                one, two = order[differ[0]], order[differ[0] + 1]
+                at = int(address[one]) & ((1 << 32) - 1) if array is None else int(address[one])
+                self._clash(access, at, int(place[one]), int(place[two]), array)
+                return
+
+    def _same_value(self, access: Access, lanes: Lanes, bad: Array, array: DeviceArray | None) -> bool:
+        """True when the store changes nothing: that a flag is set twice harms nobody."""
+        site, mask, entries = access.site, access.mask, np.flatnonzero(bad)
+        values = np.stack([np.broadcast_to(value, (mask.height, mask.width)) for value in access.values])
+        new = values[lanes.part[entries], lanes.rows[entries], lanes.columns[entries]]
+        address = lanes.address[entries] // site.part * site.part
+        if array is not None:
+            old = array.view(site.part)[(address - array.base) // site.part]
+        else:
+            old = self._machine.words("shared").load(address, site.part, (self._sample[lanes.block[entries]],))
+        return bool((old == new).all())
+
+    # ---- words
+
+    def _uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
+        line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
+        place = self._place(access, int(lanes.address[entry]), None)
+        does = "reads" if access.site.op == "ld" else "updates"
+        self._report("uninitialised-shared", line, None,
+                     f"line {line}: {lane} {does} {place}, which no thread of the block has written before; "
+                     "shared memory starts with random values, not with zeros.")  # fmt: skip
+
+    def _races(
+        self, access: Access, lanes: Lanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
+        writes: Array | None, array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        """One finding for each other line and kind of race: one inside a warp must not hide one between warps.
+
+        `writes`: how the earlier access wrote, None when it read.
+        """
+        left = np.flatnonzero(bad)
+        inside = before.lane // WARP == now.lane // WARP
+        while left.size:
+            entry = int(left[0])
+            verb = "read" if writes is None else "wrote" if writes[entry] < 2 else "updated"
+            self._race(access, lanes, entry, now, before, verb, int(other_lines[entry]), array)
+            told = other_lines[left] == other_lines[entry]
+            if array is None:
+                told &= inside[left] == inside[entry]
+            left = left[~told]
+
+    def _race(
+        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
+        array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
+        does = {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")
+        place = self._place(access, int(lanes.address[entry]), array)
+        one, two = self._name(mine, array), self._name(theirs, array)
+        head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
+        kind, advice = self._verdict(mine, theirs, array)
+        self._report(kind, line, other, f"{head}; {advice}")
+
+    def _clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
+        line = access.site.line
+        place = self._place(access, address, array)
+        kind = "shared-race" if array is None else "global-race"
+        both = f"{self._name(one, array)} and {self._name(two, array)}"
+        message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
+        self._report(kind, line, line, message)
+
+    def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
+        rows = self._info.rows
+        if mine // rows != theirs // rows:
+            return "global-race", "blocks run in any order, and no atomic or grid-wide wait puts these two in order."
+        if array is not None:
+            where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
+            return "global-race", f"nothing puts these two in order: use an atomic, or {where} between them."
+        if mine // WARP == theirs // WARP:
+            return "warp-race", (
+                "lanes of one warp need not run in step: both must meet in a __syncwarp() between these two accesses."
+            )
+        return "shared-race", "there is no __syncthreads() between them."
+
+    def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
+        if array is not None:
+            return f"`{array.name}[{(address - array.base) // array.element}]`"
+        places = self._machine.shared_places
+        below = [(start, name) for name, start in places.items() if start <= address]
+        if not below:
+            return f"byte {address} of shared memory"
+        start, name = max(below)
+        if any(v.name == name and v.size == access.site.part for v in self._machine.program.shared):
+            return f"`{readable(name)}`"
+        return f"`{readable(name)}[{(address - start) // access.site.part}]`"
+
+    def _name(self, lane: int, array: DeviceArray | None) -> str:
+        """Lanes of accesses to shared memory count from the chunk's first block."""
+        return self._machine.grid_lane_name(lane + (self._info.first * self._info.rows if array is None else 0))
+
+    def _report(self, kind: str, line: int, other: int | None, message: str) -> None:
+        key: tuple[str, int, Any] = (kind, line, other or 0)
+        if key not in self._found and len(self._found) < _MOST_FINDINGS:
+            message = f"{message[0].upper()}{message[1:]}"
+            self._found[key] = Finding(kind, line or None, other, message)
+
+
+def _lanes(members: Array) -> str:
+    if members.size == 1:
+        return f"lane {members[0]}"
+    if members[-1] - members[0] + 1 == members.size:
+        return f"lanes {members[0]} to {members[-1]}"
+    shown = ", ".join(str(member) for member in members[:4])
+    return f"lanes {shown}{' …' if members.size > 4 else ''}"

@@ -1,0 +1,100 @@
+"""What is remembered of every unit of memory: who wrote it last, and who has read it since.
+
+Of the readers two are kept, those with the smallest and the largest thread number that nothing puts in order with
+each other; a reader that comes after all remembered ones (in order) takes their place. That is enough: whoever is
+unordered with a forgotten reader is unordered with one that is remembered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
+from engine.records import Array
+
+
+class Shadow:
+    """The memory of `units` units."""
+
+    def __init__(self, units: int) -> None:
+        self.units = units
+        self.writer = np.full(units, -1, np.int64)
+        self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
+        self.write_clock, self.write_time = np.zeros(units, np.int32), np.zeros(units, np.int32)
+        self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
+        self._readers: tuple[Array, ...] | None = None
+
+    def repeated(self, steps: Array) -> Shadow:
+        """The same memory for several blocks that did the same so far. Unit u of block k is then at u * blocks + k, and
+        the lanes of block k are those of the first one plus `steps[k]`."""
+        made, copies = Shadow(0), steps.size
+        made.units = self.units * copies
+        for name in ("write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
+            setattr(made, name, np.repeat(getattr(self, name), copies))
+        made.writer = _moved(self.writer, steps)
+        if self._readers is not None:
+            low, high, *others = self._readers
+            made._readers = (_moved(low, steps), _moved(high, steps), *(np.repeat(field, copies) for field in others))
+        return made
+
+    def last_write(self, at: Array) -> Stamp:
+        """The last writers of some units."""
+        fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)
+        return Stamp(*(field.take(at) for field in fields))
+
+    def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
+        """New last writers. `kind`: 0 an ordinary store, 1 volatile or the like, 2 an atomic."""
+        self.writer[at], self.write_epoch[at] = by.lane, by.epoch
+        self.write_clock[at], self.write_time[at] = by.clock, by.time
+        self.write_line[at], self.write_kind[at] = line, kind
+        if self._readers is not None:
+            self._readers[0][at] = self._readers[1][at] = -1
+
+    # ---- readers: smallest lane, largest lane, epoch, clock, time, line, kind
+
+    def _fields(self) -> tuple[Array, ...]:
+        if self._readers is None:
+            low, high = np.full(self.units, -1, np.int64), np.full(self.units, -1, np.int64)
+            epoch = np.full(self.units, -1, np.int32)
+            self._readers = (low, high, epoch, *(np.zeros(self.units, np.int32) for _ in range(4)))
+        return self._readers
+
+    @property
+    def read_at_all(self) -> bool:
+        """False while nobody has read."""
+        return self._readers is not None
+
+    def readers(self, at: Array) -> tuple[Stamp, Stamp, Array, Array]:
+        """(smallest, largest reader of some units, their lines, their kinds)."""
+        low, high, epoch, clock, time, line, kind = (field.take(at) for field in self._fields())
+        return Stamp(low, epoch, clock, time), Stamp(high, epoch, clock, time), line, kind
+
+    def read(
+        self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool, one_block: bool
+    ) -> None:
+        """Lanes `low` to `high` read the units; `unique`: no unit is named twice."""
+        fields = self._fields()
+        was_low, was_high, _, _ = self.readers(at)
+        kept = clocks.unordered(was_low, low, None, one_block)
+        if not np.array_equal(was_low.lane, was_high.lane):
+            kept |= clocks.unordered(was_high, low, None, one_block)
+        if unique and not kept.any():
+            fields[0][at], fields[1][at] = low.lane, high.lane
+        elif unique:
+            fields[0][at] = np.where(kept, np.minimum(was_low.lane, low.lane), low.lane)
+            fields[1][at] = np.where(kept, np.maximum(was_high.lane, high.lane), high.lane)
+        else:
+            fresh = at[~kept]
+            fields[0][fresh], fields[1][fresh] = np.iinfo(np.int64).max, -1
+            np.minimum.at(fields[0], at, low.lane)
+            np.maximum.at(fields[1], at, high.lane)
+        fields[2][at], fields[3][at], fields[4][at] = high.epoch, high.clock, high.time
+        fields[5][at] = line
+        if kind == 0 or not kept.any():
+            fields[6][at] = kind
+        else:
+            fields[6][at[~kept]] = kind
+
+
+def _moved(lanes: Array, steps: Array) -> Array:
+    return np.where(lanes[:, None] < 0, -1, lanes[:, None] + steps[None, :]).reshape(-1)

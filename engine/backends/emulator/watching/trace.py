@@ -1,0 +1,281 @@
+"""What one block did, step by step, for pictures: an observer.
+
+A step is a memory instruction, a branch, a barrier or a warp-wide operation, or a run of other instructions of one
+.cu line. It is recorded for all warps of the block that execute it together. A trace is bounded: what comes after
+its limits is counted and not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from engine.backends.emulator.ptx.program import Block
+from engine.backends.emulator.ptx.syntax import Instruction
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.values import plain
+from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.memory import readable
+from engine.backends.emulator.watching.bank_passes import served_in
+from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+MOST_STEPS = 2_000
+MOST_REQUESTS = 4_000
+SECTOR = 32
+_UNCOUNTED = ("skip", "bar_result")
+
+Kind = Literal["compute", "load", "store", "atomic", "branch", "barrier", "sync"]
+_KINDS: dict[str, Kind] = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One warp's part in a memory instruction. A value a lane, for 32 lanes.
+
+    `places`: byte offsets, in shared memory or in the global array; -1 for a lane that takes no part. `served`: in
+    shared memory the wavefront that serves the lane, counted from 1; in global memory the sector that its first byte
+    lies in, numbered from 1 in the order of addresses; 0 for a lane that takes no part. `passes`: wavefronts, or
+    sectors. `conflicts`: wavefronts beyond those that any access of its size needs; None in global memory.
+    """
+
+    warp: int
+    places: tuple[int, ...]
+    served: tuple[int, ...]
+    passes: int
+    conflicts: int | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the block. `lanes`: one 32-bit set of active lanes a warp, 0 for a warp that takes no part.
+
+    `instructions`: PTX instructions of each taking part warp. `taken`: of a branch, the lanes that jump. Of a memory
+    instruction: `space` ("shared", "global", "local"), `array` (its name), `start` (its byte offset in the space),
+    `size` (bytes a lane), one request a warp in shared and global memory.
+    """
+
+    line: int
+    kind: Kind
+    opcode: str
+    lanes: tuple[int, ...]
+    instructions: int = 1
+    taken: tuple[int, ...] = ()
+    space: str = ""
+    array: str = ""
+    start: int = 0
+    size: int = 0
+    requests: tuple[Request, ...] = ()
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the branch splits a warp."""
+        return any(jump and jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One block of one launch. `block`: its number in the grid; `steps_in_all`: those that were not kept included.
+
+    `launch`, `launches`: which launch of the plan, counted from 1, and how many there are. `schedule`: in words.
+    `ended`: why the run stopped before the block was done; None when it was done.
+    """
+
+    kernel: str
+    source: str
+    block: int
+    blocks: int
+    threads: int
+    launch: int
+    launches: int
+    schedule: str
+    steps: tuple[Step, ...]
+    steps_in_all: int
+    ended: str | None = None
+
+    @property
+    def warps(self) -> int:
+        """Warps of the block."""
+        return -(-self.threads // WARP)
+
+
+class Done(BaseException):
+    """The traced block has ended: nothing more needs to run. No Exception, so that nothing takes it for a failure."""
+
+
+class Tracer:
+    """Records `block` of the launch number `launch` (from 0); raises Done when that block's chunk has ended."""
+
+    def __init__(self, block: int, launch: int = 0) -> None:
+        self.block, self.launch = block, launch
+        self.steps: list[Step] = []
+        self.steps_in_all = 0
+        self._requests = 0
+        self._column = -1
+        self._pending: list[Instruction] = []
+        self._lanes: tuple[int, ...] = ()
+
+    # ---- hooks
+
+    def on_launch(self, machine: Machine) -> None:
+        """A launch starts."""
+        self._machine = machine
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """Is the block among these?"""
+        here = info.launch == self.launch and info.first <= self.block < info.first + info.blocks
+        self._column = self.block - info.first if here else -1
+
+    def on_chunk_end(self) -> None:
+        """The block has ended with its chunk."""
+        if self._column >= 0:
+            self._flush()
+            raise Done
+
+    def on_block(self, block: Block, mask: Mask) -> None:
+        """Instructions that these lanes are about to execute; each memory instruction announces itself."""
+        if self._column < 0:
+            return
+        self._flush()
+        rows = self._rows(mask)
+        if rows is None:
+            return
+        self._lanes = _sets(rows)
+        items = (*block.body, block.terminator) if block.terminator else block.body
+        self._pending = [item for item in items if item.opcode.split(".", 1)[0] not in _UNCOUNTED]
+
+    def on_access(self, access: Access) -> None:
+        """A load, store or atomic."""
+        if self._column < 0:
+            return
+        rows = self._rows(access.mask)
+        if rows is None:
+            return
+        self._flush_to(access.site.opcode, access.site.line)
+        self._add_access(access, rows)
+
+    def on_branch(self, block: Block, taken: Mask | None, other: Mask | None) -> None:
+        """A conditional branch."""
+        if self._column < 0:
+            return
+        sides = [None if mask is None else self._rows(mask) for mask in (taken, other)]
+        present = [rows for rows in sides if rows is not None]
+        if not present or block.terminator is None:
+            return
+        self._flush_to(block.terminator.opcode, block.terminator.line)
+        lanes = _sets(np.logical_or.reduce(present))
+        jump = _sets(sides[0]) if sides[0] is not None else (0,) * len(lanes)
+        self._add(Step(block.line, "branch", block.terminator.opcode, lanes, taken=jump))
+
+    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+        """Lanes arrive at __syncthreads()."""
+        rows = self._rows(mask) if self._column >= 0 else None
+        if rows is not None:
+            waiting = next((i.opcode for i in self._pending if i.line == line and i.opcode.startswith("bar")), "bar")
+            self._flush_to(waiting, line)
+            self._add(Step(line, "barrier", waiting, _sets(rows)))
+
+    def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """A shuffle, a vote or __syncwarp()."""
+        rows = self._rows(mask) if self._column >= 0 else None
+        if rows is not None:
+            self._flush_to(opcode, line)
+            self._add(Step(line, "sync", opcode, _sets(rows)))
+
+    def stop(self) -> None:
+        """The run failed: what was announced and not executed is left out."""
+        self._pending = []
+
+    # ---- inside
+
+    def _rows(self, mask: Mask) -> Array | None:
+        """bool[T]: the block's lanes in `mask`; None if it has none."""
+        if not mask.columns[self._column]:
+            return None
+        if mask.dense is None:
+            return mask.rows
+        rows = np.zeros(mask.rows.size, bool)
+        rows[mask.rows] = mask.dense[:, self._place(mask)]
+        return rows if rows.any() else None
+
+    def _place(self, mask: Mask) -> int:
+        """The block's column within the mask's own columns."""
+        return int(np.count_nonzero(mask.columns[: self._column]))
+
+    def _flush_to(self, opcode: str, line: int) -> None:
+        """Write down what is pending before the instruction that has just announced itself."""
+        for number, item in enumerate(self._pending):
+            if item.opcode == opcode and item.line == line:
+                before, self._pending = self._pending[:number], self._pending[number + 1 :]
+                self._compute(before)
+                return
+
+    def _flush(self) -> None:
+        pending, self._pending = self._pending, []
+        self._compute(pending)
+
+    def _compute(self, items: list[Instruction]) -> None:
+        start = 0
+        for end in range(1, len(items) + 1):
+            if end == len(items) or items[end].line != items[start].line:
+                self._add(Step(items[start].line, "compute", items[start].opcode, self._lanes, end - start))
+                start = end
+
+    def _add(self, step: Step) -> None:
+        self.steps_in_all += 1
+        if len(self.steps) < MOST_STEPS and self._requests <= MOST_REQUESTS:
+            self.steps.append(step)
+            self._requests += len(step.requests)
+
+    def _add_access(self, access: Access, rows: Array) -> None:
+        if len(self.steps) >= MOST_STEPS or self._requests > MOST_REQUESTS:
+            self.steps_in_all += 1
+            return
+        site, mask = access.site, access.mask
+        address = np.broadcast_to(plain(access.address), (mask.height, mask.width))[:, self._place(mask)]
+        full = np.zeros(rows.size, np.int64)
+        full[mask.rows] = address.view(np.int64) if address.dtype.itemsize == 8 else address.astype(np.int64)
+        array, start = self._array(access, int(full[rows.argmax()]))
+        offset = full - start if access.space == "global" else full
+        requests = []
+        if access.space != "local":
+            for warp in range(rows.size // WARP):
+                part = slice(warp * WARP, warp * WARP + WARP)
+                if rows[part].any():
+                    requests.append(_request(warp, offset[part], full[part], rows[part], access))
+        at = 0 if access.space == "global" else start
+        self._add(Step(site.line, _KINDS[site.op], site.opcode, _sets(rows), 1, (), access.space, array, at, site.size,
+                       tuple(requests)))  # fmt: skip
+
+    def _array(self, access: Access, first: int) -> tuple[str, int]:
+        """(name, start) of the array that the first active lane meets."""
+        if access.space == "global":
+            array = access.array or self._machine.space.at(first)
+            return (readable(array.name), array.base) if array is not None else ("", 0)
+        below = [(at, name) for name, at in self._machine.places(access.space).items() if at <= first]
+        start, name = max(below, default=(0, ""))
+        return readable(name), start
+
+
+def _request(warp: int, offset: Array, address: Array, active: Array, access: Access) -> Request:
+    size = access.site.size
+    places = tuple(np.where(active, offset, -1).tolist())
+    if access.space == "shared":
+        op = access.site.shared_rule
+        passes, conflicts = shared_wavefronts(address, active, size, op)
+        return Request(warp, places, served_in(address, active, size, op), passes, conflicts)
+    sectors = address // SECTOR
+    numbers = np.searchsorted(np.unique(sectors[active]), sectors) + 1
+    passes = global_sectors(address, active, size, access.site.op)
+    return Request(warp, places, tuple(np.where(active, numbers, 0).tolist()), passes, None)
+
+
+def _sets(rows: Array) -> tuple[int, ...]:
+    """bool[T] -> one 32-bit set of lanes a warp."""
+    packed = np.packbits(rows.reshape(-1, LANES), axis=1, bitorder="little")
+    return tuple(packed.view("<u4").ravel().tolist())

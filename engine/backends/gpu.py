@@ -1,0 +1,224 @@
+"""Plan -> Run with CuPy: compile, feed, launch, read back. One process drives one GPU, on one stream.
+
+Everything that a launch needs is built once in `prepare`, so that timing only hands prebuilt pointers to the driver.
+An illegal address poisons the process's CUDA context: after RunFailed the process must be replaced.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda.function import Module
+from cupy_backends.cuda.api import driver, runtime
+
+from engine.backends.gpu_memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
+from engine.compile.nvrtc import compile_launch, compile_source
+from engine.records import (
+    Array,
+    HostRun,
+    HostSum,
+    Launch,
+    NotRunnable,
+    Plan,
+    Progress,
+    Run,
+    RunFailed,
+    Scalar,
+    Source,
+    Status,
+    Zero,
+    dtype_of,
+)
+
+MAX_THREADS_PER_BLOCK = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+MULTIPROCESSORS = 16  # cudaDevAttrMultiProcessorCount
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan with its memory, functions and arguments in place.
+
+    `enqueue()` puts the plan's device steps on `stream()` and returns at once. `fetch()` waits and returns the answer,
+    with the host's share of the work (a HostSum) done. `keep` holds what the raw pointers point to.
+    """
+
+    plan: Plan
+    arrays: Arrays
+    enqueue: Callable[[], None]
+    fetch: Callable[[], Array]
+    path: str
+    keep: tuple[Any, ...]
+
+
+def run(plan: Plan, recipe: Recipe, progress: Progress | None = None) -> Run:
+    """One checked-from-outside execution: result buffers poisoned, one pass, the answer on the host.
+
+    Raises NotRunnable (memory, launch limits), CompileError, RunFailed (illegal address, a write past a buffer).
+    """
+    say = progress or (lambda fraction, text: None)
+    say(0.0, "Compiling and filling the GPU's memory")
+    prepared = prepare(plan, recipe)
+    say(0.2, "Running on the GPU")
+    return execute(prepared)
+
+
+def execute(prepared: Prepared) -> Run:
+    """One pass over freshly poisoned buffers, with the guard zones checked."""
+    with explained(prepared.plan), stream():
+        fill(prepared.plan, prepared.arrays)
+        prepared.enqueue()
+        output = prepared.fetch()
+        check_guards(prepared.plan, prepared.arrays)
+    return Run(output=output)
+
+
+def prepare(plan: Plan, recipe: Recipe) -> Prepared:
+    """The plan's buffers (inputs filled), functions and arguments. NotRunnable, CompileError as in `run`."""
+    with explained(plan), stream():
+        arrays = arrays_of(plan, recipe)
+        steps: list[Callable[[], None]] = []
+        keep: list[Any] = []
+        for step in plan.steps:
+            if isinstance(step, Launch):
+                launch, kept = launcher(step, arrays)
+                steps.append(launch)
+                keep += kept
+            elif isinstance(step, Zero):
+                zeroed = arrays[step.buffer]
+                steps.append(partial(runtime.memsetAsync, zeroed.data.ptr, 0, zeroed.nbytes, stream().ptr))
+            elif isinstance(step, HostRun):
+                raise NotRunnable(f"{plan.choice.kernel} runs on the CPU, not on a GPU.")
+        enqueue, path = _as_one(steps, keep)
+        return Prepared(plan, arrays, enqueue, _fetcher(plan, arrays), path, tuple(keep))
+
+
+def _as_one(steps: list[Callable[[], None]], keep: list[Any]) -> tuple[Callable[[], None], str]:
+    """All steps as one call. Several become a graph: 2 us of host time a replay against 5 us for each launch."""
+    if len(steps) == 1:
+        return steps[0], "launch"
+    stream().begin_capture()
+    try:
+        for step in steps:
+            step()
+    finally:
+        graph = stream().end_capture()
+    graph.upload(stream())
+    keep.append(graph)
+    return partial(graph.launch, stream()), "graph"
+
+
+def launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[Any]]:
+    """A launch as a call without arguments, and what must outlive it."""
+    compile_launch(launch, architecture())
+    module, function = _function(launch.source, launch.kernel)
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    allowed = driver.funcGetAttribute(MAX_THREADS_PER_BLOCK, function)
+    if threads > allowed:
+        raise NotRunnable(
+            f"{launch.kernel} uses so many registers that a block of it can have {allowed} threads, not {threads}; "
+            "choose a smaller block."
+        )
+    values = [_argument(argument, arrays) for argument in launch.args]
+    pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+    where = (function, *launch.grid, *launch.block, 0, stream().ptr, ctypes.addressof(pointers))
+    kept = [module, values, pointers]
+    if not launch.cooperative:
+        return partial(driver.launchKernel, *where, 0), kept
+    _check_residency(launch, function, threads)
+    return partial(driver.launchCooperativeKernel, *where), kept
+
+
+def _check_residency(launch: Launch, function: int, threads: int) -> None:
+    per_multiprocessor = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0)
+    fits = per_multiprocessor * runtime.deviceGetAttribute(MULTIPROCESSORS, runtime.getDevice())
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    if blocks > fits:
+        raise NotRunnable(
+            f"{launch.kernel} waits for all its blocks, so all must be on the GPU at once: {fits:,} blocks of "
+            f"{threads} threads fit, {blocks:,} were asked for; choose a smaller grid."
+        )
+
+
+def _argument(argument: str | Scalar, arrays: Arrays) -> Any:
+    if isinstance(argument, str):
+        return ctypes.c_uint64(arrays[argument].data.ptr)
+    return np.ctypeslib.as_ctypes_type(dtype_of(argument.dtype))(argument.value)
+
+
+@lru_cache(maxsize=1)
+def architecture() -> str:
+    """What NVRTC compiles for: "sm_90"."""
+    return f"sm_{cupy.cuda.Device().compute_capability}"
+
+
+@lru_cache(maxsize=256)
+def _function(source: Source, kernel: str) -> tuple[Any, int]:
+    module = Module()
+    module.load(compile_source(source, architecture()))
+    return module, driver.moduleGetFunction(module.ptr, kernel)
+
+
+def _fetcher(plan: Plan, arrays: Arrays) -> Callable[[], Array]:
+    """Copy the answer to pinned memory, wait, and add on the host where the plan says so, in the element type."""
+    last = plan.steps[-1]
+    name, count = (last.buffer, last.count) if isinstance(last, HostSum) else (plan.result, plan.result_count)
+    array = arrays[name]
+    landing = _pinned(array.dtype, count)
+    copy = partial(runtime.memcpyAsync, landing.ctypes.data, array.data.ptr, landing.nbytes,
+                   runtime.memcpyDeviceToHost, stream().ptr)  # fmt: skip
+
+    def fetch() -> Array:
+        copy()
+        stream().synchronize()
+        if isinstance(last, HostSum):
+            return np.add.reduce(landing, dtype=landing.dtype, keepdims=True)
+        return landing.copy()
+
+    return fetch
+
+
+def _pinned(dtype: np.dtype[Any], count: int) -> Array:
+    memory = cupy.cuda.alloc_pinned_memory(max(1, count * dtype.itemsize))
+    return np.frombuffer(memory, dtype, count)
+
+
+# What the driver says -> the contract's status and a student's sentence.
+_FAILURES: tuple[tuple[tuple[str, ...], Status, str], ...] = (
+    (("IllegalAddress", "ILLEGAL_ADDRESS"), "out-of-bounds",
+     "{kernel} read or wrote outside its buffers (an illegal address), and the GPU stopped it without saying where; "
+     "run it on the emulator to see the line."),
+    (("MisalignedAddress", "MISALIGNED_ADDRESS"), "crashed",
+     "{kernel} used an address that is not a multiple of the size it reads or writes there (misaligned), and the GPU "
+     "stopped it; run it on the emulator to see the line."),
+    (("LaunchTimeout", "LAUNCH_TIMEOUT"), "timeout", "{kernel} ran longer than this GPU allows, and was stopped."),
+    (("Assert", "ASSERT"), "crashed", "An assert() in {kernel} did not hold."),
+)  # fmt: skip
+
+
+@contextmanager
+def explained(plan: Plan) -> Iterator[None]:
+    """Turn what CUDA raises into NotRunnable or RunFailed with one sentence."""
+    kernel = plan.choice.kernel
+    try:
+        yield
+    except cupy.cuda.memory.OutOfMemoryError:
+        forget_inputs()
+        raise NotRunnable(
+            f"The GPU's memory is full: N = {plan.choice.n:,} does not fit; choose a smaller N."
+        ) from None
+    except (driver.CUDADriverError, runtime.CUDARuntimeError) as error:
+        text = str(error)
+        if "OUT_OF_RESOURCES" in text or "OutOfResources" in text:
+            raise NotRunnable(f"{kernel} needs more registers or shared memory than a block of that size may have; "
+                              "choose a smaller block.") from None  # fmt: skip
+        for words, status, sentence in _FAILURES:
+            if any(word in text for word in words):
+                raise RunFailed(status, sentence.format(kernel=kernel)) from None
+        raise RunFailed("crashed", f"{kernel} failed on the GPU: {text.partition(': ')[2] or text}.") from None

@@ -1,0 +1,1 @@
+"""One module a topic: its kernels, its plan, its check."""

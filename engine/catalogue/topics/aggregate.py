@@ -1,0 +1,210 @@
+"""The topic "aggregate": reductions other than the sum. Product, minimum, maximum, and the histogram.
+
+Every kernel has the signature NAME(const T *in, T *out, unsigned int n). Of a product, minimum or maximum `out` has one
+element per block; of a histogram one count per value, zero at the start.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil, sqrt
+
+import numpy as np
+
+from engine.catalogue import checks, data
+from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.plans import given_source
+from engine.catalogue.topics import reduction
+from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Zero, dtype_of
+
+SEED = 7
+_BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64, 128, 256), 256)
+_COUNTED = dict.fromkeys(("float32", "float64"), "a histogram counts whole numbers; choose int32.")
+
+
+def _operator(name: str, title: str, shows: str = "") -> Kernel:
+    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None, shows=shows)
+
+
+def _histogram(name: str, title: str, shows: str = "") -> Kernel:
+    return Kernel(name, "aggregate", title, dtypes=("int32",), combines=("atomic",), coverage=None, parameter=_BINS,
+                  refuses=_COUNTED, shows=shows)  # fmt: skip
+
+
+KERNELS = (
+    _operator("reduce_product", "Product"),
+    _operator("reduce_min", "Minimum", shows="=barriers"),
+    _operator("reduce_max", "Maximum", shows="=warp_instructions"),
+    _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
+    _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
+    _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
+)
+
+
+def plan(kernel: Kernel, choice: Choice) -> Plan:
+    """The launches of a reduction, or one launch after zeroing the counts; the choice has passed engine.plan."""
+    if kernel.parameter is None:
+        return reduction.plan(kernel, choice)
+    n, block_size, bins = choice.n, choice.block_size, _bins(choice)
+    if choice.grid_size is not None and choice.grid_size * block_size > reduction.MAX_THREADS:
+        raise NotRunnable(
+            f"A grid of {choice.grid_size:,} blocks of {block_size} threads is too large: the kernels count with 32 "
+            f"bits, so at most {reduction.MAX_THREADS // block_size:,} blocks of this size."
+        )
+    fill = reduction.MULTIPROCESSORS * reduction.THREADS_RESIDENT // block_size
+    blocks = choice.grid_size or min(ceil(n / block_size), fill)
+    source = given_source(kernel, choice, ("BLOCK_SIZE", block_size), (kernel.parameter.name, bins))
+    launch = Launch(kernel.name, source, (blocks, 1, 1), (block_size, 1, 1), ("in", "out", Scalar("uint32", n)))
+    return Plan(
+        choice=choice,
+        buffers=(Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, bins, "zero")),
+        steps=(Zero("out"), launch),
+        result="out",
+        result_count=bins,
+        bytes_moved=n * dtype_of(choice.dtype).itemsize,
+        flops=n,
+        additions=1,
+        grid_size=blocks,
+    )
+
+
+def _bins(choice: Choice) -> int:
+    return _BINS.default if choice.parameter is None else choice.parameter
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """{"in": (period, n)}, the numbers chosen so that leaving one out changes the answer."""
+    bins = _bins(choice) if choice.kernel.startswith("histogram") else 0
+    return {"in": (_numbers(choice.kernel, choice.dtype, bins), choice.n)}
+
+
+@lru_cache(maxsize=16)
+def _numbers(kernel: str, dtype: str, bins: int) -> Array:
+    """One period, shape (data.PERIOD,)."""
+    bits = np.random.default_rng(SEED).integers(1, 2**31, data.PERIOD)
+    if bins:
+        numbers = bits % bins
+    elif kernel == "reduce_product":
+        numbers = _odd(bits) if dtype == "int32" else _near_one(bits)
+    elif dtype == "int32":  # from the whole range, so that the smallest and the largest are rare
+        numbers = bits * np.where(data.period("int32", SEED) < 0, -1, 1)
+    else:
+        return data.period(dtype, SEED)
+    made = numbers.astype(dtype_of(dtype))
+    made.flags.writeable = False
+    return made
+
+
+def _odd(bits: Array) -> Array:
+    """Odd numbers of at least 3 in size: their product modulo 2^32 is never 0, and no factor leaves it as it is."""
+    numbers: Array = (2 * (bits % 48) + 3) * np.where(data.period("int32", SEED) < 0, -1, 1)
+    return numbers
+
+
+GROUP = 14  # factors that multiply to 1; no divisor of a block, so that a block that is left out is missed
+
+
+def _near_one(bits: Array) -> Array:
+    """exp(e) for small e; those of each group add up to 0, so that no part of the product, whatever its stride, comes
+    near the limits of float32."""
+    sizes = (1 + bits[: data.PERIOD // 2] % 1024) * 2.0**-17 + 2.0**-10
+    whole = len(sizes) // (GROUP // 2) * (GROUP // 2)
+    groups = sizes[:whole].reshape(-1, GROUP // 2)
+    mixed = np.random.default_rng(SEED + 1).permuted(np.concatenate((groups, -groups), axis=1), axis=1)
+    rest = sizes[whole:]
+    numbers: Array = np.exp(np.concatenate((mixed.ravel(), rest, -rest, [2.0**-10])))
+    return numbers
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """Whole numbers, minima, maxima and counts must be equal; a float product stays within its roundings."""
+    choice = plan.choice
+    if choice.kernel.startswith("histogram"):
+        return _check_counts(plan, output)
+    expected = _expected(choice.kernel, choice.dtype, choice.n)
+    result = output[0].item()
+    error = abs(result - expected)
+    if choice.kernel != "reduce_product":
+        return Check(result == expected, result, expected, error, 0, "There is nothing to round: they must be equal.")
+    if choice.dtype == "int32":
+        return Check(result == expected, result, expected, error, 0, "32-bit products wrap on overflow, as on the GPU.")
+    # Each of the n roundings, wherever in the tree, scales the whole product; its standard deviation is about 0.4 u.
+    bound = 4 * data.unit_roundoff(choice.dtype) * sqrt(choice.n) * abs(expected)
+    note = f"Bound: 10 standard deviations of {choice.n:,} roundings, each of which scales the product."
+    return Check(bool(np.isfinite(result)) and error <= bound, result, expected, error, bound, note)
+
+
+def _check_counts(plan: Plan, output: Array) -> Check:
+    """Every count equal; shown is the value whose count misses by most."""
+    n, bins = plan.choice.n, plan.result_count
+    whole, rest = divmod(n, data.PERIOD)
+    numbers = _numbers(plan.choice.kernel, plan.choice.dtype, bins)
+    counts = whole * np.bincount(numbers, minlength=bins) + np.bincount(numbers[:rest], minlength=bins)
+    error = np.abs(output.astype(np.int64) - counts)
+    at = int(np.argmax(error))
+    note = f"Checked: the counts of all {bins:,} values, which must be equal. Shown: value {at}, which is farthest off."
+    first, off = tuple(counts[: checks.FIRST].tolist()), tuple(np.flatnonzero(error[: checks.FIRST]).tolist())
+    return Check(not error.any(), int(output[at]), int(counts[at]), int(error[at]), 0, note, first, off)
+
+
+@lru_cache(maxsize=64)
+def _expected(kernel: str, dtype: str, n: int) -> float | int:
+    numbers = _numbers(kernel, dtype, 0)
+    if kernel == "reduce_min":
+        return numbers[:n].min().item()  # type: ignore[no-any-return]
+    if kernel == "reduce_max":
+        return numbers[:n].max().item()  # type: ignore[no-any-return]
+    whole, rest = divmod(n, data.PERIOD)
+    if dtype == "int32":
+        once, remainder = (int(np.multiply.reduce(part.view(np.uint32))) for part in (numbers, numbers[:rest]))
+        return (pow(once, whole, 2**32) * remainder + 2**31) % 2**32 - 2**31
+    wide = numbers.astype(np.float64)
+    (high, low), (rest_high, rest_low) = _product(wide), _product(wide[:rest])
+    high, low = _product(np.array([high] * whole + [rest_high]), np.array([low] * whole + [rest_low]))
+    return high + low
+
+
+def _product(high: Array, low: Array | None = None) -> tuple[float, float]:
+    """The product of numbers high + low, to about 100 bits, as the sum of two floats; 1 for none.
+
+    Pairs of floats are multiplied down a tree (Dekker 1971): each step keeps what the rounding of the step drops.
+    """
+    low = np.zeros_like(high) if low is None else low
+    while len(high) > 1:
+        if len(high) % 2:
+            high, low = np.append(high, 1.0), np.append(low, 0.0)
+        (a, b), (a_low, b_low) = (high[::2], high[1::2]), (low[::2], low[1::2])
+        rounded = a * b
+        (a_head, a_tail), (b_head, b_tail) = _halves(a), _halves(b)
+        dropped = ((a_head * b_head - rounded) + a_head * b_tail + a_tail * b_head) + a_tail * b_tail
+        dropped += a * b_low + a_low * b
+        high = rounded + dropped
+        low = dropped - (high - rounded)
+    return (float(high[0]), float(low[0])) if len(high) else (1.0, 0.0)
+
+
+def _halves(number: Array) -> tuple[Array, Array]:
+    """Veltkamp's split of a float64 into two parts of at most 26 bits, whose products are exact."""
+    scaled = number * 134_217_729.0  # 2^27 + 1
+    head = scaled - (scaled - number)
+    return head, number - head
+
+
+TOPIC = Topic(
+    name="aggregate",
+    title="Other reductions",
+    size_label="N (elements)",
+    block_label="Block size (threads)",
+    kernels=KERNELS,
+    sizes=tuple(2**power for power in range(10, 29, 2)),
+    default_n=2**22,
+    default_block_size=256,
+    max_n=2**28,
+    emulator_max_n=2**22,
+    metric="bandwidth_gb_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    peers=(),
+    data_note="Random numbers: odd ones, or floats near 1, for the product; 0 to BINS - 1 for the histogram.",
+)

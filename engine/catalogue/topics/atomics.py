@@ -1,0 +1,279 @@
+"""The topic "atomics": what threads can agree on: atomics, places in an order, shuffles, prefix sums, maxima.
+
+Kernels have the signature NAME(const T *in, T *out, unsigned int n), with a counter after these where threads draw from
+one. Many answers may come in any order, so they are checked as what they must be in every order.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+
+from engine.catalogue import data
+from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.plans import elements, knob, launch_of, plan_of
+from engine.catalogue.topics import atomic_checks as answers
+from engine.catalogue.topics.reduction import BLOCKS_RESIDENT, MULTIPROCESSORS, THREADS_RESIDENT
+from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Step, Zero
+
+SEED = 2020
+# A compare-and-swap loop is run by all threads of an address until the last one has won: so many tries are allowed.
+MAX_TRIES = {"gpu": 2**30, "emulator": 2**26, "auto": 2**26}
+EMULATED_TOGETHER = 2**17  # threads of the emulator, and of a GPU about, that try at the same time
+
+_NO_FLOAT = dict.fromkeys(
+    ("float32", "float64"), "CUDA has this atomic for integers only; build it on atomicCAS, or choose int32."
+)
+_ONLY_INT = dict.fromkeys(
+    ("float32", "float64"), "It hands out whole numbers, the same for every element type; choose int32."
+)
+_INT = ("int32",)
+_POWERS = tuple(2**power for power in range(21))
+
+
+# The default is the same for all, so that their times compare; few enough threads per address for compare-and-swap.
+_ADDRESSES = Parameter("ADDRESSES", "Addresses", _POWERS, 4096)
+
+
+def _atomic(name: str, title: str, dtypes: tuple[str, ...], shows: str = "") -> Kernel:
+    refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
+    return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows)
+
+
+def _whole(name: str, title: str, shows: str) -> Kernel:
+    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT, shows=shows)
+
+
+KERNELS = (
+    _atomic("atomic_add", "Add", ("int32", "float32", "float64")),
+    _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "+atomics"),
+    _atomic("atomic_min", "Minimum", _INT, "=atomics"),
+    _atomic("atomic_max", "Maximum", _INT, "=atomics"),
+    _atomic("atomic_inc", "Count in turns", _INT, "=atomics"),
+    _atomic("atomic_or", "Set bits", _INT, "=atomics"),
+    _atomic("atomic_xor", "Flip bits", _INT, "=atomics"),
+    _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests"),
+    _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
+    _whole("order_place", "My place in an order", "+atomic_max_contention"),
+    _whole("reserve_buffer", "Space in a buffer", "+global_store_requests"),
+    Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests"),
+    Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
+           shows="atomic_max_contention"),
+    Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
+           parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
+    Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles"),
+    Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles"),
+    Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers"),
+    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches"),
+    Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
+           shows="shuffles"),
+    Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
+           shows="barriers"),
+    Kernel("max_shuffle_atomic", "atomics", "Largest number, shuffles and one atomic per block", dtypes=_INT,
+           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics"),
+)  # fmt: skip
+_NAMED = {kernel.name: kernel for kernel in KERNELS}
+
+
+def plan(kernel: Kernel, choice: Choice) -> Plan:
+    """The launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many tries."""
+    if kernel.name.startswith("max_"):
+        return _largest(kernel, choice)
+    if kernel.name.endswith("_prefix_sum"):
+        return _prefix_sum(kernel, choice)
+    if kernel.name in ("warp_broadcast", "warp_movements"):
+        return _each(kernel, choice)
+    if kernel.name in ("atomic_exch", "atomic_cas"):
+        return _places(kernel, choice)
+    if kernel.parameter is not None:
+        return _sums(kernel, choice)
+    return _drawn(kernel, choice)
+
+
+def _sums(kernel: Kernel, choice: Choice) -> Plan:
+    """ADDRESSES results, zero before; every thread adds to one of them."""
+    n, addresses = choice.n, knob(kernel, choice)
+    _check_tries(kernel, choice, addresses)
+    return plan_of(
+        choice,
+        (Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, addresses, "zero")),
+        (Zero("out"), launch_of(kernel, choice, ("in", "out", elements(choice)), n)),
+        result_count=addresses,
+        moved=n,
+        flops=n,
+        additions=ceil(n / addresses),
+    )
+
+
+def _check_tries(kernel: Kernel, choice: Choice, addresses: int) -> None:
+    if kernel.name != "atomic_add_cas":
+        return
+    tries = choice.n * max(1, min(choice.n, EMULATED_TOGETHER) // addresses)
+    if tries > MAX_TRIES[choice.device]:
+        raise NotRunnable(
+            f"{choice.n:,} threads at {addresses:,} addresses would try about {tries:,} times, as only one thread of "
+            "an address wins at a time; choose more addresses, or a smaller N."
+        )
+
+
+def _places(kernel: Kernel, choice: Choice) -> Plan:
+    """n answers, then ADDRESSES places that are zero before."""
+    n, count = choice.n, choice.n + knob(kernel, choice)
+    args = ("in", "out", elements(choice)) if kernel.name == "atomic_exch" else ("out", elements(choice))
+    inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
+    return plan_of(
+        choice,
+        (*inputs, Buffer("out", choice.dtype, count, "zero")),
+        (Zero("out"), launch_of(kernel, choice, args, n)),
+        result_count=count,
+        moved=2 * n if inputs else n,
+    )
+
+
+def _drawn(kernel: Kernel, choice: Choice) -> Plan:
+    """Threads draw from one counter where to write."""
+    n = choice.n
+    count = answers.produced(kernel.name, choice.dtype, SEED, n)
+    args = ("out", elements(choice), "counter") if kernel.name == "order_place" else (
+        "in", "out", elements(choice), "counter")  # fmt: skip
+    inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
+    return plan_of(
+        choice,
+        (*inputs, Buffer("out", choice.dtype, max(1, count), "poison"), Buffer("counter", "uint32", 1, "zero")),
+        (Zero("counter"), launch_of(kernel, choice, args, n)),
+        result_count=max(1, count),
+        moved=count + (n if inputs else 0),
+    )
+
+
+def _each(kernel: Kernel, choice: Choice) -> Plan:
+    """Every thread writes one number."""
+    return plan_of(
+        choice,
+        (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, choice.n, "poison")),
+        (launch_of(kernel, choice, ("in", "out", elements(choice)), choice.n),),
+        result_count=choice.n,
+        moved=2 * choice.n,
+        flops=choice.n,
+    )
+
+
+def _prefix_sum(kernel: Kernel, choice: Choice) -> Plan:
+    """One launch for warps and blocks. For the grid: scan blocks, scan their sums likewise, add them."""
+    n, block_size = choice.n, choice.block_size
+    steps = 5 if kernel.name == "warp_prefix_sum" else 11
+    if kernel.name != "grid_prefix_sum":
+        made = _each(kernel, choice)
+        return plan_of(choice, made.buffers, made.steps, result_count=n, moved=2 * n, flops=n, additions=steps)
+    buffers = [Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, n, "poison")]
+    down: list[Step] = []
+    up: list[Step] = []
+    source, target, count = "in", "out", n
+    while True:
+        blocks = ceil(count / block_size)
+        sums = f"block_sums{len(down) + 1}"
+        buffers.append(Buffer(sums, choice.dtype, blocks, "poison"))
+        size = Scalar("uint32", count)
+        down.append(launch_of(kernel, choice, (source, target, size, sums), count))
+        if blocks == 1:
+            break
+        up.insert(0, launch_of(kernel, choice, (target, size, sums), count, function="add_block_sums"))
+        source, target, count = sums, sums, blocks  # a thread reads only the element that it writes
+    return plan_of(
+        choice,
+        tuple(buffers),
+        (*down, *up),
+        result_count=n,
+        moved=2 * n,
+        flops=n,
+        additions=(steps + 1) * len(down),
+    )
+
+
+def _largest(kernel: Kernel, choice: Choice) -> Plan:
+    """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block."""
+    n, block_size = choice.n, choice.block_size
+    full = MULTIPROCESSORS * min(BLOCKS_RESIDENT, THREADS_RESIDENT // block_size)  # more blocks would only wait
+    blocks = choice.grid_size or min(ceil(n / block_size), full)
+    first = launch_of(kernel, choice, ("in", "out", elements(choice)), blocks * block_size)
+    buffers = [Buffer("in", choice.dtype, n, "input")]
+    steps: list[Step] = [first]
+    result = "out"
+    if kernel.combines == ("atomic",):
+        start = Launch("first_number", first.source, (1, 1, 1), (1, 1, 1), ("in", "out"))
+        buffers.append(Buffer("out", choice.dtype, 1, "poison"))
+        steps = [start, first]
+    else:
+        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
+        if blocks > 1:
+            result = "out2"
+            buffers.append(Buffer("out2", choice.dtype, 1, "poison"))
+            steps.append(launch_of(kernel, choice, ("out", "out2", Scalar("uint32", blocks)), block_size))
+    return plan_of(choice, tuple(buffers), tuple(steps), result=result, result_count=1, moved=n, flops=n - 1,
+                   additions=1, grid_size=blocks)  # fmt: skip
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """{"in": (period, n)}; nothing for the kernels that hand out numbers without reading any."""
+    if choice.kernel in ("order_place", "atomic_cas"):
+        return {}
+    return {"in": (data.period(choice.dtype, SEED), choice.n)}
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """The answer by the rule of its kernel; see engine.catalogue.topics.atomic_checks."""
+    choice = plan.choice
+    numbers = data.repeated(data.period(choice.dtype, SEED), choice.n)
+    value = knob(_NAMED[choice.kernel], choice)
+    match choice.kernel:
+        case "atomic_add" | "atomic_add_cas":
+            return answers.sums_by_address(numbers, output, value, plan.additions)
+        case "atomic_min":
+            return answers.extremes_by_address(numbers, output, value, np.min)
+        case "atomic_max":
+            return answers.extremes_by_address(numbers, output, value, np.max)
+        case "atomic_inc":
+            return answers.turns(choice.n, output, value)
+        case "atomic_or":
+            return answers.bits_by_address(numbers, output, value, np.bitwise_or)
+        case "atomic_xor":
+            return answers.bits_by_address(numbers, output, value, np.bitwise_xor)
+        case "atomic_exch":
+            return answers.exchanged(numbers, output, value)
+        case "atomic_cas":
+            return answers.taken(output, choice.n, value)
+        case "order_place":
+            return answers.places(output)
+        case "reserve_buffer":
+            return answers.packed(numbers, output)
+        case "filter_atomic" | "filter_aggregated":
+            return answers.kept(numbers, output)
+        case "warp_broadcast":
+            return answers.broadcast(numbers, output, value)
+        case "warp_movements":
+            return answers.moved(numbers, output)
+        case "max_shared" | "max_shuffle" | "max_shuffle_atomic":
+            return answers.largest(numbers, output)
+    group = {"warp_prefix_sum": 32, "block_prefix_sum": choice.block_size}.get(choice.kernel, choice.n)
+    return answers.prefix_sums(numbers, output, group, plan.additions)
+
+
+TOPIC = Topic(
+    name="atomics",
+    title="Atomics and warps",
+    size_label="N (elements)",
+    block_label="Block size (threads)",
+    kernels=KERNELS,
+    sizes=tuple(2**power for power in range(10, 25, 2)),
+    default_n=2**18,
+    default_block_size=256,
+    max_n=2**24,
+    emulator_max_n=2**20,
+    metric="bandwidth_gb_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    peers=(),
+    data_note="Random numbers, never zero: int32 from -99 to 99, floats between -1 and 1.",
+)

@@ -1,0 +1,161 @@
+"""The topic "matmul": P = M N for square float32 matrices, row by row. Its kernels, plans, inputs and check.
+
+Every kernel has the signature NAME(const float *M, const float *N, float *P, int width); the block is a square of
+TILE_WIDTH x TILE_WIDTH threads. What a thread of it computes, and so the grid, is the catalogue entry's `tile`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil
+
+import numpy as np
+
+from engine.catalogue import checks, data
+from engine.catalogue.entries import Kernel, Tile, Topic
+from engine.catalogue.plans import given_source
+from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar
+
+SEEDS = {"M": 512, "N": 1024}
+WHOLE_CHECK_MAX = 512  # up to this width every element is checked; above, SAMPLED_ROWS whole rows
+SAMPLED_ROWS = 32
+
+_ONLY_FLOAT = {
+    "int32": "The lecture multiplies float matrices; choose float32.",
+    "float64": "The lecture multiplies float matrices; choose float32.",
+}
+
+
+def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), shows: str = "") -> Kernel:
+    refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": _TOO_MANY_SUMS})
+    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, shows=shows,
+                  refuses=refuses)  # fmt: skip
+
+
+_TOO_MANY_SUMS = (
+    "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, and 8 x 8 sums alone fill them; "
+    "choose 8 or 16."
+)
+
+KERNELS = (
+    _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
+    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False), shows="sectors_per_request"),
+    _kernel("matmul_tiled", "Tiles in shared memory", Tile(), shows="global_load_sectors"),
+    _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1), shows="wavefronts"),
+    _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16), shows="wavefronts"),
+    _kernel(
+        "matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16), shows="shared_load_requests"
+    ),
+    _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16), shows="wavefronts"),
+    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16), shows="barriers"),
+)
+
+
+def plan(kernel: Kernel, choice: Choice) -> Plan:
+    """One launch of enough tiles to cover P; the choice has passed engine.plan's checks."""
+    n, width = choice.n, choice.block_size
+    rows, columns = block_shape(kernel, width)
+    grid = (ceil(n / columns), ceil(n / rows), 1)
+    launch = Launch(
+        kernel=kernel.name,
+        source=given_source(kernel, choice, ("TILE_WIDTH", width)),
+        grid=grid,
+        block=(width, width, 1),
+        args=("M", "N", "P", Scalar("int32", n)),
+    )
+    return Plan(
+        choice=choice,
+        buffers=(
+            Buffer("M", choice.dtype, n * n, "input"),
+            Buffer("N", choice.dtype, n * n, "input"),
+            Buffer("P", choice.dtype, n * n, "poison"),
+        ),
+        steps=(launch,),
+        result="P",
+        result_count=n * n,
+        bytes_moved=4 * reads(kernel, n, width),
+        flops=2 * n**3,
+        additions=n,
+        grid_size=grid[0] * grid[1],
+    )
+
+
+def block_shape(kernel: Kernel, tile_width: int) -> tuple[int, int]:
+    """The rows and columns of P that one block of tile_width^2 threads computes."""
+    tile = kernel.tile or Tile()
+    return tile.rows * tile_width, tile.columns * tile_width
+
+
+def reads(kernel: Kernel, n: int, tile_width: int) -> int:
+    """The lecture's count of reads from global memory: 2n^3, or 2n^3/m with tiles of width m (ragged: rounded up).
+
+    A block that computes r x c elements reads an element of N once for its r rows and one of M once for its c columns.
+    """
+    tile = kernel.tile or Tile()
+    rows, columns = block_shape(kernel, tile_width) if tile.shared else (tile.rows, tile.columns)
+    return n * n * (ceil(n / rows) + ceil(n / columns))
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """{"M": (period, n^2), "N": (period, n^2)}."""
+    return {name: (data.period(choice.dtype, seed), choice.n**2) for name, seed in SEEDS.items()}
+
+
+@lru_cache(maxsize=4)
+def _reference(dtype: str, n: int) -> tuple[Array, Array, Array]:
+    """The checked rows, their products in float64, and the size of each element's rounding walk (before the factor u).
+
+    The same bound as for sums: an element is a chain of n roundings over the products m_ik n_kj.
+    """
+    rows = np.arange(n) if n <= WHOLE_CHECK_MAX else np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).astype(int))
+    left, right = (data.repeated(data.period(dtype, seed), n * n).reshape(n, n) for seed in SEEDS.values())
+    m_rows, columns = left[rows].astype(np.float64), right.astype(np.float64)
+    products = m_rows @ columns
+    size = np.sqrt(np.square(m_rows) @ np.square(columns)) + np.abs(products)
+    return rows, products, size
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """The product against float64, element by element; result and expected are the element that misses by most.
+
+    The bound of an element is ten standard deviations of its n roundings, as for reductions.
+    """
+    n, dtype = plan.choice.n, plan.choice.dtype
+    rows, expected, size = _reference(dtype, n)
+    found = output.reshape(n, n)[rows].astype(np.float64)
+    error = np.abs(found - expected)
+    bound = 10 * data.unit_roundoff(dtype) * np.sqrt(plan.additions) * size
+    misses = np.where(np.isfinite(found), error / np.maximum(bound, np.finfo(np.float64).tiny), np.inf)
+    at = np.unravel_index(int(np.argmax(misses)), misses.shape)
+    which = "every element" if len(rows) == n else f"{len(rows)} rows of {n:,}, first and last among them"
+    return Check(
+        ok=bool(misses[at] <= 1),
+        result=float(found[at]),
+        expected=float(expected[at]),
+        error=float(error[at]),
+        error_bound=float(bound[at]),
+        note=f"Checked: {which}. Shown: row {rows[at[0]]}, column {at[1]}, which is farthest off.",
+        # The first row is always among the checked ones, and all rows are where that is shorter.
+        first=tuple(expected.ravel()[: checks.FIRST].tolist()),
+        off=tuple(np.flatnonzero(misses.ravel()[: checks.FIRST] > 1).tolist()),
+    )
+
+
+TOPIC = Topic(
+    name="matmul",
+    title="Matrix multiply",
+    size_label="N (matrix width)",
+    block_label="Tile width (threads per side)",
+    kernels=KERNELS,
+    sizes=(256, 512, 1024, 2048, 4096, 8192),
+    default_n=1024,
+    default_block_size=16,
+    max_n=8192,
+    emulator_max_n=1024,
+    metric="gflop_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    peers=("cuBLAS",),
+    data_note="Random floats between -1 and 1, never zero.",
+)

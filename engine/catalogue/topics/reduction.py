@@ -1,0 +1,252 @@
+"""The topic "reduction": n numbers to one sum. Its kernels, plans, inputs and check.
+
+Every kernel has the signature NAME(const T *in, T *out, unsigned int n); `out` has one element per block, or one zeroed
+element where blocks combine by atomic. Rungs that let the last block add the block sums take a ticket after these.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log2, sqrt
+
+import numpy as np
+
+from engine.catalogue import data
+from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.plans import given_source
+from engine.records import (
+    Array,
+    Buffer,
+    Check,
+    Choice,
+    HostRun,
+    HostSum,
+    Launch,
+    NotRunnable,
+    Plan,
+    Scalar,
+    Step,
+    Zero,
+    dtype_of,
+)
+
+SEED = 4_194_304
+MAX_N = 2**30
+MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 32 bits
+
+# What fills the GPU of the recorded runs once: 132 multiprocessors, on each at most 32 blocks and 2048 threads. A
+# grid-stride kernel gets this many blocks when no grid size is chosen; more than fit only wait.
+MULTIPROCESSORS, BLOCKS_RESIDENT, THREADS_RESIDENT = 132, 32, 2048
+
+_RELAUNCHED = ("relaunch", "relaunch-resized", "host")
+
+KERNELS = (
+    Kernel("reduce_scalar", "reduction", "One loop, on one thread of the CPU"),
+    Kernel("reduce_racy", "reduction", "Every thread adds to one sum, unprotected", expect="wrong"),
+    Kernel("reduce_atomic", "reduction", "One atomic per element", combines=("atomic",), shows="findings"),
+    Kernel("reduce_atomic_cas", "reduction", "One atomic per block, built on compare-and-swap", combines=("atomic",),
+           coverage=None, shows="+atomics"),
+    Kernel("reduce_interleaved", "reduction", "Interleaved addressing, divergent", combines=_RELAUNCHED),
+    Kernel("reduce_strided", "reduction", "Interleaved addressing, bank conflicts", combines=_RELAUNCHED,
+           shows="divergent_branches"),
+    Kernel("reduce_sequential", "reduction", "Sequential addressing", combines=_RELAUNCHED, shows="bank_conflicts"),
+    Kernel("reduce_first_add", "reduction", "First add during load", combines=_RELAUNCHED, coverage=2,
+           shows="warp_instructions"),
+    Kernel("reduce_unroll_volatile", "reduction", "Unroll last warp, volatile as on the slides", combines=_RELAUNCHED,
+           coverage=2, expect="hazard", shows="barriers"),
+    Kernel("reduce_unroll_plain", "reduction", "Unroll last warp, without volatile", combines=_RELAUNCHED, coverage=2,
+           expect="wrong", shows="wavefronts"),
+    Kernel("reduce_unroll_syncwarp", "reduction", "Unroll last warp, __syncwarp", combines=_RELAUNCHED, coverage=2,
+           shows="findings"),
+    Kernel("reduce_unroll_shuffle", "reduction", "Unroll last warp, shuffle", combines=_RELAUNCHED, coverage=2,
+           shows="wavefronts"),
+    Kernel("reduce_complete_unroll", "reduction", "Completely unrolled", combines=_RELAUNCHED, coverage=2,
+           shows="branches"),
+    Kernel("reduce_multiple_adds", "reduction", "Multiple elements per thread", combines=("relaunch", "host"),
+           coverage=None, shows="barriers"),
+    Kernel("reduce_grid_stride_host", "reduction", "Grid stride, block sums added on the host", combines=("host",),
+           coverage=None, shows="launches"),
+    Kernel("reduce_grid_stride_atomic", "reduction", "Grid stride, one atomic per block", combines=("atomic",),
+           coverage=None, shows="+atomics"),
+    Kernel("reduce_warp_shuffle", "reduction", "Warp shuffle", combines=("atomic",), coverage=None, shows="barriers"),
+    Kernel("reduce_cooperative", "reduction", "Cooperative groups and grid sync", combines=("grid-sync",),
+           coverage=None, cooperative=True, shows="launches"),
+    Kernel("reduce_last_block", "reduction", "Single pass, last block adds the block sums", combines=("last-block",),
+           coverage=None, shows="global_load_requests"),
+    Kernel("reduce_register_tree", "reduction", "Register accumulator, read and write apart", combines=("atomic",),
+           coverage=None, shows="+barriers"),
+    Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", combines=("hand-over",),
+           coverage=None, bytes_per_thread=64, shows="global_load_requests"),
+)  # fmt: skip
+
+
+def plan(kernel: Kernel, choice: Choice) -> Plan:
+    """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
+    combine = choice.combine or kernel.combines[0]
+    if kernel.name == "reduce_scalar":
+        return _scalar(kernel, choice)
+    if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
+        raise NotRunnable(
+            f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
+            f"with 32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
+        )
+    blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype)
+    buffers = [Buffer("in", choice.dtype, choice.n, "input")]
+    steps: list[Step] = []
+    additions = 0.0
+    result = "out"
+    if combine in ("relaunch", "relaunch-resized"):
+        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
+        steps.append(_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks))
+        additions = _additions(choice.n, choice.block_size, blocks)
+        left = blocks
+        for level in range(2, 40):
+            if left == 1:
+                break
+            block_size = choice.block_size if combine == "relaunch" else _resized(kernel, left)
+            # #7 ends with one block, as its grid is free; the others cover what is left.
+            blocks_now = 1 if kernel.coverage is None else _blocks(kernel, left, block_size, choice.dtype)
+            result, source = f"out{level}", result
+            buffers.append(Buffer(result, choice.dtype, blocks_now, "poison"))
+            steps.append(_launch(kernel, choice, source, result, left, block_size, blocks_now))
+            additions += _additions(left, block_size, blocks_now)
+            left = blocks_now
+    elif combine == "host":
+        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
+        steps += [_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks), HostSum("out", blocks)]
+        additions = _additions(choice.n, choice.block_size, blocks) + blocks
+    elif combine in ("last-block", "hand-over", "grid-sync"):
+        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
+        extra: tuple[str | Scalar, ...] = ()
+        if combine == "hand-over":
+            # Eight bytes per four bytes of a block's sum; the kernel itself makes them zero again.
+            buffers.append(Buffer("slots", "uint32", blocks * dtype_of(choice.dtype).itemsize // 2, "zero"))
+            extra = ("slots",)
+        elif combine == "last-block":
+            # The ticket wraps to zero by itself, so it is zeroed once and not with every run.
+            buffers.append(Buffer("ticket", "uint32", 1, "zero"))
+            extra = ("ticket",)
+        steps.append(_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks, extra))
+        additions = _additions(choice.n, choice.block_size, blocks) + ceil(blocks / choice.block_size) + 10
+    else:  # every block, or every thread, adds to one zeroed element
+        buffers.append(Buffer("out", choice.dtype, 1, "zero"))
+        steps += [Zero("out"), _launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks)]
+        additions = choice.n if kernel.coverage == 1 else _additions(choice.n, choice.block_size, blocks) + blocks
+    return Plan(
+        choice=choice,
+        buffers=tuple(buffers),
+        steps=tuple(steps),
+        result=result,
+        result_count=1,
+        bytes_moved=choice.n * dtype_of(choice.dtype).itemsize,
+        flops=choice.n - 1,
+        additions=int(additions),
+        grid_size=blocks,
+    )
+
+
+def _scalar(kernel: Kernel, choice: Choice) -> Plan:
+    """The loop on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
+    the GPU or of the emulator."""
+    source, args = given_source(kernel, choice), ("in", "out", Scalar("uint32", choice.n))
+    buffers = (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, 1, "poison"))
+    step: Step = Launch(kernel.name, source, (1, 1, 1), (1, 1, 1), args)
+    if source.text == kernel.text:
+        step = HostRun(kernel.name, source, args, _in_python)
+    moved = choice.n * dtype_of(choice.dtype).itemsize
+    return Plan(choice, buffers, (step,), "out", 1, moved, choice.n - 1, choice.n, grid_size=1)
+
+
+def _in_python(numbers: Array, out: Array, n: int) -> None:
+    out[0] = np.add.accumulate(numbers)[n - 1]
+
+
+def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
+    if kernel.coverage is not None:
+        return ceil(n / (block_size * kernel.coverage))
+    fill = MULTIPROCESSORS * min(BLOCKS_RESIDENT, THREADS_RESIDENT // block_size)
+    if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
+        fill //= 2
+    per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)
+    wanted = ceil(n / (block_size * per_thread))
+    if per_thread > 1 and wanted > 1:
+        # Measured: half of the multiprocessors with one load per thread beat fewer with four; and until each thread
+        # has eight rounds of loads, more than four blocks per multiprocessor only mean more sums to hand over.
+        wanted = max(wanted, min(MULTIPROCESSORS // 2, ceil(4 * n / (block_size * per_thread))))
+        wanted = min(wanted, max(4 * MULTIPROCESSORS, ceil(wanted / 8)), max(8 * MULTIPROCESSORS, fill // 2))
+    return max(1, min(wanted, fill))
+
+
+def _resized(kernel: Kernel, left: int) -> int:
+    wanted = ceil(left / (kernel.coverage or 1))
+    return min(max(kernel.block_sizes[0], 1 << (wanted - 1).bit_length()), kernel.block_sizes[-1])
+
+
+def _additions(n: int, block_size: int, blocks: int) -> int:
+    """The longest chain of additions in one launch: while loading, then down the tree of a block."""
+    return ceil(n / (block_size * blocks)) + ceil(log2(block_size))
+
+
+def _launch(
+    kernel: Kernel,
+    choice: Choice,
+    source: str,
+    target: str,
+    n: int,
+    block_size: int,
+    blocks: int,
+    extra: tuple[str | Scalar, ...] = (),
+) -> Launch:
+    return Launch(
+        kernel=kernel.name,
+        source=given_source(kernel, choice, ("BLOCK_SIZE", block_size)),
+        grid=(blocks, 1, 1),
+        block=(block_size, 1, 1),
+        args=(source, target, Scalar("uint32", n), *extra),
+        cooperative=kernel.cooperative,
+    )
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """{"in": (period, n)}."""
+    return {"in": (data.period(choice.dtype, SEED), choice.n)}
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """The sum against the exact one: ints must be equal; floats within ten standard deviations of their roundings.
+
+    A chain of h roundings on random data walks like sqrt(h) u (|x|_2 + |sum|), u being the unit roundoff (Higham and
+    Mary, SIAM J. Sci. Comput. 41, 2019); a wrong kernel misses by whole elements, which is thousands of times more.
+    """
+    choice = plan.choice
+    expected = data.exact_sum(choice.dtype, SEED, choice.n)
+    if choice.dtype == "int32":
+        found = int(output[0])
+        return Check(found == expected, found, expected, abs(found - expected), 0, _WRAP_NOTE)
+    result = float(output[0])
+    error = abs(result - expected)
+    size = sqrt(data.sum_of_squares(choice.dtype, SEED, choice.n)) + abs(expected)
+    bound = 10 * data.unit_roundoff(choice.dtype) * sqrt(plan.additions) * size
+    note = f"Bound: 10 standard deviations of {plan.additions:,} roundings in a row."
+    return Check(bool(np.isfinite(result)) and error <= bound, result, expected, error, bound, note)
+
+
+_WRAP_NOTE = "32-bit sums wrap on overflow, here as on the GPU, and must be equal."
+
+TOPIC = Topic(
+    name="reduction",
+    title="Reduction",
+    size_label="N (elements)",
+    block_label="Block size (threads)",
+    kernels=KERNELS,
+    sizes=tuple(2**power for power in range(10, 31, 2)),
+    default_n=2**22,
+    default_block_size=128,
+    max_n=MAX_N,
+    emulator_max_n=2**26,
+    metric="bandwidth_gb_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    peers=("CUB",),
+    data_note="Random numbers, never zero: int32 from -99 to 99, floats between -1 and 1.",
+)

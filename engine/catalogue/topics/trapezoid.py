@@ -1,0 +1,223 @@
+"""The topic "trapezoid": the integral of one function by n points. Its kernels, plans and check; it has no input data.
+
+A kernel that evaluates ends with the parameters (T a, T b, unsigned int n); `out` has one element per block, `f_val`
+one per point. The scalar rung runs on the CPU; its file is C++ and CUDA at once.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil, cos, fsum, log2, sin, sqrt
+
+import numpy as np
+
+from engine.catalogue.data import unit_roundoff
+from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.plans import given_source
+from engine.records import (
+    Array,
+    Buffer,
+    Check,
+    Choice,
+    HostRun,
+    HostSum,
+    Launch,
+    Plan,
+    Scalar,
+    Step,
+)
+
+A, B = -1.0, 1.0
+INTEGRAL = -0.347022118633863243825  # of f from A to B
+SIZE = (B - A) * sqrt(5)  # |sin g + 2 cos g| is at most sqrt(5), so no sum of h |f(x)| is larger
+MAX_N = 2**28
+BLOCK_SIZES = (8, 32, 64, 128, 256, 512, 1024)  # 8 is the multiprocessor that the lecture draws
+SUMMED_MAX_N = 2**20  # up to here the expected sum is added up, above it follows from the Euler-Maclaurin formula
+
+# x = a + i h: 2; g: 6; sine, cosine (one each), twice the cosine, their sum: 4; times h: 1; the sum over points: 1.
+FLOPS_PER_POINT = 14
+
+# What evaluating f costs in accuracy, in units of the roundoff, for any n: x is off by up to 4 of them and |f'| is at
+# most 3.1; sine and cosine are off by up to 2 each, twice the cosine, and the products with h by 1. All of it adds up
+# over an interval of length 2 to less than this.
+EVALUATION_ROUNDINGS = 100
+
+_ONLY_DOUBLE = {
+    "int32": "an integral is no whole number; choose float64.",
+    "float32": "the lecture integrates in double precision; choose float64.",
+}
+
+
+def _kernel(name: str, title: str, combine: str, expect: str = "ok", shows: str = "") -> Kernel:
+    return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=BLOCK_SIZES, combines=(combine,),
+                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE)  # fmt: skip
+
+
+KERNELS = (
+    _kernel("trapezoid_scalar", "One thread of the CPU", "none"),
+    _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong"),
+    _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
+    _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
+    _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
+    _kernel(
+        "trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch", shows="divergent_branches"
+    ),
+)
+
+
+def plan(kernel: Kernel, choice: Choice) -> Plan:
+    """The steps that integrate f with choice.n points; the choice has passed engine.plan's checks."""
+    n, block_size = choice.n, choice.block_size
+    interval = (Scalar("float64", A), Scalar("float64", B), Scalar("uint32", n))
+    blocks = ceil(n / block_size)
+    one_per_block = Buffer("out", choice.dtype, blocks, "poison")
+    one_per_point = Buffer("f_val", choice.dtype, n, "poison")
+    tree = ceil(log2(block_size))
+    # Shared memory apart, a tree reads two numbers and writes one for each of its additions.
+    in_global = n + 3 * (n - 1)
+    result = "out"
+    buffers: tuple[Buffer, ...] = (one_per_block,)
+    steps: tuple[Step, ...]
+    if kernel.name == "trapezoid_scalar":
+        blocks = 1
+        buffers = (Buffer("out", choice.dtype, 1, "poison"),)
+        steps = (_scalar(kernel, choice, interval),)
+        additions, moved = n, 1
+    elif kernel.name == "trapezoid_global_race":
+        buffers, result = (one_per_point,), "f_val"
+        evaluate = _launch(kernel, choice, "evaluate", blocks, ("f_val", *interval))
+        steps = (evaluate, _launch(kernel, choice, kernel.name, blocks, ("f_val", interval[-1])))
+        additions, moved = ceil(log2(n)), in_global
+    elif kernel.name == "trapezoid_blocked_global":
+        buffers = (one_per_point, one_per_block)
+        steps = (_launch(kernel, choice, kernel.name, blocks, ("f_val", "out", *interval)), HostSum("out", blocks))
+        additions, moved = tree + blocks, in_global + blocks
+    elif "host" in kernel.combines:
+        steps = (_launch(kernel, choice, kernel.name, blocks, ("out", *interval)), HostSum("out", blocks))
+        additions, moved = tree + blocks, blocks
+    else:
+        steps = (_launch(kernel, choice, kernel.name, blocks, ("out", *interval)),)
+        left, moved = blocks, blocks
+        while left > 1:
+            source, result = result, f"out{len(steps) + 1}"
+            moved += left + ceil(left / block_size)
+            launched = ceil(left / block_size)
+            buffers += (Buffer(result, choice.dtype, launched, "poison"),)
+            steps += (_launch(kernel, choice, "reduce_sums", launched, (source, result, Scalar("uint32", left))),)
+            left = launched
+        additions = tree * len(steps)
+    return Plan(
+        choice=choice,
+        buffers=buffers,
+        steps=steps,
+        result=result,
+        result_count=1,
+        bytes_moved=8 * moved,
+        flops=FLOPS_PER_POINT * n,
+        additions=additions,
+        grid_size=blocks,
+    )
+
+
+def _launch(kernel: Kernel, choice: Choice, function: str, blocks: int, args: tuple[str | Scalar, ...]) -> Launch:
+    source = given_source(kernel, choice, ("BLOCK_SIZE", choice.block_size))
+    return Launch(function, source, (blocks, 1, 1), (choice.block_size, 1, 1), args)
+
+
+def _scalar(kernel: Kernel, choice: Choice, interval: tuple[Scalar, ...]) -> Step:
+    """The rung on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
+    the GPU or of the emulator."""
+    source = given_source(kernel, choice)
+    if source.text == kernel.text:
+        return HostRun(kernel.name, source, ("out", *interval), _in_python)
+    return Launch(kernel.name, source, (1, 1, 1), (1, 1, 1), ("out", *interval))
+
+
+def f(x: float) -> float:
+    """The lecture's function of x."""
+    g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
+    return sin(g) + 2 * cos(g)
+
+
+def _in_python(out: Array, a: float, b: float, n: int) -> None:
+    h = (b - a) / (n - 1)
+    integral = 0.0
+    for i in range(1, n - 1):
+        integral += f(a + i * h)
+    out[0] = h * (integral + 0.5 * (f(a) + f(b)))
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """Nothing: every thread makes its point from its index."""
+    return {}
+
+
+def points(n: int) -> tuple[Array, Array]:
+    """The n points x and the values f(x) there, each of shape (n,)."""
+    x = A + np.arange(n) * ((B - A) / (n - 1))
+    g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
+    return x, np.sin(g) + 2 * np.cos(g)
+
+
+@lru_cache(maxsize=64)
+def trapezoid_sum(n: int) -> float:
+    """What the trapezoidal rule with n points gives in exact arithmetic, to a few roundings."""
+    h = (B - A) / (n - 1)
+    if n <= SUMMED_MAX_N:
+        _, values = points(n)
+        return h * fsum((*values[1:-1].tolist(), values[0] / 2, values[-1] / 2))
+    (slope_a, third_a), (slope_b, third_b) = derivatives(A), derivatives(B)
+    # The next term is of the order h^6: beyond SUMMED_MAX_N points far below a rounding.
+    return INTEGRAL + h**2 / 12 * (slope_b - slope_a) - h**4 / 720 * (third_b - third_a)
+
+
+def derivatives(x: float) -> tuple[float, float]:
+    """f'(x) and f'''(x)."""
+    g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
+    g1, g2, g3 = -1 + x - 0.6 * x * x, 1 - 1.2 * x, -1.2
+    outer, outer1 = sin(g) + 2 * cos(g), cos(g) - 2 * sin(g)
+    return outer1 * g1, -outer1 * g1**3 - 3 * outer * g1 * g2 + outer1 * g3
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """The sum against the exact trapezoid sum for this n: within ten standard deviations of the roundings of the
+    longest chain of additions, and the worst that evaluating f can add. The integral itself is a note."""
+    n = plan.choice.n
+    expected = trapezoid_sum(n)
+    result = float(output[0])
+    error = abs(result - expected)
+    bound = unit_roundoff(plan.choice.dtype) * (10 * sqrt(plan.additions) * SIZE + EVALUATION_ROUNDINGS)
+    note = (
+        f"Expected: the exact trapezoid sum for {n:,} points, which misses the integral {INTEGRAL:.15f} by "
+        f"{abs(expected - INTEGRAL):.3g}; this answer misses the integral by {abs(result - INTEGRAL):.3g}. "
+        f"Bound: 10 standard deviations of {plan.additions:,} roundings in a row, and those of evaluating f."
+    )
+    return Check(bool(np.isfinite(result)) and error <= bound, result, expected, error, bound, note)
+
+
+def against_integral(result: float | int) -> str:
+    """How far an answer is from the integral itself, whatever its N: the rule's own error and the roundings."""
+    return f"off the integral by {abs(result - INTEGRAL):.2g}"
+
+
+TOPIC = Topic(
+    name="trapezoid",
+    title="Trapezoidal rule",
+    size_label="N (points)",
+    block_label="Block size (threads)",
+    kernels=KERNELS,
+    sizes=tuple(2**power for power in (4, 8, 10, 12, 14, 16, 18, 20, 22, 24)),
+    default_n=65536,
+    default_block_size=256,
+    max_n=MAX_N,
+    emulator_max_n=2**22,
+    metric="gflop_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    peers=(),
+    remark=against_integral,
+    data_note="No input: f(x) = sin g + 2 cos g with g = 2 + x(-1 + x(0.5 - 0.2x)), on [-1, 1].",
+    min_n=2,
+    min_n_reason="the width of a trapezoid is 2 / (N - 1), so one point leaves nothing to divide by",
+)

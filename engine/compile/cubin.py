@@ -1,0 +1,94 @@
+"""What a compiled kernel needs, read from its cubin without a GPU and without the toolkit's tools.
+
+A cubin is an ELF file. Of each kernel it has a section `.text.NAME` with the code, `.nv.shared.NAME` whose size is
+that of its shared arrays, and entries in `.nv.info` that name the kernel by its symbol.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.compile.nvrtc import compile_source
+from engine.records import Source
+
+_REGISTERS, _FRAME = 0x2F, 0x11  # attributes of .nv.info: (symbol, registers a thread), (symbol, bytes of its stack)
+_SYMBOL_BYTES = 24
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one kernel needs: registers and bytes of local memory (its stack: spilled registers, arrays) a thread,
+    bytes of shared memory a block, of which the system keeps `reserved_bytes` for itself."""
+
+    registers: int
+    shared_bytes: int
+    reserved_bytes: int
+    local_bytes: int
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: str
+    link: int
+    size: int
+    data: bytes
+
+
+@lru_cache(maxsize=256)
+def resources_of(source: Source, kernel: str, architecture: str) -> Resources:
+    """Compile `source` for an architecture as "sm_90" and read what its `kernel` needs. CompileError; KeyError."""
+    return read(compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af")))
+
+
+def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
+    """What `kernel` needs by its cubin, which is for a compute capability as 90. KeyError where it is not in there."""
+    sections = list(_sections(cubin))
+    if f".text.{kernel}" not in {section.name for section in sections}:
+        raise KeyError(f"The cubin has no kernel {kernel}.")
+    info = next(section for section in sections if section.name == ".nv.info")
+    names = _symbols(sections, info.link)
+    found = {attribute: value for attribute, symbol, value in _attributes(info.data) if names[symbol] == kernel}
+    shared = next((section.size for section in sections if section.name == f".nv.shared.{kernel}"), 0)
+    # From compute capability 8.0 on the system keeps 1 KB of each block's shared memory, and 9.0 counts it in.
+    reserved = 1024 if capability >= 80 else 0
+    if shared and capability >= 90:
+        shared -= reserved
+    return Resources(found[_REGISTERS], shared, reserved, found.get(_FRAME, 0))
+
+
+def _sections(cubin: bytes) -> Iterator[_Section]:
+    if cubin[:4] != b"\x7fELF":
+        raise ValueError("This is no cubin: it does not start as an ELF file does.")
+    (start,) = struct.unpack_from("<Q", cubin, 40)
+    entry, count, of_names = struct.unpack_from("<HHH", cubin, 58)
+    raw = [struct.unpack_from("<IIQQQQIIQQ", cubin, start + number * entry) for number in range(count)]
+    names = cubin[raw[of_names][4] : raw[of_names][4] + raw[of_names][5]]
+    nobits = 8  # a section that has a size but no bytes in the file
+    for name, kind, _, _, offset, size, link, *_ in raw:
+        yield _Section(_text(names, name), link, size, b"" if kind == nobits else cubin[offset : offset + size])
+
+
+def _symbols(sections: list[_Section], table: int) -> list[str]:
+    """The names of the symbols in section number `table`; its own link is the section of the names."""
+    symbols, names = sections[table].data, sections[sections[table].link].data
+    starts = (struct.unpack_from("<I", symbols, at)[0] for at in range(0, len(symbols), _SYMBOL_BYTES))
+    return [_text(names, start) for start in starts]
+
+
+def _attributes(info: bytes) -> Iterator[tuple[int, int, int]]:
+    """(attribute, symbol, value) of the entries that are about a symbol."""
+    at = 0
+    while at < len(info):
+        form, attribute, size = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form == 4:  # `size` bytes follow; in the other forms `size` is the value itself
+            if attribute in (_REGISTERS, _FRAME):
+                yield (attribute, *struct.unpack_from("<II", info, at))
+            at += size
+
+
+def _text(names: bytes, start: int) -> str:
+    return names[start : names.index(b"\0", start)].decode()

@@ -1,0 +1,94 @@
+"""Source + constants + architecture -> PTX or cubin, with NVRTC. Needs no GPU and no driver.
+
+The element type enters as `using T = ...;` in front of the file and not as a macro: a macro named `T`
+would break every `template <typename T>` in NVRTC's own headers.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from engine.compile.headers import STANDARD_HEADERS
+from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
+
+EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
+# cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
+# same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
+_LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
+_ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
+
+
+@lru_cache(maxsize=512)
+def compile_source(source: Source, architecture: str) -> bytes:
+    """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line."""
+    from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
+
+    options = (
+        f"-arch={architecture}",
+        "-lineinfo",
+        "--std=c++17",
+        *(f"-D{name}={value}" for name, value in source.defines),
+        *(f"-I{folder}" for folder in include_folders()),
+        *(() if re.search(r"\bcuda\b", source.text) else (_LEAN_GROUPS,)),
+    )
+    text = f'using T = {C_TYPES[source.dtype]};\n#line 1 "{source.name}"\n{source.text}'
+    names, bodies = ([word.encode() for word in words] for words in (STANDARD_HEADERS, STANDARD_HEADERS.values()))
+    program = nvrtc.createProgram(text, source.name, bodies, names)
+    try:
+        nvrtc.compileProgram(program, options)
+        made = nvrtc.getPTX(program) if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
+        return made.encode() if isinstance(made, str) else bytes(made)
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program).strip()
+        raise _explained(source, log or str(error)) from None
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def compile_launch(launch: Launch, architecture: str) -> bytes:
+    """A launch's source for `architecture`, once its kernel is there and takes what the launch passes: CompileError."""
+    ptx = compile_source(launch.source, EMULATED_ARCHITECTURE).decode()
+    wanted = [8 if isinstance(argument, str) else dtype_of(argument.dtype).itemsize for argument in launch.args]
+    found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
+    sentence = ""
+    if not found:
+        sentence = (
+            f"{launch.source.name} has no kernel named {launch.kernel}: it must hold "
+            f'extern "C" __global__ void {launch.kernel}(...).'
+        )
+    elif [int(bits) // 8 for bits in re.findall(r"\.param \.[a-z](\d+)", found[1])] != wanted:
+        passed = ", ".join(argument if isinstance(argument, str) else argument.dtype for argument in launch.args)
+        sentence = (
+            f"{launch.kernel} in {launch.source.name} must take these {len(wanted)} arguments and no others: {passed}."
+        )
+    if sentence:
+        raise CompileError(sentence, sentence)
+    return compile_source(launch.source, architecture)
+
+
+@lru_cache(maxsize=1)
+def include_folders() -> tuple[str, ...]:
+    """Where `cooperative_groups.h` and what it includes lie: the runtime wheel and CuPy's bundled CCCL."""
+    import cupy
+    import nvidia
+
+    folders = [Path(folder) / "cu13" / "include" for folder in nvidia.__path__]
+    folders.append(Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl" / "libcudacxx")
+    return tuple(str(folder) for folder in folders if folder.is_dir())
+
+
+def _explained(source: Source, log: str) -> CompileError:
+    """The first error of the log in one sentence: one of the file's own lines, if there is one."""
+    lines = [text for text in log.splitlines() if _ERROR.search(text)]
+    own = re.compile(re.escape(source.name) + r"\((\d+)\): ")
+    first = next((text for text in lines if own.match(text)), lines[0] if lines else log.strip().partition("\n")[0])
+    found, place = _ERROR.search(first), own.match(first)
+    what = (found[1] if found else first).rstrip(". ")
+    line = int(place[1]) if place else None
+    if first.startswith("At end of source"):
+        line = max(1, len(source.text.splitlines()))
+        what += " before the file ends"
+    where = f"line {line}: " if line else ""
+    return CompileError(f"{source.name} does not compile: {where}{what}.", log, line)

@@ -1,0 +1,1 @@
+"""Figures: tables in, Plotly dictionaries out. Nothing is measured here."""

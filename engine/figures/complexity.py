@@ -1,0 +1,218 @@
+"""Steps, work and cost as Plotly figures: over the elements per thread with the times below, and step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor, log2, log10
+from typing import Any
+
+from engine.figures.ladder import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
+from engine.lectures.arithmetic.complexity import CLAIM, Level, Point, cost_of, steps_of, work
+from engine.tables import count_text, time_text
+
+MOST_STEPS = 64  # bars that have room
+SMALL = 420  # pixels: below that only what is necessary
+_BAND = "rgba(199,146,0,0.16)"
+
+
+def sweep_figure(points: Sequence[Point], automatic: Point | None, look: Look = ON_PAGE) -> Figure:
+    """Above Brent's steps and cost per element over the elements per thread, below the measured times.
+
+    The band is the lecture's claim, the dashed line Brent's log2 N; `automatic`: the grid that the kernel chooses
+    itself, a star.
+    """
+    size = look.font
+    n = points[0].choice.n
+    elements = [point.elements for point in points]
+    layout = base_layout(look)
+    layout["height"] = look.height or 540
+    layout["margin"] |= {"l": 74, "t": 12 + round(3.2 * size), "r": 16}
+    shown = elements[:: 2 if len(elements) > 8 else 1]
+    layout["xaxis"] |= {
+        "type": "log",
+        "range": [log10(0.72), log10(max(elements) * 1.4)],
+        "tickvals": shown,
+        "ticktext": [f"{e:,}" for e in shown],
+        "title": _title("elements per thread", size),
+        "anchor": "free",
+        "position": 0,
+    }
+    timed = [point for point in points if point.time_us is not None]
+    small = layout["height"] < SMALL
+    counts = [value for point in points for value in (point.steps, point.cost / n)]
+    times = [point.time_us or 0.0 for point in timed]
+    ticks = {"size": size - 4 if small else size}
+    layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title("steps, cost", size),
+                        "tickfont": ticks, **_nice(counts, 2 if small else 5, (1,))}  # fmt: skip
+    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title("time (µs)", size),
+                        **_nice(times, 2 if small else 5, (1, 2, 5))}  # fmt: skip
+    layout["showlegend"] = True
+    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 2}}
+    layout["shapes"], layout["annotations"] = _marks(n, max(elements), size)
+    data = [
+        _line(
+            "steps" if small else "steps T = N/P + log₂ P", elements, [point.steps for point in points], BLUE, "circle"
+        ),
+        _line(
+            "cost / N" if small else "cost P·T, per element",
+            elements,
+            [point.cost / n for point in points],
+            ORANGE,
+            "square",
+        ),
+    ]
+    if timed:
+        data += _times(timed, automatic, small)
+    else:
+        layout["yaxis2"] |= {"showticklabels": False, "showgrid": False}
+        layout["annotations"].append(centred("No times yet: press Run the sweep on a GPU.", size) | {"y": 0.22})
+    return {"data": data, "layout": layout}
+
+
+def _nice(values: Sequence[float], most: int, digits: Sequence[int]) -> dict[str, Any]:
+    """At most about `most` ticks that are one of `digits` times a power of ten, for a logarithmic axis."""
+    if not values or min(values) <= 0:
+        return {"tickvals": [], "ticktext": []}
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    every = [d * 10.0**p for p in range(low, high + 1) for d in digits]
+    inside = [v for v in every if min(values) * 0.9 <= v <= max(values) * 1.1]
+    shown = inside[:: max(1, ceil(len(inside) / most))]
+    return {"tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}
+
+
+def _title(text: str, size: int) -> dict[str, Any]:
+    return {"text": text, "font": {"size": size - 1}}
+
+
+def _marks(n: int, most: int, size: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The band of the claim and Brent's line, each with its name inside the upper plot."""
+    shapes, notes = [], []
+    if most >= CLAIM[0]:
+        shapes.append({"type": "rect", "layer": "below", "x0": CLAIM[0], "x1": min(CLAIM[1], most), "y0": 0, "y1": 1,
+                       "yref": "paper", "fillcolor": _BAND, "line": {"width": 0}})  # fmt: skip
+        notes.append({"text": "<b>the lecture:<br>best</b>", "x": log10(2048), "y": 0.5, "yref": "paper",
+                      "showarrow": False, "font": {"size": size - 2, "color": AMBER}})  # fmt: skip
+    brent = ceil(log2(n)) if n > 1 else 1
+    if brent <= most:
+        shapes.append({"type": "line", "x0": brent, "x1": brent, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
+                       "line": {"color": GREY, "width": 2, "dash": "dash"}})  # fmt: skip
+        notes.append({"text": f"Brent:<br>log₂ N = {brent}", "x": log10(brent), "y": 0.5, "yref": "paper",
+                      "showarrow": False, "font": {"size": size - 2, "color": GREY}, "xanchor": "left", "xshift": 5,
+                      "align": "left"})  # fmt: skip
+    return shapes, notes
+
+
+def _line(name: str, x: list[int], y: Sequence[float], colour: str, symbol: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": x,
+        "y": list(y),
+        "line": {"color": colour, "width": 3},
+        "marker": {"symbol": symbol, "size": 7},
+        "hovertemplate": f"{name}<br>%{{x:,}} per thread: %{{y:,.4g}}<extra></extra>",
+    }
+
+
+def _times(timed: Sequence[Point], automatic: Point | None, small: bool) -> list[dict[str, Any]]:
+    recorded = any("recorded" in (point.origin or "") for point in timed)
+    origin = timed[0].origin
+    drawn: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": "time" if small else f"time: {origin}",
+            "yaxis": "y2",
+            "x": [point.elements for point in timed],
+            "y": [point.time_us for point in timed],
+            "customdata": [[time_text(point.time_us or 0.0), point.origin, f"{point.threads:,}"] for point in timed],
+            "line": {"color": GREEN, "width": 3},
+            "marker": {"symbol": "diamond-open" if recorded else "diamond", "size": 10, "line": {"width": 2}},
+            "hovertemplate": "%{x:,} per thread, %{customdata[2]} threads: %{customdata[0]}<br>%{customdata[1]}"
+            "<extra></extra>",
+        }
+    ]
+    if automatic is not None and automatic.time_us is not None:
+        drawn.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "its own grid",
+                "showlegend": not small,
+                "yaxis": "y2",
+                "x": [automatic.choice.n / automatic.threads],
+                "y": [automatic.time_us],
+                "marker": {"symbol": "star", "size": 15, "color": AMBER},
+                "hovertemplate": f"the kernel's own choice: {time_text(automatic.time_us)}<extra></extra>",
+            }
+        )
+    return drawn
+
+
+def _bars(level: Level) -> list[tuple[int, int, str, int]]:
+    """(threads that work, threads allotted, what they do, how many such steps) for each bar of a launch."""
+    loads = [(level.threads, level.threads, "take an element", 1)] * level.loads
+    if level.loads > MOST_STEPS:
+        loads = [(level.threads, level.threads, "take an element", level.loads)]
+    tree = [
+        (threads, level.threads, f"add, step {step} of the tree", 1)
+        for step, threads in enumerate(level.working()[level.loads :], 1)
+    ]
+    tail = [(1, 1, level.tail_by, level.tail)] if level.tail else []
+    return [*loads, *tree, *tail]
+
+
+def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) -> Figure:
+    """Step by step how many threads work (bars) of those that are allotted (line): the work is the bars, the cost all
+    below the line. `time`: the measured time with its origin, or ""."""
+    size = look.font
+    layout = base_layout(look)
+    layout["height"] = look.height or 430
+    layout["margin"] |= {"l": 74, "t": 12 + round((4.6 if time else 3.2) * size)}
+    x: list[int] = []
+    working: list[int] = []
+    allotted: list[int] = []
+    words: list[str] = []
+    times: list[str] = []  # of a bar that stands for many steps
+    notes: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    for number, level in enumerate(made, 1):
+        first = len(x)
+        for threads, of, doing, count in _bars(level):
+            x.append(len(x) + 1)
+            working.append(threads)
+            allotted.append(of)
+            words.append(doing)
+            times.append(f"× {count_text(count)}" if count > 1 else "")
+        if first:
+            shapes.append({"type": "line", "x0": first + 0.5, "x1": first + 0.5, "y0": 0, "y1": 1, "yref": "paper",
+                           "line": {"color": GREY, "width": 1, "dash": "dot"}})  # fmt: skip
+        if len(made) > 1:
+            notes.append({"text": f"launch {number}", "x": (first + 1 + len(x)) / 2, "y": 1, "yref": "paper",
+                          "yanchor": "top", "showarrow": False, "font": {"size": size - 2, "color": GREY}})  # fmt: skip
+    layout["xaxis"] |= {"title": _title("step (×: so many like this one)" if any(times) else "step", size),
+                        "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
+    most = log10(max(allotted))
+    layout["yaxis"] |= {"type": "log", "title": _title("threads", size), "range": [-0.15, most + 0.45],
+                        **_nice([1, max(allotted)], 3 if layout["height"] < SMALL else 8, (1,))}  # fmt: skip
+    layout["bargap"], layout["shapes"] = 0.15, shapes
+    cost = cost_of(made)
+    lines = [
+        f"<b>{steps_of(made):,} steps</b> in a row; log₂ N = {ceil(log2(n)) if n > 1 else 0}",
+        f"work {count_text(work(n))}; <b>cost {count_text(cost)}</b> = {cost / n:.3g} N",
+        *([f"time {time}"] if time else []),
+    ]
+    notes += [
+        {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
+         "yshift": 4 + round(1.4 * size) * (len(lines) - 1 - i), "showarrow": False, "font": {"size": size}}
+        for i, text in enumerate(lines)
+    ]  # fmt: skip
+    layout["annotations"] = notes
+    bars = {"type": "bar", "x": x, "y": working, "marker": {"color": BLUE, "opacity": 0.85}, "customdata": words,
+            "text": times, "textposition": "outside", "textfont": {"size": size}, "cliponaxis": False,
+            "hovertemplate": "step %{x}: %{y:,} threads %{customdata}<extra></extra>"}  # fmt: skip
+    area = {"type": "bar", "x": x, "y": allotted, "marker": {"color": GREY, "opacity": 0.28}, "width": 1.0,
+            "hovertemplate": "%{y:,} threads allotted<extra></extra>"}  # fmt: skip
+    layout["barmode"] = "overlay"
+    return {"data": [area, bars], "layout": layout}

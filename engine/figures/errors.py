@@ -1,0 +1,111 @@
+"""Errors over N on logarithmic axes: the answers of real runs as points, what theory says as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, inf, log10
+from typing import Any
+
+from engine.figures.ladder import (
+    DASHES,
+    GREY,
+    LINES,
+    ON_PAGE,
+    SYMBOLS,
+    Figure,
+    Look,
+    base_layout,
+    centred,
+    spread,
+)
+from engine.tables import size_text
+
+Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
+
+
+@dataclass(frozen=True)
+class Series:
+    """Measured errors of one rung. `open`: drawn as rings, for another error of the same rung."""
+
+    name: str
+    points: Points
+    colour: int
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class Law:
+    """A computed line."""
+
+    name: str
+    points: Points
+
+
+def error_lines(
+    series: Sequence[Series], laws: Sequence[Law], n: int, look: Look = ON_PAGE, nothing: str = ""
+) -> Figure:
+    """`series` and `laws` over N; `n`, the page's own, is marked. Exact answers stand on a line of their own at the
+    bottom, as a logarithm has no zero. `nothing`: what stands there while nothing has run."""
+    every: list[Points] = [part.points for part in series] + [part.points for part in laws]
+    finite = [e for points in every for _, e in points if 0 < e < inf]
+    low = floor(log10(min(finite, default=1e-16)))
+    high = log10(max(finite, default=1.0))
+    zero = low - 1.0
+    exact = any(e == 0 for part in series for _, e in part.points)
+    data = [_line(law, i) for i, law in enumerate(laws)]
+    data += [_dots(part, 10**zero, look) for part in series if part.points]
+    sizes = sorted({size for points in every for size, _ in points})
+    layout = base_layout(look)
+    layout["height"] = look.height or 470
+    shown = spread(sizes, 7)
+    layout["xaxis"] |= {
+        "type": "log",
+        "title": {"text": "N", "font": {"size": look.font - 1}},
+        "tickvals": shown,
+        "ticktext": [size_text(s) for s in shown],
+    }
+    powers = [p for p in range(low, round(high) + 1) if (p - low) % max(1, round((high - low) / 7)) == 0]
+    layout["yaxis"] |= {
+        "type": "log",
+        "title": {"text": "error", "font": {"size": look.font - 1}},
+        "range": [zero - 0.5 if exact else low - 0.3, high + 0.4],
+        "tickvals": [*([10**zero] if exact else []), *(10.0**p for p in powers)],
+        "ticktext": [*(["exact"] if exact else []), *(f"10<sup>{p}</sup>" for p in powers)],
+    }
+    layout["showlegend"] = True
+    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": look.font - 2}}
+    layout["margin"] |= {"l": 64, "t": 20}
+    layout["shapes"] = [{"type": "line", "x0": n, "x1": n, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
+                         "line": {"color": GREY, "width": 1, "dash": "dot"}}]  # fmt: skip
+    if nothing and not any(part.points for part in series):
+        layout["annotations"] = [centred(nothing, look.font + 1)]
+    return {"data": data, "layout": layout}
+
+
+def _line(law: Law, number: int) -> dict[str, Any]:
+    points = [(n, e) for n, e in law.points if 0 < e < inf]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": law.name,
+        "x": [n for n, _ in points],
+        "y": [e for _, e in points],
+        "line": {"color": GREY, "width": 2.5, "dash": DASHES[1 + number % (len(DASHES) - 1)]},
+        "hovertemplate": f"{law.name}<br>N = %{{x:,}}: %{{y:.3g}}<extra></extra>",
+    }
+
+
+def _dots(part: Series, zero: float, look: Look) -> dict[str, Any]:
+    symbol = SYMBOLS[part.colour % len(SYMBOLS)] + ("-open" if part.open else "")
+    return {
+        "type": "scatter",
+        "mode": "markers" if part.open else "lines+markers",
+        "name": part.name,
+        "x": [n for n, _ in part.points],
+        "y": [e or zero for _, e in part.points],
+        "customdata": [f"{e:.3g}" if e else "exact" for _, e in part.points],
+        "line": {"color": LINES[part.colour % len(LINES)], "width": 1.5},
+        "marker": {"symbol": symbol, "size": look.font - 4, "line": {"width": 2}},
+        "hovertemplate": f"{part.name}<br>N = %{{x:,}}: %{{customdata}}<extra></extra>",
+    }

@@ -1,0 +1,203 @@
+"""The figure of a law: the counts and the formula on the left axis, the GPU's times on the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil, log10
+from typing import Any
+
+from engine.figures.ladder import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.lectures.laws import counted as laws
+from engine.lectures.laws.counted import Point
+from engine.lectures.laws.formulas import Law
+from engine.records import Choice
+from engine.tables import size_text, time_text
+
+HEIGHT = 430
+WORDS = 21  # the largest type above the plot: its lines must fit the width of a column
+ALIKE = 1.12  # two rungs whose largest times differ by less share a label
+
+Times = Sequence[tuple[int, float]]
+
+
+def law_figure(
+    law: Law, choice: Choice, found: Sequence[Point], others: Mapping[str, Times], own: int, look: Look = ON_PAGE
+) -> Figure:
+    """The law over the values of the knob.
+
+    `choice`: the rung on the page; `others`: the times of further rungs with the same knob, by their label; `own`: the
+    value of the knob that the page is set to, which is marked.
+    """
+    timed = [(point.value, point.time_us) for point in found if point.time_us is not None]
+    layout = base_layout(look)
+    words = _words(law, choice, found, bool(timed))
+    top = 14 + round(len(words) * min(look.font, WORDS) * 1.5)
+    layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot
+    layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
+    layout["xaxis"] |= _across(law, choice, found, look)
+    layout["yaxis"] |= _upright(law, found, look)
+    layout["shapes"] = [
+        {"type": "line", "x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
+         "line": {"color": GREY, "width": 1, "dash": "dot"}}
+    ]  # fmt: skip
+    layout["annotations"] = [_line(text, colour, i, look) for i, (text, colour) in enumerate(reversed(words))]
+    data = _law_lines(law, found)
+    if timed:
+        every = {"": timed, **{label: list(times) for label, times in others.items() if times}}
+        layout["yaxis2"] = _times_axis(law, every, look)
+        data += _time_lines(found, every)
+        if len(every) > 1:
+            layout["annotations"] += _labels(every, layout, law, look)
+    data.append(_counts(law, found))
+    return {"data": data, "layout": layout}
+
+
+def _words(law: Law, choice: Choice, found: Sequence[Point], timed: bool) -> list[tuple[str, str]]:
+    """What stands above the plot, a line each, in the colour of what it explains."""
+    n = f"N up to {size_text(law.n)}" if law.values else f"N = {size_text(law.n)}"
+    words = [(f"<b>●</b> counted by the emulator at {n}", BLUE)]
+    if not any(point.counted is not None for point in found):
+        words = [("<b>○</b> not counted yet: run the sweep", BLUE)]
+    if law.lecture:
+        words += [
+            (f"<b>—</b> law of today: {law.rule(choice)}", BLUE),
+            (f"<b>- -</b> lecture: {law.lecture_rule}", ORANGE),
+        ]
+    else:
+        words.append((f"<b>—</b> law: {law.rule(choice)}", ORANGE))
+    if timed:
+        n = "" if law.values else f", N = {size_text(choice.n)}"
+        words.append((f"<b>□</b> GPU time{n}: {laws.origins(found)}", GREEN))
+    return words
+
+
+def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
+    size = min(look.font, WORDS)
+    return {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "xshift": -46, "y": 1, "yref": "paper",
+            "yanchor": "bottom", "yshift": 6 + round(row * size * 1.5), "showarrow": False, "align": "left",
+            "font": {"size": size, "color": colour}}  # fmt: skip
+
+
+def _across(law: Law, choice: Choice, found: Sequence[Point], look: Look) -> dict[str, Any]:
+    values = [point.value for point in found]
+    axis: dict[str, Any] = {
+        "title": {"text": laws.swept_label(choice.kernel), "font": {"size": look.font}},
+        "zeroline": False,
+    }
+    if law.decades:
+        step = ceil(len(values) / 8)
+        ticks = values[::step]
+        room = 0.04 * log10(values[-1] / values[0])
+        return axis | {"type": "log", "tickvals": ticks, "ticktext": [size_text(value) for value in ticks],
+                       "range": [log10(values[0]) - room, log10(values[-1]) + room]}  # fmt: skip
+    ticks = sorted({values[0], *(value for value in values if value % 4 == 0)})
+    return axis | {"tickvals": ticks, "range": [values[0] - 0.8, values[-1] + 0.8], "showgrid": False}
+
+
+def _upright(law: Law, found: Sequence[Point], look: Look) -> dict[str, Any]:
+    most = max(max(point.expected, point.lecture or 0, point.counted or 0) for point in found)
+    title = {"text": law.unit[:1].upper() + law.unit[1:], "font": {"size": look.font}}
+    if not law.decades:
+        return {"title": title, "range": [0, most * 1.08], "rangemode": "tozero", "zeroline": True}
+    ticks = [2**power for power in range(0, 6) if 2**power <= max(most, 2) * 1.01]
+    return {"title": title, "type": "log", "range": [log10(0.8), log10(max(most, 2) * 1.3)], "tickvals": ticks,
+            "ticktext": [str(tick) for tick in ticks]}  # fmt: skip
+
+
+def _law_lines(law: Law, found: Sequence[Point]) -> list[dict[str, Any]]:
+    values = [point.value for point in found]
+    line = {"type": "scatter", "mode": "lines", "x": values, "hoverinfo": "skip"}
+    today = {**line, "y": [point.expected for point in found], "line": {"color": ORANGE, "width": 3}}
+    if law.lecture is None:
+        return [today]
+    theirs = {**line, "y": [point.lecture for point in found], "line": {"color": ORANGE, "width": 3, "dash": "dash"}}
+    return [theirs, today | {"line": {"color": BLUE, "width": 2}}]
+
+
+def _counts(law: Law, found: Sequence[Point]) -> dict[str, Any]:
+    """The counts, on top of everything; what breaks the law is a cross."""
+    known = [point for point in found if point.counted is not None]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [point.value for point in known],
+        "y": [point.counted for point in known],
+        "marker": {"color": BLUE, "size": 9, "symbol": ["circle" if point.holds else "x" for point in known]},
+        "customdata": [f"{point.counted:,.4g} {law.unit}; the law: {point.expected:,.4g}" for point in known],
+        "hovertemplate": "%{x}: %{customdata}<extra></extra>",
+    }
+
+
+def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, Any]:
+    known = [time for times in every.values() for _, time in times]
+    axis: dict[str, Any] = {
+        "overlaying": "y", "side": "right", "showgrid": False, "fixedrange": True, "zeroline": False,
+        "title": {"text": "Time (µs)", "font": {"color": GREEN, "size": look.font}},
+        "tickfont": {"size": look.font, "color": GREEN},
+    }  # fmt: skip
+    if not law.decades:
+        ticks = _round_ticks(max(known))
+        return axis | {"range": [0, max(known) * 1.08], "tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks]}
+    low, high = log10(min(known)), log10(max(known))
+    room = max(0.12, 0.1 * (high - low))
+    return axis | {"type": "log", "range": [low - room, high + room], "dtick": 1 if high - low > 1 else "D2"}
+
+
+def _round_ticks(most: float) -> list[float]:
+    """Three to six round numbers from 0 up to `most`."""
+    power: float = 10.0 ** (len(str(int(most))) - 1)
+    step = next(part * power for part in (0.25, 0.5, 1.0, 2.0) if most / (part * power) < 6)
+    return [step * i for i in range(int(most / step) + 1)]
+
+
+def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict[str, Any]]:
+    """The rung on the page in squares around the points (recorded: open), the others as thin lines."""
+    live = {point.value: point.timed is not None and point.timed.origin == "live" for point in found}
+    lines = []
+    for label, times in reversed(list(every.items())):
+        own = not label
+        lines.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers" if own else "lines",
+                "x": [value for value, _ in times],
+                "y": [time for _, time in times],
+                "yaxis": "y2",
+                "line": {"color": GREEN if own else GREY, "width": 1.5},
+                "marker": {"color": GREEN, "size": 13, "line": {"width": 2, "color": GREEN},
+                           "symbol": ["square" if live.get(value) else "square-open" for value, _ in times]},
+                "opacity": 1 if own else 0.8,
+                "customdata": [f"{label} {time_text(time)}".strip() for _, time in times],
+                "hovertemplate": "%{x}: %{customdata}<extra></extra>",
+            }
+        )  # fmt: skip
+    return lines
+
+
+def _labels(every: Mapping[str, Times], layout: Mapping[str, Any], law: Law, look: Look) -> list[dict[str, Any]]:
+    """The names of the other rungs at their slowest points; rungs that are slowest alike share a label."""
+    peaks: list[tuple[int, float, list[str]]] = []
+    for label, times in every.items():
+        if label:
+            value, time = max(times, key=lambda entry: entry[1])
+            near = next((names for x, y, names in peaks if x == value and 1 / ALIKE < y / time < ALIKE), None)
+            if near is not None:
+                near.append(label)
+            else:
+                peaks.append((value, time, [label]))
+    axis = layout["yaxis2"]
+    low, high = axis["range"]
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    left, right = layout["xaxis"]["range"]
+    labels, taken = [], {True: -1e9, False: -1e9}  # by side: pixels from the bottom up to where there are names
+    for value, time, names in sorted(peaks, key=lambda peak: peak[1]):
+        x, y = (log10(value) if law.decades else value), (log10(time) if axis.get("type") == "log" else time)
+        late = x > (left + right) / 2
+        at = (y - low) / (high - low) * height
+        taken[late] = max(min(at + 4, height - 1.2 * look.font), taken[late] + 1.2 * look.font)
+        labels.append(
+            {"text": ", ".join(names), "x": x, "y": y, "yref": "y2", "xanchor": "right" if late else "left",
+             "yanchor": "bottom", "xshift": -8 if late else 8, "yshift": round(taken[late] - at), "showarrow": False,
+             "font": {"size": look.font - 2, "color": GREY}}
+        )  # fmt: skip
+    return labels

@@ -1,0 +1,215 @@
+"""The picture of paper against here: speedups up the ladder, or bandwidths over the block sizes side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log10
+from typing import Any
+
+from engine.figures.ladder import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look
+from engine.history.history import device_line
+from engine.lectures.paper import Line
+from engine.tables import text_of
+
+_PAPER, _HERE = "In the lecture", "Here"
+
+
+def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
+    """Speedups up the ladder, of the paper and of here, both counted from the first line that has both; a log axis.
+
+    Only the lines under the conditions of the first one; a rung without a right answer leaves a gap.
+    """
+    shown = [line for line in lines if _same(line, lines[0])]
+    base = next((line for line in shown if _cost(line, True) and _cost(line, False)), None)
+    rungs = [line.rung.label for line in shown]
+    data = []
+    curves = {paper: _speedups(shown, base or shown[0], paper) for paper in (True, False)}
+    for name, paper, colour, symbol in ((_PAPER, True, ORANGE, "diamond"), (_HERE, False, BLUE, "circle")):
+        values = curves[paper]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers+text",
+                "name": name,
+                "x": list(range(len(shown))),
+                "y": values,
+                # Where both begin there is one number.
+                "text": ["" if paper and value == 1 else text_of("step", value) for value in values],
+                "textposition": _sides(values, curves[not paper], paper),
+                "textfont": {"size": look.font - 1, "color": colour},
+                "cliponaxis": False,
+                "connectgaps": True,
+                "line": {"color": colour, "width": 3, "dash": "dash" if paper else "solid"},
+                "marker": {"size": 11, "symbol": symbol},
+                "hovertemplate": "%{text}<extra></extra>",
+            }
+        )
+    known = [value for curve in curves.values() for value in curve if value]
+    layout = _layout(look, _heading(shown), known)
+    layout["xaxis"] |= {
+        "tickvals": list(range(len(rungs))),
+        "ticktext": [_folded(rung) for rung in rungs],
+        "range": [-0.45, len(rungs) - 0.55],
+        "showgrid": False,
+    }
+    layout["yaxis"]["title"] = {"text": f"Speedup since {(base or shown[0]).rung.label}", "font": {"size": look.font}}
+    if base is None:
+        layout["annotations"].append(_nothing(look))
+    return {"data": data, "layout": layout}
+
+
+def block_panels(table: Mapping[str, Mapping[int, Line]], look: Look = ON_PAGE) -> Figure:
+    """Bandwidth over the block size, one line a rung: the paper at the left, here at the right, an axis each."""
+    data: list[dict[str, Any]] = []
+    sizes = sorted({size for cells in table.values() for size in cells})
+    every = [line for cells in table.values() for line in cells.values()]
+    for paper in (True, False):
+        for i, (rung, cells) in enumerate(table.items()):
+            values = [_rate(cells.get(size), paper) for size in sizes]
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines+markers",
+                    "name": rung,
+                    "x": list(range(len(sizes))),
+                    "y": values,
+                    "xaxis": "x" if paper else "x2",
+                    "yaxis": "y" if paper else "y2",
+                    "legendgroup": rung,
+                    "showlegend": paper,
+                    "line": {"color": LINES[i % len(LINES)], "width": 3, "dash": DASHES[i % len(DASHES)]},
+                    "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 9},
+                    "hovertemplate": f"{rung}, %{{x}}: %{{y:.3g}} GB/s<extra></extra>",
+                }
+            )
+    layout = _layout(look, [], [])
+    size = look.font
+    axis = {"tickfont": {"size": size}, "fixedrange": True, "tickvals": list(range(len(sizes))),
+            "ticktext": [str(one) for one in sizes], "showgrid": False,
+            "title": {"text": "Threads per block", "font": {"size": size}}}  # fmt: skip
+    side = {"tickfont": {"size": size}, "fixedrange": True, "rangemode": "tozero", "nticks": 5}
+    layout["xaxis"] = axis | {"domain": [0.0, 0.44]}
+    layout["xaxis2"] = axis | {"domain": [0.56, 1.0], "anchor": "y2"}
+    layout["yaxis"] = side | {"title": {"text": "Bandwidth (GB/s)", "font": {"size": size}}}
+    layout["yaxis2"] = side | {"anchor": "x2"}
+    layout["showlegend"] = True
+    layout["legend"] = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": -0.24, "yanchor": "top",
+                        "font": {"size": size}}  # fmt: skip
+    layout["margin"] |= {"l": 60, "b": 110, "t": 20 + 3 * size}
+    layout["height"] = look.height or 400
+    for at, text, colour in ((0.22, _gpu(every, True), ORANGE), (0.78, _gpu(every, False), BLUE)):
+        layout["annotations"].append(_title(text.replace(": ", ":<br>", 1), at, colour, look))
+    if not any(value for line in data if line["yaxis"] == "y2" for value in line["y"]):
+        layout["annotations"].append(_nothing(look) | {"x": 0.78})
+    return {"data": data, "layout": layout}
+
+
+def _same(line: Line, other: Line) -> bool:
+    one, two = line.choice, other.choice
+    return (one.n, one.dtype, one.block_size) == (two.n, two.dtype, two.block_size)
+
+
+def _cost(line: Line, paper: bool) -> float | None:
+    """What is small when the line is fast: its time, or the inverse of its bandwidth."""
+    numbers = line.published if paper else line.here_numbers
+    if line.published.time_us is not None:
+        return numbers.time_us
+    return 1 / numbers.bandwidth_gb_s if numbers.bandwidth_gb_s else None
+
+
+def _rate(line: Line | None, paper: bool) -> float | None:
+    if line is None:
+        return None
+    return (line.published if paper else line.here_numbers).bandwidth_gb_s
+
+
+def _speedups(shown: Sequence[Line], base: Line, paper: bool) -> list[float | None]:
+    if paper and base is shown[0]:  # as it is printed, in the lecture's own rounding
+        return [1.0, *(line.published.cumulative for line in shown[1:])]
+    first = _cost(base, paper)
+    costs = [_cost(line, paper) for line in shown]
+    return [first / cost if first and cost else None for cost in costs]
+
+
+def _sides(values: Sequence[float | None], others: Sequence[float | None], first: bool) -> list[str]:
+    """Above the point that is the upper one of its rung, below the other: so no two numbers meet."""
+    upper = [(value or 0) > (other or 0) or (value == other and first)
+             for value, other in zip(values, others, strict=True)]  # fmt: skip
+    return ["top center" if above else "bottom center" for above in upper]
+
+
+def _heading(shown: Sequence[Line]) -> list[tuple[str, str]]:
+    return [(_gpu(shown, True), ORANGE), (_gpu(shown, False), BLUE)]
+
+
+def _gpu(lines: Sequence[Line], paper: bool) -> str:
+    """Whose numbers they are: "◆ In the lecture: G80", "● Here: NVIDIA H200, recorded 2026-11-21"."""
+    if paper:
+        names = sorted({line.figure.gpu or "GPU not named" for line in lines})
+        return f"◆ {_PAPER}: {', '.join(names)}"
+    ours = [(line, line.here, device_line(line.here)) for line in lines if line.here is not None]
+    gpus = sorted({words for _, here, words in ours if str(here.device.get("name")) in words})
+    by_cpu = [line.rung.label for line, here, words in ours if words not in gpus]
+    cpu = f" ({', '.join(by_cpu)}: on a CPU)" if by_cpu else ""
+    return f"● {_HERE}: {' and '.join(gpus) or 'not measured'}{cpu}"
+
+
+def _title(text: str, at: float, colour: str, look: Look) -> dict[str, Any]:
+    return {"text": f"<b>{text}</b>", "x": at, "xref": "paper", "xanchor": "center", "y": 1, "yref": "paper",
+            "yanchor": "bottom", "yshift": 8, "showarrow": False,
+            "font": {"size": look.font - 1, "color": colour}}  # fmt: skip
+
+
+def _nothing(look: Look) -> dict[str, Any]:
+    return {"text": "No times here yet<br>under the lecture's conditions.<br>Press Run these on a GPU.", "x": 0.98,
+            "y": 0.04, "xanchor": "right", "yanchor": "bottom", "xref": "paper", "yref": "paper", "showarrow": False,
+            "font": {"size": look.font + 1, "color": GREY}}  # fmt: skip
+
+
+def _folded(label: str) -> str:
+    """A rung's label on lines of at most about a dozen letters."""
+    rows = [""]
+    for word in label.replace(",", "").split():
+        if rows[-1] and len(rows[-1]) + len(word) > 10:
+            rows.append(word)
+        else:
+            rows[-1] = f"{rows[-1]} {word}".strip()
+    return "<br>".join(rows)
+
+
+def _layout(look: Look, heading: Sequence[tuple[str, str]], values: Sequence[float]) -> dict[str, Any]:
+    size = look.font
+    low, high = (log10(min(values)), log10(max(values))) if values else (0.0, 1.0)
+    room = 0.16 * max(high - low, 0.5)
+    return {
+        "font": {"size": size},
+        "height": look.height or 400,
+        "margin": {"l": 70, "r": 24, "t": 16 + round((len(heading) + 0.5) * 1.5 * size), "b": 16 + round(3.6 * size)},
+        "xaxis": {"tickfont": {"size": size}, "fixedrange": True, "tickangle": 0},
+        "yaxis": {
+            "tickfont": {"size": size},
+            "fixedrange": True,
+            "type": "log",
+            "range": [low - room, high + room],
+            "dtick": "D2",
+            "ticksuffix": "×",
+        },
+        "showlegend": False,
+        "hoverlabel": {"font": {"size": size}},
+        "dragmode": False,
+        "annotations": [
+            {
+                "text": f"<b>{text}</b>",
+                "x": 0,
+                "xref": "paper",
+                "xanchor": "left",
+                "y": 1,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "yshift": 8 + round((len(heading) - 1 - i) * 1.5 * size),
+                "showarrow": False,
+                "font": {"size": size, "color": colour},
+            }
+            for i, (text, colour) in enumerate(heading)
+        ],
+    }

@@ -1,0 +1,172 @@
+"""The roofline as a figure: FLOP per byte against GFLOP/s, both logarithmic, every rung named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log10
+from typing import Any
+
+from engine.figures.ladder import (
+    BLUE,
+    GREEN,
+    GREY,
+    NO_TIMES,
+    ON_PAGE,
+    ORANGE,
+    Figure,
+    Look,
+    base_layout,
+    centred,
+)
+from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
+
+HEIGHT, LEAST = 450, 340
+AWAY = 30  # pixels from a point to its name
+NEAR = 1.3  # rungs whose intensities differ by less than this factor have their names in one column
+
+
+def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
+    """FLOP per byte against GFLOP/s, both logarithmic; the rung on the page stands out."""
+    layout = base_layout(look)
+    layout["height"] = max(look.height or HEIGHT, LEAST, 18 * look.font)
+    layout["margin"] |= {"l": 78, "r": 16, "t": 14, "b": 24 + 2 * look.font}
+    if found.roofs is None:
+        layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
+        layout["annotations"] = [centred(NO_TIMES, look.font + 1)]
+        return {"data": [{"type": "scatter", "x": [], "y": []}], "layout": layout}  # Plotly wants a trace
+    roofs = found.roofs
+    across, upright = _range(found, roofs, look)
+    layout["xaxis"] |= _log_axis(across, "FLOP per byte read from global memory", look)
+    layout["yaxis"] |= _log_axis(upright, "GFLOP/s", look)
+    layout["annotations"] = [
+        *_roof_names(found, roofs, upright, layout, look),
+        *_spot_names(found.spots, position, upright, layout, look),
+    ]
+    return {"data": [*_roof_lines(found, roofs, across), _marks(found.spots, position)], "layout": layout}
+
+
+def _range(found: Roofline, roofs: Roofs, look: Look) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ends of both axes: all rungs, the ridge, and the peak, with room at the right for the longest name."""
+    xs = [spot.flop_per_byte for spot in found.spots] + [roofs.peak_gflop_s / roofs.bandwidth_gb_s]
+    ys = [spot.gflop_s for spot in found.spots if spot.gflop_s is not None]
+    left, low = min(xs) / 2.2, min([*ys, roofs.at(min(xs))])
+    longest = max(len(spot.label) for spot in found.spots)
+    share = (AWAY + 10 + 0.47 * look.font * longest) / max(400, 21 * look.font)  # of the width of a narrow plot
+    return (left, left * (max(xs) / left) ** (1 / (1 - min(share, 0.42)))), (low / 2.2, roofs.peak_gflop_s * 2.6)
+
+
+def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, Any]:
+    low, high = ends
+    steps = [m * 10.0**p for p in range(-2, 7) for m in ((1, 2, 5) if high / low < 5000 else (1,))]
+    ticks = [tick for tick in steps if low <= tick <= high]
+    return {"type": "log", "range": [log10(low), log10(high)], "tickvals": ticks, "zeroline": False,
+            "ticktext": [f"{tick:,g}" for tick in ticks],
+            "title": {"text": title, "font": {"size": look.font}}}  # fmt: skip
+
+
+def _roof_lines(found: Roofline, roofs: Roofs, across: tuple[float, float]) -> list[dict[str, Any]]:
+    ridge = roofs.peak_gflop_s / roofs.bandwidth_gb_s
+    line = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
+    xs = [across[0], ridge, across[1]]
+    lines = [{**line, "x": xs, "y": [roofs.at(x) for x in xs], "line": {"color": ORANGE, "width": 3}}]
+    if found.peer_gflop_s is not None:
+        lines.append({**line, "x": list(across), "y": [found.peer_gflop_s] * 2,
+                      "line": {"color": GREEN, "width": 2, "dash": "dash"}})  # fmt: skip
+    return lines
+
+
+def _marks(spots: Sequence[Spot], position: int) -> dict[str, Any]:
+    shown = [(i, spot) for i, spot in enumerate(spots) if spot.gflop_s is not None]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [spot.flop_per_byte for _, spot in shown],
+        "y": [spot.gflop_s for _, spot in shown],
+        "marker": {
+            "color": BLUE,
+            "size": [17 if i == position else 11 for i, _ in shown],
+            "symbol": ["circle" if spot.live else "circle-open" for _, spot in shown],
+            "line": {"width": [4 if i == position else 2 for i, _ in shown], "color": BLUE},
+        },
+        "customdata": [f"{spot.title}: {spot.gflop_s:,.0f} GFLOP/s, {spot.origin}" for _, spot in shown],
+        "hovertemplate": "%{customdata}<extra></extra>",
+    }
+
+
+def _roof_names(
+    found: Roofline,
+    roofs: Roofs,
+    upright: tuple[float, float],
+    layout: Mapping[str, Any],
+    look: Look,
+) -> list[dict[str, Any]]:
+    """The names of the lines: those of the flat ones at the left, where no rung comes; the slope's beside it."""
+    flat = [(f"FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", roofs.peak_gflop_s, ORANGE, "bottom")]
+    if found.peer_gflop_s is not None:
+        flat.append((f"{PEER} {found.peer_gflop_s:,.0f} GFLOP/s", found.peer_gflop_s, GREEN, "top"))
+    names = [
+        {"text": text, "x": 0.01, "xref": "paper", "xanchor": "left", "y": log10(y), "yanchor": anchor,
+         "showarrow": False, "font": {"size": look.font, "color": colour}}
+        for text, y, colour, anchor in flat
+    ]  # fmt: skip
+    # Left of the slope nothing can be but a rung that its caches feed: as high there as the flat lines' names allow.
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    line = log10(upright[1] / upright[0]) / height * look.font  # a font's height, in decades
+    top = log10(roofs.peak_gflop_s) - 1.3 * line
+    if found.peer_gflop_s is not None and abs(top - log10(found.peer_gflop_s)) < 2.4 * line:
+        top = log10(found.peer_gflop_s) - 2.2 * line
+    names.append(
+        {"text": f"memory {roofs.bandwidth_gb_s:,.0f} GB/s", "x": top - log10(roofs.bandwidth_gb_s), "y": top,
+         "xanchor": "right", "xshift": -look.font, "yanchor": "middle", "showarrow": False,
+         "font": {"size": look.font, "color": ORANGE}}
+    )  # fmt: skip
+    return names
+
+
+def _spot_names(
+    spots: Sequence[Spot],
+    position: int,
+    upright: tuple[float, float],
+    layout: Mapping[str, Any],
+    look: Look,
+) -> list[dict[str, Any]]:
+    """The names of the rungs, at the right of their points, pushed apart where points are close and tied to them."""
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    scale = height / log10(upright[1] / upright[0])
+    shown = sorted(
+        ((spot.flop_per_byte, spot.gflop_s, i, spot) for i, spot in enumerate(spots) if spot.gflop_s is not None),
+        key=lambda entry: (entry[0], entry[1]),
+    )
+    columns: list[list[tuple[float, float, int, Spot]]] = []
+    for entry in shown:
+        if columns and entry[0] / columns[-1][0][0] < NEAR:
+            columns[-1].append(entry)
+        else:
+            columns.append([entry])
+    names = []
+    for column in columns:
+        column.sort(key=lambda entry: entry[1])
+        at = _apart([scale * log10(y / upright[0]) for _, y, _, _ in column], look.font * 1.3)
+        for (x, y, i, spot), pixels in zip(column, at, strict=True):
+            shift = pixels - scale * log10(y / upright[0])
+            bold = f"<b>{spot.label}</b>" if i == position else spot.label
+            size = look.font + (1 if i == position else 0)
+            if len(column) == 1:  # there is room below the point, away from the roof
+                names.append({"text": bold, "x": log10(x), "y": log10(y), "showarrow": False, "yanchor": "top",
+                              "yshift": -9, "font": {"size": size, "color": BLUE}})  # fmt: skip
+                continue
+            names.append(
+                {"text": bold, "x": log10(x), "y": log10(y), "ax": AWAY, "ay": -shift, "xanchor": "left",
+                 "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": GREY, "standoff": 8,
+                 "font": {"size": size, "color": BLUE}}
+            )  # fmt: skip
+    return names
+
+
+def _apart(wanted: Sequence[float], step: float) -> list[float]:
+    """Heights at least `step` apart for the given rising ones: the highest stays, those below give way downwards,
+    where no line of a roof is."""
+    placed: list[float] = []
+    for height in reversed(wanted):
+        placed.append(min(height, placed[-1] - step) if placed else height)
+    return placed[::-1]

@@ -1,0 +1,72 @@
+"""What a recorded time depends on beside the kernel: the functions that enqueue, sample and reduce, as a digest.
+
+The digest is taken from the functions themselves, not from their files: moving or renaming a module, an import, a
+comment or a docstring leaves every recorded run valid; a changed statement or constant does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+# A method -> the names, by module, that decide what its samples mean. A name that is gone is a KeyError, so that none
+# is forgotten when code moves.
+METHODS: dict[str, dict[str, tuple[str, ...]]] = {
+    "gpu": {
+        "engine.measuring.timing": (
+            "PRECISION", "MAX_SAMPLES", "MIN_SAMPLES", "LEAST_BUDGETS", "BATCH_US", "HOST_MARGIN", "_sampled",
+            "_event_batch", "_host_batch", "_delay_ns", "_host_us", "_flush_us", "_floor_us",
+        ),
+        "engine.measuring.probes": ("SOURCE", "FLUSH_FILL", "READ_THREADS", "_flush_buffer", "flush", "reader", "wake"),
+        "engine.backends.gpu": ("_as_one", "launcher", "_fetcher"),
+        "engine.backends.gpu_memory": ("ALIGNMENT", "GUARD_BYTES"),
+        "engine.statistics": ("median", "median_interval", "_interval_rank", "half_width"),
+    },
+    "peers": {
+        "engine.measuring.peers": ("_cub", "_cublas", "_cublas_handle"),
+        "engine.statistics": ("paired_ratio",),
+    },
+    "cpu": {
+        "engine.backends.cpu": ("OPTIONS", "PRECISION", "BUDGET_S", "MAX_SAMPLES", "time_plan", "_seconds", "_library"),
+        "engine.statistics": ("median", "median_interval", "_interval_rank", "half_width"),
+    },
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def methods() -> dict[str, str]:
+    """Each method's digest, as the code is now."""
+    return {name: digest_of({text_of(module): names for module, names in parts.items()})
+            for name, parts in METHODS.items()}  # fmt: skip
+
+
+def digest_of(parts: dict[str, tuple[str, ...]]) -> str:
+    """A digest of the named functions, classes and constants of each module's text. KeyError for a missing name."""
+    code = (dumped for text, names in parts.items() for dumped in _definitions(text, names))
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+
+
+def text_of(module: str) -> str:
+    """The text of a module, found but not imported: what times needs a GPU."""
+    found = find_spec(module)
+    assert found is not None and found.origin is not None
+    return Path(found.origin).read_text(encoding="utf-8")
+
+
+def _definitions(text: str, names: tuple[str, ...]) -> list[str]:
+    """The definitions as syntax trees in the order asked for, without docstrings."""
+    found: dict[str, str] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(inner) is not None:
+                    inner.body = inner.body[1:]
+            found[node.name] = ast.dump(node)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                words = target.elts if isinstance(target, ast.Tuple) else [target]
+                found.update({word.id: ast.dump(node) for word in words if isinstance(word, ast.Name)})
+    return [found[name] for name in names]

@@ -1,0 +1,79 @@
+"""What a GPU's own profiler counted for a choice: recorded, never live. recorded(choice) -> Hardware or None."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from engine.catalogue import KERNELS, spelled_out
+from engine.records import Choice
+
+_RECORDED = ("recorded/counters*.json", "tests/golden/catalogue.json")
+# Counters of the page that are sums of what a profiler counts apart.
+_SUMS = {
+    "bank_conflicts": ("shared_load_conflicts", "shared_store_conflicts"),
+    "atomics": ("global_red_requests", "global_atom_requests", "shared_atomic_requests"),
+}
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Counters of one plan as a profiler read them on a GPU, `device`, on `date`."""
+
+    device: str
+    date: str
+    n: int
+    block_size: int
+    counters: Mapping[str, float]
+
+
+def recorded(choice: Choice) -> Hardware | None:
+    """The hardware's own counters for exactly this choice; None where nobody recorded them."""
+    same = [entry for entry in recorded_sizes(choice) if (entry.n, entry.block_size) == (choice.n, choice.block_size)]
+    return same[0] if same else None
+
+
+def recorded_sizes(choice: Choice) -> Sequence[Hardware]:
+    """The hardware's counters for this kernel, type and knob at every recorded size; none for a kernel run otherwise.
+
+    That is with another grid, another way to combine its blocks, or a text in its place.
+    """
+    if choice.kernel not in KERNELS or (choice.grid_size, choice.source) != (None, None):
+        return ()
+    if choice.combine not in (None, KERNELS[choice.kernel].combines[0]):
+        return ()
+    return _hardware().get(_key(choice), ())
+
+
+def recorded_files() -> tuple[Path, ...]:
+    """The files that hold hardware counters; there may be none."""
+    root = Path(__file__).parents[2]
+    return tuple(sorted(path for pattern in _RECORDED for path in root.glob(pattern)))
+
+
+def _key(choice: Choice) -> tuple[str, str, int | None]:
+    return choice.kernel, choice.dtype, spelled_out(choice).parameter
+
+
+@lru_cache(maxsize=1)
+def _hardware() -> dict[tuple[str, str, int | None], tuple[Hardware, ...]]:
+    """(kernel, type, knob) -> counters, of every file: JSON objects {device, date, kernels: [{kernel, n, block_size,
+    dtype, parameter, and the counters by their names}]}."""
+    found: dict[tuple[str, str, int | None], tuple[Hardware, ...]] = {}
+    for path in recorded_files():
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for row in about["kernels"]:
+            choice = Choice(
+                row["kernel"], row["n"], row["block_size"], dtype=row["dtype"], parameter=row.get("parameter")
+            )
+            counters = {name: value for name, value in row.items() if isinstance(value, int | float)}
+            for name, parts in _SUMS.items():
+                if all(part in counters for part in parts):
+                    counters[name] = sum(counters[part] for part in parts)
+            entry = Hardware(about["device"], about["date"], choice.n, choice.block_size, counters)
+            found[_key(choice)] = (*found.get(_key(choice), ()), entry)
+    return found

@@ -1,0 +1,237 @@
+"""The file of a recording, and its rows read back as Measurements.
+
+A file belongs to one GPU. It holds, column by column, one row for each kernel x combination of blocks x knob x n x
+block size x element type x cache state x grid asked for: its status, median, interval and number of samples, and its
+peer's. A file grows in sessions, and each row says in which it was measured: with which driver, on which day, at which
+commit, and from which text of the kernel and of the modules that time. What was left out, and why, stands in the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from engine.catalogue import KERNELS, TOPICS, Kernel, spelled_out
+from engine.history.methods import methods
+from engine.records import Choice, Measurement, Plan
+
+FOLDER = Path(__file__).parents[2] / "recorded"
+FORMAT = 2
+NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing."
+KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
+COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
+           "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",
+           "ratio_low", "ratio_high")  # fmt: skip
+COMPILERS = ("driver", "nvrtc")  # versions that decide which instructions run
+ON_THE_CPU = "on the CPU: "  # how the badges of such a rung begin
+
+Key = tuple[Any, ...]
+Row = dict[str, Any]
+Rows = dict[Key, Row]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the rows of one session have in common. `kernels`, `methods`: digests of the code that ran and that timed;
+    a method that is not named is not known."""
+
+    environment: Mapping[str, Any]
+    kernels: Mapping[str, str | None]
+    methods: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A file's content. A row's "session" is its place in `sessions`; `left_out`: why -> how many choices."""
+
+    device: Mapping[str, Any]
+    sessions: tuple[Session, ...] = ()
+    rows: Rows = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def this_session(environment: Mapping[str, Any]) -> Session:
+    """A session with the code as it is now."""
+    return Session(environment, {name: code_digest(kernel) for name, kernel in KERNELS.items()}, methods())
+
+
+def key_of(choice: Choice, cache: str) -> Key:
+    """The row that answers `choice` in a state of the cache."""
+    named = spelled_out(choice)
+    return (named.kernel, named.combine, named.parameter, named.n, named.block_size, named.dtype, cache,
+            named.grid_size)  # fmt: skip
+
+
+def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> bool:
+    """Whether a row is there that a new measurement would only repeat: the same code of the kernel and of what times
+    it, the same driver and compiler, the same plan."""
+    row = recording.rows.get(key)
+    if row is None or row["status"] in ("refused", "compile-error"):
+        return False
+    then = recording.sessions[row["session"]]
+    if then is now:
+        return True
+    if then.kernels.get(key[0]) != now.kernels[key[0]]:
+        return False
+    if any(then.environment.get(name) != now.environment.get(name) for name in COMPILERS):
+        return False
+    same_plan = (row["grid_size"], row["bytes_moved"], row["flops"]) == (plan.grid_size, plan.bytes_moved, plan.flops)
+    if row["status"] == "ok" and not same_plan:
+        return False
+    commit = then.environment.get("commit")
+    if not then.methods:  # a file from before methods were noted
+        return commit is not None and commit == now.environment.get("commit")
+    used = [
+        "cpu" if (row.get("badges") or "").startswith(ON_THE_CPU) else "gpu",
+        *(["peers"] if row.get("peer") else []),
+    ]
+    return all(then.methods.get(name) == now.methods[name] for name in used)
+
+
+def write(path: Path, recording: Recording) -> None:
+    """Write a recording; sessions that no row is left of are left out."""
+    used = sorted({row["session"] for row in recording.rows.values()})
+    place = {session: i for i, session in enumerate(used)}
+    table = [
+        dict(zip(KEY, key, strict=True)) | row | {"session": place[row["session"]]}
+        for key, row in recording.rows.items()
+    ]
+    content = {
+        "format": FORMAT,
+        "device": recording.device,
+        "sessions": [asdict(recording.sessions[session]) for session in used],
+        "left_out": recording.left_out,
+        "columns": {name: [_rounded(name, row.get(name)) for row in table] for name in COLUMNS},
+    }
+    store(path, content)
+
+
+def file_of(gpu: str, folder: Path, suffix: str = "") -> Path:
+    """The file of a GPU in `folder`: "NVIDIA H200" -> nvidia-h200.json.gz."""
+    return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower())}{suffix}.json.gz"
+
+
+def store(path: Path, content: Mapping[str, Any]) -> None:
+    """Write what is recorded, compressed; its folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))  # no time stamp: the same rows give the same file
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """What `store` wrote."""
+    content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return content
+
+
+def _rounded(name: str, value: Any) -> Any:
+    return round(value, 4 if name.startswith("ratio") else 3) if isinstance(value, float) else value
+
+
+def read(path: Path) -> Recording:
+    """A file's content, also of a file in the form before sessions. ValueError for a form of another program."""
+    content = stored(path)
+    if content["format"] not in (1, FORMAT):
+        raise ValueError(f"{path.name} has format {content['format']}, this program reads {FORMAT}.")
+    if content["format"] == 1:
+        content = _from_first_form(content)
+    sessions = tuple(Session(**session) for session in content["sessions"])
+    columns = content["columns"]
+    rows: Rows = {}
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        rows[tuple(row.pop(name) for name in KEY)] = row
+    return Recording(content["device"], sessions, rows, content["left_out"])
+
+
+def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
+    """One session, and a knob that was left to its kernel stands as null."""
+    session = {"environment": content["environment"], "kernels": content["kernels"], "methods": {}}
+    columns = dict(content["columns"])
+    known = [KERNELS.get(name) for name in columns["kernel"]]
+    columns["parameter"] = [
+        kernel.parameter.default if value is None and kernel and kernel.parameter else value
+        for kernel, value in zip(known, columns["parameter"], strict=True)
+    ]
+    columns |= {"grid_asked": [None] * len(known), "session": [0] * len(known)}
+    return {**content, "sessions": [session], "columns": columns}
+
+
+def load(folder: Path = FOLDER) -> list[Measurement]:
+    """Every recorded run as a Measurement with origin "recorded"; empty where nothing was recorded.
+
+    A kernel whose code has changed since carries the badge "recorded with an earlier version of this kernel".
+    """
+    return list(_load(folder))
+
+
+@lru_cache(maxsize=4)
+def _load(folder: Path) -> tuple[Measurement, ...]:
+    if not folder.is_dir():
+        return ()
+    paths = sorted(folder.glob("*.json.gz"))
+    full = {path.name for path in paths if "-quick" not in path.name}
+    wanted = [path for path in paths if path.name in full or path.name.replace("-quick", "") not in full]
+    return tuple(measurement for path in wanted for measurement in _measurements(read(path)))
+
+
+def _measurements(recording: Recording) -> Iterator[Measurement]:
+    now = {name: code_digest(kernel) for name, kernel in KERNELS.items()}
+    names = ("grid_size", "status", "reason", "time_us", "low_us", "high_us", "floor_us", "clock")
+    for key, row in recording.rows.items():
+        named = dict(zip(KEY, key, strict=True))
+        kernel = KERNELS.get(named["kernel"])
+        if kernel is None:
+            continue
+        session = recording.sessions[row["session"]]
+        rates = _rates(row, named["dtype"], TOPICS[kernel.topic].metric, recording.device) if row["time_us"] else {}
+        badges = tuple(row["badges"].split(" · ")) if row["badges"] else ()
+        if session.kernels.get(kernel.name) != now[kernel.name]:
+            badges += ("recorded with an earlier version of this kernel",)
+        yield Measurement(
+            **named,
+            **{name: row[name] for name in names},
+            **rates,
+            device=recording.device,
+            peers=_peers(row),
+            badges=badges,
+            environment={**session.environment, "samples": row["samples"]},
+            origin="recorded",
+        )
+
+
+def _rates(row: Row, dtype: str, metric: str, recorded_on: Mapping[str, Any]) -> dict[str, Any]:
+    rates = {
+        "bandwidth_gb_s": row["bytes_moved"] / row["time_us"] / 1e3,
+        "gflop_s": row["flops"] / row["time_us"] / 1e3,
+    }
+    peak = recorded_on["peak_bandwidth_gb_s" if metric == "bandwidth_gb_s" else "peak_gflop_s"]
+    if metric == "gflop_s" and dtype != "float32":
+        peak = None  # the peak is that of the FP32 units
+    if (row.get("badges") or "").startswith(ON_THE_CPU):
+        peak = None  # and the GPU's, not the CPU's
+    reached = rates[metric]
+    rates["percent_of_peak"] = 100 * reached / peak if peak else None
+    return rates
+
+
+def _peers(row: Row) -> dict[str, Any]:
+    if row["peer"] is None:
+        return {}
+    times = {"time_us": row["peer_us"], "low_us": row["peer_low_us"], "high_us": row["peer_high_us"]}
+    return {row["peer"]: times | {name: row[name] for name in ("ratio", "ratio_low", "ratio_high")}}
+
+
+def code_digest(kernel: Kernel) -> str | None:
+    """A digest of a kernel's code without its comments and spacing: what the compiler sees."""
+    if not kernel.path.exists():
+        return None
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", kernel.text, flags=re.DOTALL)
+    return hashlib.sha256(" ".join(code.split()).encode()).hexdigest()[:16]

@@ -1,0 +1,87 @@
+"""The GPUs of this machine, asked of the driver's management library: no CUDA context, so fit for a web server."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from engine.host.environment import CUDA_NEEDED
+from engine.records import DEVICES, Choice, NotRunnable
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU. `uuid`: what CUDA_VISIBLE_DEVICES calls it, in whatever order CUDA counts."""
+
+    name: str
+    uuid: str
+    driver: str
+
+
+@lru_cache(maxsize=1)
+def gpus() -> tuple[Gpu, ...]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
+    return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def resolve(choice: Choice) -> Choice:
+    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable where "gpu" is in vain."""
+    if choice.device not in DEVICES:
+        raise NotRunnable(f"There is no device {choice.device!r}: choose {', '.join(DEVICES)}.")
+    if choice.device == "gpu" and not gpus():
+        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
+    if choice.device == "auto":
+        return replace(choice, device="gpu" if gpus() else "emulator")
+    return choice
+
+
+def device_summary() -> str:
+    """The GPUs in words for the environment line: "2 x NVIDIA H200, driver 580.65.06" or "no GPU"."""
+    found = gpus()
+    if not found:
+        return "no GPU"
+    names = [gpu.name for gpu in found]
+    counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+    return f"{', '.join(counted)}, driver {found[0].driver}"
+
+
+def visible(found: tuple[Gpu, ...], setting: str | None) -> tuple[Gpu, ...]:
+    """Those of `found` that CUDA would see with this CUDA_VISIBLE_DEVICES: numbers, or beginnings of UUIDs.
+
+    As in CUDA, the first entry that names no GPU hides itself and all that follow.
+    """
+    if setting is None:
+        return found
+    chosen: list[Gpu] = []
+    for entry in (entry.strip() for entry in setting.split(",")):
+        if entry.isdecimal():
+            named = found[int(entry) : int(entry) + 1]
+        else:
+            named = tuple(gpu for gpu in found if entry and gpu.uuid.startswith(entry))
+        if len(named) != 1 or named[0] in chosen:
+            break
+        chosen.append(named[0])
+    return tuple(chosen)
+
+
+def _all_gpus() -> tuple[Gpu, ...]:
+    try:
+        nvml: Any = importlib.import_module("pynvml")
+        nvml.nvmlInit()
+    except Exception:  # not installed, no driver, no permission: all mean that there is no GPU to be had
+        return ()
+    try:
+        if nvml.nvmlSystemGetCudaDriverVersion() < CUDA_NEEDED:
+            return ()
+        driver = str(nvml.nvmlSystemGetDriverVersion())
+        handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
+        return tuple(
+            Gpu(str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle)), driver) for handle in handles
+        )
+    except nvml.NVMLError:  # a GPU that fell off the bus, say
+        return ()
+    finally:
+        nvml.nvmlShutdown()

@@ -1,0 +1,1 @@
+"""What the lectures say, beside what is measured and counted here."""

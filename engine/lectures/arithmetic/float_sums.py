@@ -1,0 +1,212 @@
+"""Float sums beside what theory allows: runs repeated in other orders, and each rung's error beside its worst case.
+
+repeat(choice, runs) -> Repeats                 rounding(choice, measurement) -> Rounding
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil, log2
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from engine.backends import cpu
+from engine.catalogue import KERNELS, data, topic_of
+from engine.catalogue.topics import floats, reduction
+from engine.host.devices import resolve
+from engine.host.environment import device
+from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
+from engine.plan import plan as plan_of
+from engine.records import Array, Choice, Measurement, NotRunnable, Plan, Progress
+
+if TYPE_CHECKING:
+    from engine.service.queue import Handle
+
+RUNS = {"gpu": 200, "emulator": 40}
+EMULATOR_N = 2**16  # repeated on the emulator; a GPU takes the page's N
+DEADLINE_S = 60.0
+SIZES = tuple(2**power for power in range(10, 25, 2))  # at which errors are shown
+ORDERS = {"gpu": "the GPU's own order, each time anew", "cpu": "one thread of the CPU, which has one order"}
+TOPICS = (floats.TOPIC.name, reduction.TOPIC.name)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The answers of one choice run again and again, on the random numbers. `orders`: what was different, in words.
+
+    `environment`: of a recording that they come from; None: they are live.
+    """
+
+    choice: Choice
+    device: Mapping[str, Any]
+    results: tuple[float, ...]
+    exact: float
+    orders: str
+    environment: Mapping[str, Any] | None = None
+
+    @property
+    def distribution(self) -> list[tuple[float, int]]:
+        """(answer, how often), from the smallest to the largest."""
+        return sorted(Counter(self.results).items())
+
+    @property
+    def different(self) -> int:
+        """How many different answers there were."""
+        return len(set(self.results))
+
+    @property
+    def apart(self) -> float:
+        """How many units in the last place the smallest and the largest answer are apart."""
+        low, high = min(self.results), max(self.results)
+        return (high - low) / spacing(high, result_type(self.choice))
+
+
+def can_repeat(choice: Choice) -> bool:
+    """Whether there is rounding to look at: a sum of floats."""
+    return topic_of(choice.kernel).name in TOPICS and choice.dtype != "int32" and choice.source is None
+
+
+def repeated_choice(choice: Choice) -> Choice:
+    """What is repeated in place of `choice`: the random numbers, and on the emulator at most 2^16 of them. Ones add up
+    without rounding until they stop, so that no order shows."""
+    settled = resolve(choice)
+    n = min(settled.n, EMULATOR_N) if settled.device == "emulator" else settled.n
+    return replace(on_random_numbers(settled), n=n)
+
+
+def on_random_numbers(choice: Choice) -> Choice:
+    """The same sum of the random numbers, where a kernel leaves the choice."""
+    return replace(choice, parameter=0 if KERNELS[choice.kernel].parameter is not None else None)
+
+
+def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repeats:
+    """Run a float sum `runs` times. On a GPU it is the same launch each time; the emulator draws another legal order
+    of the lanes for each run; a rung on the CPU has only one order. Raises what a run raises."""
+    say = progress or (lambda fraction, text: None)
+    if not can_repeat(choice):
+        raise NotRunnable("Only a sum of floats is rounded: choose float32 or float64.")
+    choice = repeated_choice(choice)
+    plan = plan_of(choice)
+    results, orders = [], ORDERS["gpu"]
+    if cpu.host_step(plan):
+        orders = ORDERS["cpu"]
+        results = [float(cpu.run(plan).output[0]) for _ in range(min(runs, 5))]
+    elif choice.device == "emulator":
+        orders = f"independent lanes, seeds 1 to {runs}; the emulator's blocks keep their order"
+        results = _emulated(plan, runs, say)
+    else:
+        from engine.backends import gpu
+
+        prepared = gpu.prepare(plan, topic_of(choice.kernel).input_recipe(choice))
+        for number in range(runs):
+            results.append(float(gpu.execute(prepared).output[0]))
+            say((number + 1) / runs, f"Run {number + 1} of {runs}")
+    exact = topic_of(choice.kernel).check(plan, np.array([results[0]])).expected
+    return Repeats(choice, device(choice.device), tuple(results), float(exact), orders)
+
+
+def _emulated(plan: Plan, runs: int, say: Progress) -> list[float]:
+    from engine.backends import emulator as ptx
+
+    inputs, results = inputs_of(plan.choice), []
+    for seed in range(1, runs + 1):
+        order = ptx.Schedule("independent", seed=seed)
+        results.append(float(ptx.run(plan, inputs, schedule=order, seconds=EMULATOR_SECONDS).output[0]))
+        say(seed / runs, f"Order {seed} of {runs}")
+    return results
+
+
+def submit_repeats(choice: Choice, session: str) -> Handle:
+    """`repeat` on a worker of the choice's device; the handle's result is Repeats. NotRunnable where it cannot run."""
+    from engine.service import service
+    from engine.service.queue import Job
+
+    made = repeated_choice(choice)
+    plan_of(made)
+    runs = RUNS[made.device]
+    same = repr(("repeats", KERNELS[choice.kernel].text, made, runs))
+    key = hashlib.sha256(same.encode()).hexdigest()
+    job = Job(
+        "engine.lectures.arithmetic.float_sums:repeat", (made, runs), deadline=DEADLINE_S, key=key, lane=made.device
+    )
+    return service.connect().submit(job, session, fresh=True)
+
+
+# ---- the error of a run beside what rounding can do
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """One run: its error, `chain` additions in a row, and the worst that they can do."""
+
+    result: float
+    exact: float
+    error: float
+    chain: int
+    worst: float
+
+
+def sum_of_sizes(choice: Choice) -> float:
+    """The sum of |x| over the numbers of a choice."""
+    if topic_of(choice.kernel).name == floats.TOPIC.name and floats.all_ones(choice):
+        return float(choice.n)
+    return floats.sum_of_sizes(choice.dtype, choice.n)  # both topics add the same random numbers
+
+
+def bounds(choice: Choice) -> tuple[float, float]:
+    """The worst error of a serial sum, (n - 1) u sum|x|, and of a tree, ceil(log2 n) u sum|x|, for these numbers."""
+    size, n = data.unit_roundoff(choice.dtype) * sum_of_sizes(choice), max(choice.n, 2)
+    return (n - 1) * size, ceil(log2(n)) * size
+
+
+def chain_of(choice: Choice) -> int:
+    """The longest chain of additions of a choice's plan: every number goes through at most so many roundings."""
+    return plan_of(choice).additions
+
+
+def rounding(choice: Choice, measurement: Measurement | None) -> Rounding | None:
+    """What a run's roundings did beside the worst; None without an answer."""
+    if measurement is None or measurement.result is None or measurement.expected is None:
+        return None
+    chain = chain_of(choice)
+    if topic_of(choice.kernel).name == floats.TOPIC.name:
+        worst = floats.worst(choice.kernel, choice)
+    else:
+        worst = chain * data.unit_roundoff(choice.dtype) * sum_of_sizes(choice)
+    result, exact = float(measurement.result), float(measurement.expected)
+    return Rounding(result, exact, abs(result - exact), chain, worst)
+
+
+def bits(result: float, dtype: str) -> str:
+    """The answer's bits in hexadecimal, as a float of that type: what differs is its last digits."""
+    return f"{int(_words(result, dtype)[0]):0{8 if dtype == 'float32' else 16}x}"
+
+
+def _words(result: float, dtype: str) -> Array:
+    return np.array([result], dtype).view("u4" if dtype == "float32" else "u8")
+
+
+def result_type(choice: Choice) -> str:
+    """The element type of the answer: floats_double gives a double, whatever it adds."""
+    return "float64" if choice.kernel == "floats_double" else choice.dtype
+
+
+def spacing(value: float, dtype: str) -> float:
+    """The distance from `value` to the next number of that type: one unit in the last place."""
+    return float(np.spacing(np.array(abs(value), dtype)))
+
+
+def sentence(found: Repeats) -> str:
+    """What the repeated runs show, in one or two sentences."""
+    runs, kind = len(found.results), result_type(found.choice)
+    if found.different == 1:
+        return f"{runs} runs, one answer: {found.results[0]:.9g}, bits {bits(found.results[0], kind)} ({found.orders})."
+    off = max(abs(result - found.exact) for result in found.results)
+    return (
+        f"{runs} runs, {found.different} different answers, up to {found.apart:,.0f} units in the last place apart "
+        f"({found.orders}). The one farthest from the exact sum is off by {off:.2g}."
+    )

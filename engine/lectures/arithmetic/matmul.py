@@ -1,0 +1,195 @@
+"""The lecture's arithmetic of matrix multiplication: reads, CGMA ratio, shared memory, blocks per SM and occupancy.
+
+Pure functions of numbers, and one that puts them together for a choice with the compiled kernel's real registers and
+shared memory. m is the tile width, n the matrix width; "SM" is a multiprocessor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from engine.catalogue import kernel_named
+from engine.catalogue.topics import matmul
+from engine.compile.cubin import Resources, resources_of
+from engine.plan import plan as plan_of
+from engine.records import Choice, Launch, NotRunnable
+
+WARP = 32
+REGISTER_UNIT = 256  # registers are given to a warp in pieces of this size ...
+WARP_UNIT = 4  # ... and to warps in groups of this size, one for each scheduler of an SM
+SHARED_UNIT = 128  # bytes
+FLOAT_BYTES = 4
+
+# The lecture counts 6 operations for each product: + and * of the numbers, and + and * of both addresses.
+LECTURE_OPERATIONS = 6
+ADDRESS_FREE_OPERATIONS = 2  # + and * of the numbers: what GFLOP/s counts
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """What one SM of a GPU has room for, and its memory's bandwidth. `multiprocessors` None: any number.
+
+    `architecture`: what its kernels are compiled for. `reserved`: whether the system keeps 1 KB of each block's shared
+    memory for itself.
+    """
+
+    name: str
+    architecture: str
+    threads: int
+    blocks: int
+    registers: int
+    shared_bytes: int
+    bandwidth_gb_s: float
+    multiprocessors: int | None = None
+    reserved: bool = True
+
+
+# Occupancy limits: CUDA programming guide, "Technical specifications per compute capability". The lecture's GPU is put
+# together from its slides: 1536 threads, 64K registers and 16 KB of shared memory an SM; 200 GB/s. Its kernels are
+# compiled for 7.5, the oldest that today's compiler knows.
+GPUS: dict[str, Gpu] = {
+    "lecture": Gpu("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 200,
+                   reserved=False),
+    "h200": Gpu("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 4800, 132),
+    "h100": Gpu("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 3350, 132),
+    "a100": Gpu("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 2039, 108),
+    "rtx4090": Gpu("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 1008, 128),
+    "rtx3090": Gpu("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 936, 82),
+    "t4": Gpu("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 320, 40, reserved=False),
+}  # fmt: skip
+LECTURE_GPU, H200 = GPUS["lecture"], GPUS["h200"]
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How many blocks one SM holds: `limits` says how many each resource allows, `limited_by` which allow fewest."""
+
+    blocks: int
+    warps: int
+    fraction: float
+    limits: dict[str, int]
+    limited_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LectureNumbers:
+    """The lecture's arithmetic for one kernel, n and m on one GPU.
+
+    `reads` from global memory beside the naive kernel's; `cgma`: the lecture's operations per read; `bound_gflop_s`:
+    what the bandwidth then allows, by the lecture's count of operations; `intensity`: FLOP per byte of these reads.
+    """
+
+    gpu: Gpu
+    n: int
+    tile_width: int
+    reads: int
+    naive_reads: int
+    cgma: float
+    bound_gflop_s: float
+    intensity: float
+    threads: int
+    resources: Resources
+    occupancy: Occupancy
+
+
+def naive_reads(n: int) -> int:
+    """2n^3: n^2 elements need 2n reads each."""
+    return 2 * n**3
+
+
+def tiled_reads(n: int, m: int) -> int:
+    """2n^3/m: (n/m)^2 blocks of n/m phases of 2m^2 reads. Where m does not divide n, tiles at the border are cut."""
+    return 2 * n * n * ceil(n / m)
+
+
+def shared_bytes(m: int, matrices: int = 2) -> int:
+    """m x m floats for each of two matrices: 2 KB with m = 16."""
+    return m * m * FLOAT_BYTES * matrices
+
+
+def cgma(n: int, reads: int, operations: int = LECTURE_OPERATIONS) -> float:
+    """Compute to global memory access ratio: operations for each read; the lecture counts 3 for the naive kernel."""
+    return operations * n**3 / reads
+
+
+def bound_gflop_s(bandwidth_gb_s: float, ratio: float) -> float:
+    """What the bandwidth allows: 200 GB/s are 50 G floats/s, which at 3 operations each make 150 GFLOP/s."""
+    return bandwidth_gb_s / FLOAT_BYTES * ratio
+
+
+def intensity(n: int, reads: int) -> float:
+    """FLOP (2n^3, as GFLOP/s counts) for each byte of `reads` floats."""
+    return ADDRESS_FREE_OPERATIONS * n**3 / (FLOAT_BYTES * reads)
+
+
+def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
+    """The blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
+
+    NotRunnable where not even one block fits.
+    """
+    warps = ceil(threads / WARP)
+    limits = {"threads": gpu.threads // WARP // warps, "blocks": gpu.blocks}
+    if registers:
+        warp_registers = ceil(registers * WARP / REGISTER_UNIT) * REGISTER_UNIT
+        limits["registers"] = gpu.registers // warp_registers // WARP_UNIT * WARP_UNIT // warps
+    block_bytes = shared + (1024 if gpu.reserved else 0)
+    if block_bytes:
+        limits["shared memory"] = gpu.shared_bytes // (ceil(block_bytes / SHARED_UNIT) * SHARED_UNIT)
+    blocks = min(limits.values())
+    limited_by = tuple(name for name, limit in limits.items() if limit == blocks)
+    if blocks == 0:
+        raise NotRunnable(f"An SM of {gpu.name} has no room for one block of {threads:,} threads: {limited_by[0]}.")
+    return Occupancy(blocks, blocks * warps, blocks * warps * WARP / gpu.threads, limits, limited_by)
+
+
+def residency(choice: Choice, gpu: Gpu = H200) -> tuple[int, Resources, Occupancy]:
+    """(threads of a block, what the compiled kernel needs, what an SM holds of it), of the plan's first launch.
+
+    NotRunnable: nothing is launched, or no block fits. CompileError.
+    """
+    launch = next((step for step in plan_of(choice).steps if isinstance(step, Launch)), None)
+    if launch is None:
+        raise NotRunnable(f"{choice.kernel} runs on the CPU: it has no blocks.")
+    threads = launch.block[0] * launch.block[1] * launch.block[2]
+    needed = resources_of(launch.source, launch.kernel, gpu.architecture)
+    return threads, needed, occupancy(gpu, threads, needed.registers, needed.shared_bytes)
+
+
+def lecture_numbers(choice: Choice, gpu: Gpu = H200) -> LectureNumbers:
+    """The lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
+    kernel = kernel_named(choice.kernel)
+    if kernel.topic != matmul.TOPIC.name:
+        raise NotRunnable(f"The lecture's arithmetic is about matrix multiplication, and {kernel.name} is none.")
+    threads, needed, held = residency(choice, gpu)
+    reads = matmul.reads(kernel, choice.n, choice.block_size)
+    ratio = cgma(choice.n, reads)
+    return LectureNumbers(
+        gpu=gpu,
+        n=choice.n,
+        tile_width=choice.block_size,
+        reads=reads,
+        naive_reads=naive_reads(choice.n),
+        cgma=ratio,
+        bound_gflop_s=bound_gflop_s(gpu.bandwidth_gb_s, ratio),
+        intensity=intensity(choice.n, reads),
+        threads=threads,
+        resources=needed,
+        occupancy=held,
+    )
+
+
+def sentences(numbers: LectureNumbers) -> tuple[str, ...]:
+    """The arithmetic in the lecture's words, one statement each."""
+    n, found = numbers, numbers.occupancy
+    per_sm = "block" if found.blocks == 1 else "blocks"
+    memory = f"{n.resources.shared_bytes:,} bytes of shared memory" if n.resources.shared_bytes else "no shared memory"
+    more = "the same" if n.naive_reads == n.reads else f"{n.naive_reads / n.reads:.3g} times as many"
+    return (
+        f"{n.reads:,} reads from global memory; the naive kernel makes 2n³ = {n.naive_reads:,}, {more}.",
+        f"CGMA ratio {n.cgma:.3g}:1, by the lecture's {LECTURE_OPERATIONS} operations for each product: "
+        f"{n.gpu.bandwidth_gb_s:,.0f} GB/s allow {n.bound_gflop_s:,.0f} GFLOP/s if every read goes to memory.",
+        f"A block of {n.threads:,} threads uses {n.resources.registers} registers a thread and {memory}.",
+        f"{found.blocks} {per_sm} per SM, {found.warps} warps: occupancy {found.fraction:.0%}, limited by "
+        f"{' and '.join(found.limited_by)}.",
+    )

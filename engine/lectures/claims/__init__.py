@@ -1,0 +1,1 @@
+"""Sentences of the lectures that a run can decide."""

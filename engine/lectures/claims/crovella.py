@@ -1,0 +1,180 @@
+"""What Harris and Crovella claim (Optimizing Parallel Reduction; Atomics, Reductions, Warp Shuffle)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.lectures.claims.kinds import CROVELLA as _CROVELLA
+from engine.lectures.claims.kinds import CS121 as _CS121
+from engine.lectures.claims.kinds import LOAD_PASSES, AnyClaim, Claim, Count, Ends, Timed
+from engine.records import Choice
+
+_STEPS = Count("branches", "global_load_requests", line="if (tid < stride)", whole_under=True)  # one load per warp
+_NO_VOLATILE = ("volatile T", "T")
+_TABLE = "Performance for 4M element reduction"
+
+
+def _rung(kernel: str, n: int = 2**22) -> Choice:
+    return Choice(kernel, n, 128, combine="relaunch")
+
+
+def _single(kernel: str, combine: str, block_size: int = 128) -> Choice:
+    return Choice(kernel, 2**22, block_size, combine=combine)
+
+
+def _emulated(kernel: str, dtype: str = "int32") -> Choice:
+    return Choice(kernel, 4096, 128, dtype=dtype, device="emulator")
+
+
+def _step(number: int, slow: str, fast: str, said: float, sentence: str, why: str = "", close: bool = False) -> Timed:
+    """Kernel `number` of the lecture's table is `said` times as fast as the one before."""
+    return Timed(f"step-{number}", _CROVELLA, _TABLE, sentence, "harris", ((_rung(slow), _rung(fast)),), said,
+                 f"kernel {number} against kernel {number - 1}", today="close" if close else "holds",
+                 why=why)  # fmt: skip
+
+
+CLAIMS: tuple[AnyClaim, ...] = (
+    Claim("tree-steps", _CROVELLA, "Parallel Reduction Complexity",
+          "log(N) parallel steps, each step S does N/2^S independent ops.",
+          "harris", "reduce_sequential", _STEPS, "steps", 7, "N = 128: one block", n=128),
+    Claim("sequential-conflict-free", _CROVELLA, "Parallel Reduction: Sequential Addressing",
+          "Sequential addressing is conflict free.",
+          "harris", "reduce_sequential", LOAD_PASSES, "passes", 1),
+    Claim("one-shuffle", _CROVELLA, "Warp shuffle tips and tricks",
+          "Broadcast a value to all threads in the warp in a single instruction.",
+          "crovella-warps", "warp_broadcast", Count("shuffles", "global_store_requests"), "shuffles per warp", 1),
+    Claim("every-thread-at-once", _CROVELLA, "Reduction: naive thread strategy",
+          "But every thread is trying to do this, potentially at the same time.",
+          "crovella-atomics", "atomic_add", Count("atomic_max_contention"), "lanes at one address", 32,
+          "the 32 lanes of a warp", parameter=1),
+    Claim("aggregated", _CROVELLA, "Warp shuffle tips and tricks", "Atomic aggregation.",
+          "crovella-order", "filter_aggregated", Count("atomic_max_contention"), "lanes at one address", 1,
+          "one lane draws for its warp"),
+    _step(2, "reduce_interleaved", "reduce_strided", 2.33,
+          "Problem: highly divergent warps are very inefficient, and % operator is very slow.",
+          "Less than in the lecture: the compiler predicates the short if, so that only the slow % is left."),
+    _step(3, "reduce_strided", "reduce_sequential", 2.01, "New Problem: Shared Memory Bank Conflicts.",
+          "Less than in the lecture: the conflicts are gone, but shared memory is not what most of the time goes to."),
+    _step(4, "reduce_sequential", "reduce_first_add", 1.78,
+          "Half of the threads are idle on first loop iteration! This is wasteful..."),
+    _step(5, "reduce_first_add", "reduce_unroll_volatile", 1.8,
+          "Therefore a likely bottleneck is instruction overhead. Strategy: unroll loops.",
+          "Less than in the lecture: instructions cost less today, next to launching and memory."),
+    _step(6, "reduce_unroll_volatile", "reduce_complete_unroll", 1.41, "Results in a very efficient inner loop!",
+          "What is left to unroll with 128 threads are two steps of the loop.", close=True),
+    _step(7, "reduce_complete_unroll", "reduce_multiple_adds", 1.42,
+          "Combine sequential and parallel reduction. Can lead to significant speedups in practice."),
+    Timed("all-steps", _CROVELLA, _TABLE, "Kernel 7: multiple elements per thread, cumulative speedup 30.04x.",
+          "harris", ((_rung("reduce_interleaved"), _rung("reduce_multiple_adds")),), 30.04,
+          why="Less than in the lecture: the first rungs are no longer so slow, and the last waits for its launches."),
+    Timed("larger-is-better", _CROVELLA, _TABLE, "Kernel 7 on 32M elements: 73 GB/s!", "harris",
+          ((_rung("reduce_multiple_adds"), _rung("reduce_multiple_adds", 2**25)),), 73 / 62.671,
+          "32M against 4M elements", "bandwidth_gb_s"),
+    Timed("algorithmic", _CROVELLA, "Types of optimization",
+          "Algorithmic optimizations: changes to addressing, algorithm cascading. 11.84x speedup, combined!", "harris",
+          ((_rung("reduce_interleaved"), _rung("reduce_first_add")),
+           (_rung("reduce_complete_unroll"), _rung("reduce_multiple_adds"))), 11.84, "#1 to #4, and #6 to #7"),
+    Timed("code", _CROVELLA, "Types of optimization",
+          "Code optimizations: loop unrolling. 2.54x speedup, combined.", "harris",
+          ((_rung("reduce_first_add"), _rung("reduce_complete_unroll")),), 2.54, "#4 to #6",
+          why="Less than in the lecture: instructions cost less today, next to launching and memory."),
+    Claim("half-the-blocks", _CROVELLA, "Reduction #4: First Add During Load",
+          "Halve the number of blocks, and replace single load.",
+          "harris", "reduce_first_add", Count("global_store_requests"), "times fewer block sums", 2,
+          "4096 values, 128 threads", against="reduce_sequential", combine="host"),
+    Claim("fewer-barriers", _CROVELLA, "Unrolling the Last Warp",
+          "We don't need to __syncthreads(). Let's unroll the last 6 iterations of the inner loop.",
+          "harris", "reduce_unroll_syncwarp", Count("barriers"), "times fewer barriers", 4,
+          "128 threads: 8 barriers become 2", against="reduce_first_add", combine="host"),
+    Ends("lockstep", _CROVELLA, "Unrolling the Last Warp",
+         "Instructions are SIMD synchronous within a warp. We don't need to __syncthreads().",
+         "harris", _emulated("reduce_unroll_volatile"), ("ok",), today="hazard",
+         why="Since Volta no warp promises lockstep. The answer is still right on most runs, and nothing says that it "
+         "stays so; __syncwarp does."),
+    Ends("volatile", _CROVELLA, "Reduction #5: Unroll the Last Warp",
+         "IMPORTANT: For this to be correct, we must use the volatile keyword!",
+         "harris", _emulated("reduce_unroll_volatile"), ("wrong",), "without it", _NO_VOLATILE),
+    Ends("sum-of-floats", _CROVELLA, "Motivating example",
+         "sum variable contains the sum of all the elements of array a.",
+         "float-truths", Choice("floats_serial", 2**24 + 2**20, 256, dtype="float32", device="emulator"), ("ok",),
+         "17,825,792 ones as float32", today="wrong", why="A float has 24 binary digits: the sum stops at 2^24."),
+    Ends("does-not-work", _CROVELLA, "Reduction: naive thread strategy", "*c += a[i]; (Doesn't work.)",
+         "crovella", _emulated("reduce_racy"), ("wrong",)),
+    Ends("indivisible", _CROVELLA, "Atomics to the rescue",
+         "These three operations are performed in one atomic transaction.",
+         "crovella", _emulated("reduce_atomic"), ("ok",)),
+    Claim("one-atomic-per-block", _CROVELLA, "Reduce version 9", "if (tid == 0) atomicAdd(out, sdata[0]).",
+          "crovella", "reduce_grid_stride_atomic", Count("atomics"), "atomics", 32, "4096 values in 32 blocks"),
+    Timed("occupancy", _CS121, "Global memory latency",
+          "For high performance need many threads per SM. High occupancy.",
+          "crovella", ((replace(_single("reduce_grid_stride_atomic", "atomic", 256), grid_size=132),
+                        _single("reduce_grid_stride_atomic", "atomic", 256)),), None,
+          "one block of 256 threads on each of 132 SMs against eight"),
+    Timed("atomics-cost", _CROVELLA, "Atomics to the rescue", "May have performance implications.",
+          "crovella", ((_single("reduce_atomic", "atomic", 256), _single("reduce_grid_stride_atomic", "atomic", 256)),),
+          None, "one per element against one per block"),
+    Timed("no-host", _CROVELLA, "Reduce version 8",
+          "These partial sums can be transferred back to the host for the final summation.",
+          "crovella", ((_single("reduce_grid_stride_host", "host", 256),
+                        _single("reduce_grid_stride_atomic", "atomic", 256)),), None, "version 9 spares it"),
+    Timed("one-launch", _CROVELLA, "Reduce version 9",
+          "Kernel launch has negligible HW overhead, low SW overhead.",
+          "harris", ((_rung("reduce_multiple_adds"), _single("reduce_grid_stride_atomic", "atomic")),), None,
+          "two launches (#7) against one (#9)", today="close",
+          why="The words hold: what the second launch costs, zeroing the result and the atomics cost as well."),
+    Timed("shuffles-are-faster", _CROVELLA, "Warp shuffles",
+          "The data exchange is performed between registers, and more efficient than going through shared memory.",
+          "crovella", ((_single("reduce_grid_stride_atomic", "atomic", 256),
+                        _single("reduce_warp_shuffle", "atomic", 256)),), None, "4M values, 256 threads",
+          today="close", why="Each thread adds many numbers before the tree begins, so that the tree hardly counts."),
+    Claim("less-synchronization", _CROVELLA, "Warp shuffle benefits", "Reduce level of explicit synchronization.",
+          "crovella", "reduce_warp_shuffle", Count("barriers"), "times fewer barriers", 8,
+          "128 threads: 8 barriers become 1", against="reduce_grid_stride_atomic"),
+    Ends("patterns", _CROVELLA, "Introducing warp shuffle",
+         "copy from lane ID (arbitrary pattern); copy from calculated lane ID (calculated pattern); copy from "
+         "delta/offset lower lane; copy from a lane with higher ID relative to caller.",
+         "crovella-warps", _emulated("warp_movements"), ("ok",), "all four, with a width of 8 for the last"),
+    Claim("five-shuffles", _CROVELLA, "Warp shuffles", "for (int offset = 16; offset > 0; offset /= 2): a warp "
+          "comprises 32 lanes.", "crovella-warps", "warp_prefix_sum", Count("shuffles", "global_load_requests"),
+          "shuffles per warp", 5, "log2(32)"),
+    Ends("rollover", _CROVELLA, "Other atomics",
+         "atomicInc/Dec: increment (or decrement) and account for rollover/underflow.",
+         "crovella-atomics", _emulated("atomic_inc"), ("ok",), "counting in turns of 0 to 9"),
+    Ends("bitwise", _CROVELLA, "Other atomics", "atomicAnd/Or/Xor: bitwise ops.",
+         "crovella-atomics", _emulated("atomic_xor"), ("ok",), "flipping bits in any order"),
+    Ends("built-from-cas", _CROVELLA, "atomicAdd implementation",
+         "atomicCAS: these three operations are performed in one atomic transaction.",
+         "crovella-atomics", _emulated("atomic_add_cas", "float64"), ("ok",), "atomicAdd for double, built from it"),
+    Timed("native-double", _CROVELLA, "atomicAdd implementation", "#if __CUDA_ARCH__ < 600.",
+          "crovella-atomics", ((Choice("atomic_add_cas", 2**18, 256, dtype="float64"),
+                                Choice("atomic_add", 2**18, 256, dtype="float64")),), None,
+          "why it is no longer needed: the GPU's own atomicAdd for double"),
+    Ends("place-in-order", _CROVELLA, "Atomic tips and tricks",
+         "Most atomics return a value that is the old value that was in the location receiving the atomic update.",
+         "crovella-order", _emulated("order_place"), ("ok",), "every place is given once"),
+    Ends("space-in-a-buffer", _CROVELLA, "Atomic tips and tricks",
+         "buffer_ptr+my_offset now points to the first reserved location, of length my_dsize.",
+         "crovella-order", _emulated("reserve_buffer"), ("ok",), "no two threads share a place"),
+    Timed("aggregation", _CROVELLA, "Warp shuffle tips and tricks", "What else can we do with it? Atomic aggregation.",
+          "crovella-order", ((Choice("filter_atomic", 2**24, 256), Choice("filter_aggregated", 2**24, 256)),), None,
+          "one atomic per warp against one per lane", today="close",
+          why="The compiler aggregates by itself: one lane draws for all that add one to the same address."),
+    Timed("max-shuffle", _CROVELLA, "Homework", "Warp shuffle benefits: reduce or eliminate shared memory usage.",
+          "crovella-max", ((Choice("max_shared", 2**20, 256), Choice("max_shuffle", 2**20, 256)),), None,
+          "max reduction"),
+    Timed("max-atomic", _CROVELLA, "Homework", "Parallel Reduction + Atomics.",
+          "crovella-max", ((Choice("max_shuffle", 2**20, 256), Choice("max_shuffle_atomic", 2**20, 256)),), None,
+          "max reduction in one launch"),
+    Timed("enough-threads", _CROVELLA, "Transformation vs. reduction",
+          "May guide the thread strategy: what will each thread do?",
+          "crovella-matrix-sums", ((Choice("row_sums", 1024, 256, dtype="float32"),
+                                    Choice("row_sums_block", 1024, 256, dtype="float32")),), None,
+          "a thread per row against a block per row"),
+    Ends("no-global-sync", _CROVELLA, "Problem: Global Synchronization", "But CUDA has no global synchronization.",
+         "one-launch", _emulated("reduce_cooperative"), ("refused",), "grid sync of cooperative groups", today="ok",
+         why="Since CUDA 9 it has one, for grids that fit the GPU as a whole: the limit that the slide names."),
+    Timed("sync-is-expensive", _CROVELLA, "Problem: Global Synchronization",
+          "Expensive to build in hardware for GPUs with high processor count.",
+          "one-launch", ((Choice("reduce_cooperative", 2**22, 512), Choice("reduce_warp_shuffle", 2**22, 512)),), None,
+          "grid sync against one atomic per block"),
+)  # fmt: skip

@@ -1,0 +1,249 @@
+"""What CS121 claims (GPUs and CUDA 2: Memory and Warps), with what decides it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.lectures.arithmetic.matmul import H200, LECTURE_GPU, Gpu, LectureNumbers, lecture_numbers
+from engine.lectures.claims.kinds import CS121 as _CS121
+from engine.lectures.claims.kinds import LOAD_PASSES, SECTORS, AnyClaim, Claim, Computed, Count, Ends, Timed
+from engine.records import Choice
+
+_BYTES = replace(SECTORS, scale=32.0)
+_STORE_PASSES = Count("shared_store_wavefronts", "shared_store_requests")
+_BRANCH_PASSES = Count("warp_instructions", "thread_instructions", 32.0, "value = value *")
+_ALL_PASSES = Count("warp_instructions", "thread_instructions", 32.0)
+
+_TREE = Choice("reduce_sequential", 4096, 128, device="emulator")
+_STEP = "            partial[tid] += partial[tid + stride];\n        __syncthreads();"
+
+
+def _matrix(kernel: str) -> Choice:
+    return Choice(kernel, 1024, 16, dtype="float32")
+
+
+def _latency(kernel: str) -> Choice:
+    return Choice(kernel, 2**22, 256)
+
+
+def _sums(kernel: str) -> Choice:
+    return Choice(kernel, 1024, 128)
+
+
+def _memory(kernel: str) -> Choice:
+    return Choice(kernel, 2**24, 256)
+
+
+def _numbers(tile_width: int, gpu: Gpu = LECTURE_GPU, kernel: str = "matmul_tiled") -> LectureNumbers:
+    return lecture_numbers(Choice(kernel, 1024, tile_width, dtype="float32"), gpu)
+
+
+_ONE_PASS = "If threads in a warp access different banks, completes in one pass."
+_K_WAYS = (
+    "If k > 1 threads access different addresses in same bank, get k-way bank conflict. Accesses serialize, takes k "
+    "passes to complete accesses."
+)
+_K_BRANCHES = "If threads have k branches, SM takes k passes to run warp."
+
+CLAIMS: tuple[AnyClaim, ...] = (
+    Timed("latency", _CS121, "GPU memory organization", "Latency (cycles): global 400-800, shared ~20.",
+          "cs121-latency", ((_latency("latency_global"), _latency("latency_shared")),), 20,
+          "a chain of 1024 numbers, one thread; at least 400 against 20",
+          why="About as the table says; launching and the arithmetic between two reads are timed as well."),
+    Timed("hidden-latency", _CS121, "Global memory latency",
+          "Total throughput high, even though each thread has high latency.",
+          "cs121-latency", ((_latency("latency_global"), _latency("latency_hidden")),), None,
+          "numbers per second, one thread against 2^22", "gflop_s"),
+    Claim("one-at-a-time", _CS121, "Global memory latency",
+          "If each thread waits (blocks) for a global memory operation to finish before doing the next operation, "
+          "performance is very poor.",
+          "cs121-latency", "latency_global", Count("global_load_sectors", "global_load_requests"),
+          "sectors per request", 1, "one sector is on its way at a time"),
+    Claim("one-segment", _CS121, "Memory coalescing",
+          "If all 32 locations being read lie in one segment, hardware detects this and only transfers one segment "
+          "(128 B) from global memory to SM.",
+          "cs121-access", "copy_offset", _BYTES, "bytes per request", 128, parameter=0),
+    Claim("worst-case-segments", _CS121, "Memory coalescing",
+          "In worst case, transfer 32*128 B = 4KB to read 32 floats!",
+          "cs121-access", "copy_strided", _BYTES, "bytes per request", 4096, parameter=32, dtype="float32",
+          counted=1024, why="A GPU of today moves sectors of 32 bytes, not segments of 128 bytes: 32 * 32 B = 1 KB."),
+    Claim("by-row", _CS121, "Coalescing example", "Locations all consecutive. All iterations coalesced.",
+          "cs121-coalescing", "column_sums", _BYTES, "bytes per request", 128, n=128),
+    Claim("by-column", _CS121, "Coalescing example",
+          "Each iteration accesses nonconsecutive locations. All accesses noncoalesced.",
+          "cs121-coalescing", "row_sums", SECTORS, "sectors per request", 32, "a sector of its own for every lane",
+          n=128),
+    Claim("staged", _CS121, "Improving coalescing",
+          "To improve coalescing, first do coalesced read from global to shared memory.",
+          "cs121-coalescing", "row_sums_staged", _BYTES, "bytes per request", 128, n=128),
+    Claim("staged-conflicts", _CS121, "Bank conflicts", _K_WAYS,
+          "cs121-coalescing", "row_sums_staged", LOAD_PASSES, "passes", 32, "k = 32: a column of the tile", n=128),
+    Claim("padded", _CS121, "Bank conflicts", _ONE_PASS,
+          "cs121-coalescing", "row_sums_padded", LOAD_PASSES, "passes", 1, "a column of the padded tile", n=128),
+    Claim("no-conflict", _CS121, "Bank conflicts", _ONE_PASS,
+          "cs121-banks", "banks_strided", LOAD_PASSES, "passes", 1, "stride 1", parameter=1, n=256),
+    *(Claim(f"{ways}-way-conflict", _CS121, "Bank conflicts", _K_WAYS,
+            "cs121-banks", "banks_strided", LOAD_PASSES, "passes", ways, f"k = {ways}", parameter=ways, n=256)
+      for ways in (2, 4, 8, 16, 32)),
+    Claim("broadcast", _CS121, "Bank conflicts",
+          "Unless all threads access same value, which then gets broadcast in one pass.",
+          "cs121-banks", "banks_broadcast", LOAD_PASSES, "passes", 1, parameter=1, n=256),
+    Claim("consecutive-locations", _CS121, "Bank conflict example",
+          "If thread loads consecutive locations, 2 way bank conflict.",
+          "cs121-banks", "banks_pairs_neighbours", _STORE_PASSES, "passes", 2),
+    Claim("block-size-apart", _CS121, "Bank conflict example",
+          "If thread loads locations block size apart, no bank conflicts!",
+          "cs121-banks", "banks_pairs_apart", _STORE_PASSES, "passes", 1),
+    Claim("three-branches", _CS121, "Warp divergence", _K_BRANCHES,
+          "cs121-divergence", "divergence_three", _ALL_PASSES, "passes", 3, "k = 3: the lecture's example", counted=1,
+          why="The branches are so short that the compiler computes all values and selects one: no branch is left."),
+    *(Claim(f"{ways}-branches", _CS121, "Warp divergence", _K_BRANCHES,
+            "cs121-divergence", "divergence_ways", _BRANCH_PASSES, "passes", ways, f"k = {ways}", ways, n=1024)
+      for ways in (2, 3, 8)),
+    Claim("worst-case-divergence", _CS121, "Warp divergence", "In worst case, SM takes 32 passes to run one warp!",
+          "cs121-divergence", "divergence_ways", _BRANCH_PASSES, "passes", 32, parameter=32, n=1024),
+    Claim("different-warps", _CS121, "Thread warps",
+          "Different warps can do different things without performance loss.",
+          "cs121-divergence", "divergence_warps", _BRANCH_PASSES, "passes", 1, parameter=32, n=1024),
+    Claim("tiles-reuse", _CS121, "Shared memory and tiled MM",
+          "Total (n/m)^2*(n/m)*2m^2 = 2n^3/m accesses. A factor of m less!",
+          "cs121-tiling", "matmul_tiled", Count("global_load_requests"), "times fewer reads", 16, "m = 16",
+          against="matmul_naive", n=64, block_size=16, dtype="float32"),
+    Claim("divergent-iterations", _CS121, "Reducing divergence", "8 iterations, only 4 have divergence.",
+          "harris", "reduce_sequential", Count("divergent_branches", line="if (tid < stride)"), "iterations", 4,
+          "512 values", n=512, block_size=512, counted=5,
+          why="The lecture's loop stops before stride 1. All strides below 32 diverge: 16, 8, 4, 2 and 1."),
+    Claim("no-divergence-left", _CS121, "Reducing divergence",
+          "Can you get rid of the 4 iterations with divergence?",
+          "harris", "reduce_complete_unroll", Count("divergent_branches", line="tid < "), "divergent branches", 0,
+          "the last warp adds without asking who has to", n=512, block_size=512),
+    Timed("tiles-are-faster", _CS121, "Tiled matrix multiply performance",
+          "Can get (200GB/4B)*(3 FLOP / 1B)*16 = 2400 GFLOPS, compared to 150 GFLOPS from before!",
+          "cs121-tiling", ((_matrix("matmul_naive"), _matrix("matmul_tiled")),), 16, "16 x 16 tiles, n = 1024",
+          why="Faster, but not by 16: caches serve most of the naive kernel's reads, which the lecture counts as reads "
+          "from memory."),
+    Timed("uncoalesced-is-slower", _CS121, "Thread warps",
+          "It's much slower when there's noncoalesced memory accesses, control flow divergence or bank conflicts.",
+          "cs121-tiling", ((_matrix("matmul_uncoalesced"), _matrix("matmul_naive")),), None, "noncoalesced"),
+    Timed("by-column-is-slower", _CS121, "Coalescing example",
+          "For good performance, make global memory accesses as coalesced as possible.",
+          "cs121-coalescing", ((_sums("row_sums"), _sums("column_sums")),), None, "by column against by row",
+          today="differs",
+          why="With one thread per row every thread waits for its own next number, and a sector that one step fetches "
+          "serves the next seven from the cache. Bandwidth is not what is missing."),
+    Timed("staged-is-faster", _CS121, "Improving coalescing",
+          "To improve coalescing, first do coalesced read from global to shared memory. Then make scattered accesses "
+          "to shared memory.",
+          "cs121-coalescing", ((_sums("row_sums"), _sums("row_sums_padded")),), None, "free of bank conflicts",
+          today="differs",
+          why="The requests are coalesced, but barriers were added; and the cache had already joined what the "
+                "scattered reads fetched."),
+    Timed("conflicts-are-slower", _CS121, "Bank conflicts",
+          "Accesses serialize, takes k passes to complete accesses.",
+          "cs121-coalescing", ((_sums("row_sums_staged"), _sums("row_sums_padded")),), None, "k = 32 against k = 1"),
+    Timed("stride-is-slower", _CS121, "Memory coalescing",
+          "If locations lie in k different segments, k*128 B are transferred. Access is uncoalesced.",
+          "cs121-access", ((_memory("copy_strided"), _memory("copy_offset")),), None, "stride 8, n = 2^24"),
+    Timed("one-bank-is-slower", _CS121, "Bank conflicts",
+          "Accesses serialize, takes k passes to complete accesses.",
+          "cs121-banks", ((_memory("banks_strided"), _memory("banks_broadcast")),), 32,
+          "k = 32 against a broadcast, n = 2^24",
+          why="Slower, but not 32 times: the loop around the accesses takes time as well."),
+    Timed("neighbours-are-slower", _CS121, "Bank conflict example",
+          "If thread loads consecutive locations, 2 way bank conflict.",
+          "cs121-banks", ((_memory("banks_pairs_neighbours"), _memory("banks_pairs_apart")),), 2,
+          "what it costs, n = 2^24", today="close",
+          why="The second pass is there, but happens while the copy waits for global memory."),
+    Timed("divergence-is-slower", _CS121, "Warp divergence",
+          "If threads have k branches, SM takes k passes to run warp.",
+          "cs121-divergence", ((_memory("divergence_ways"), _memory("divergence_warps")),), 8,
+          "k = 8 by thread against by warp, n = 2^24"),
+    Timed("reuse", _CS121, "Effective use of shared memory",
+          "General strategy is to find reused data and load it into fast, high bandwidth memory. Very effective in "
+          "practice.",
+          "beyond-tiling", ((Choice("matmul_tiled", 4096, 16, dtype="float32"),
+                             Choice("matmul_register_2d", 4096, 16, dtype="float32")),), None,
+          "carried on from shared memory to registers"),
+    Timed("reuse-of-an-element", _CS121, "Exploiting data reuse",
+          "Threads cooperate to load tiles, eliminating redundant global memory reads.",
+          "beyond-tiling", ((Choice("matmul_naive", 4096, 16, dtype="float32"),
+                             Choice("matmul_tiled", 4096, 16, dtype="float32")),), 16, "16 x 16 tiles, n = 4096",
+          why="Faster, but not by 16: caches serve most of the naive kernel's reads."),
+    Computed("arrays-in-registers", _CS121, "CUDA Variable Type Qualifiers",
+             "Automatic variables without any qualifier reside in a register. Except per-thread arrays, which reside "
+             "in global memory.",
+             "beyond-tiling", lambda: _numbers(16, H200, "matmul_register_2d").resources.local_bytes,
+             "bytes per thread", 256, "the array of 8 x 8 sums of a thread", counted=0,
+             why="The loops are unrolled, so that every index is a constant: all sums are registers."),
+    Computed("shared-bytes", _CS121, "Tiled matrix multiply performance",
+             "Each thread block uses 16 x 16 x 4B x (2 matrices) = 2KB of shared memory.",
+             "cs121-tiling", lambda: _numbers(16).resources.shared_bytes, "bytes", 2048, "in the compiled kernel"),
+    Computed("eight-blocks", _CS121, "Tiled matrix multiply performance",
+             "Even if only 16KB shared memory, can still run 8 blocks per SM.",
+             "cs121-tiling", lambda: _numbers(16).occupancy.limits["shared memory"], "blocks", 8),
+    Computed("six-blocks", _CS121, "Tiled matrix multiply performance",
+             "Each block has 256 threads, so 6 blocks enough to saturate SM with 1536 thread capacity.",
+             "cs121-tiling", lambda: _numbers(16).occupancy.limits["threads"], "blocks", 6),
+    Computed("full-occupancy", _CS121, "Tiled matrix multiply performance",
+             "Can still run 8 blocks per SM, which is enough to achieve full occupancy.",
+             "cs121-tiling", lambda: _numbers(16).occupancy.fraction * 100, "% occupancy", 100,
+             "16 x 16 tiles, registers included"),
+    Computed("one-block", _CS121, "Tiled matrix multiply performance",
+             "If use 32x32 tiles, then 1024 threads per tile / thread block, so only one thread block per SM.",
+             "cs121-tiling", lambda: _numbers(32).occupancy.blocks, "blocks", 1),
+    Computed("two-thirds", _CS121, "Tiled matrix multiply performance",
+             "Only 2/3 occupancy if SM can run 1536 threads.",
+             "cs121-tiling", lambda: _numbers(32).occupancy.fraction, "of the threads", 2 / 3),
+    Computed("two-blocks-today", _CS121, "Tiled matrix multiply performance",
+             "Only one thread block per SM.",
+             "cs121-tiling", lambda: _numbers(32, H200).occupancy.blocks, "blocks", 1, "32 x 32 tiles on an H200",
+             counted=2, why="An SM of the H200 has room for 2,048 threads: two blocks, and full occupancy."),
+    Computed("cgma", _CS121, "Global memory bandwidth",
+             "Compute to global memory access (CGMA) ratio 3:1.",
+             "cs121-tiling", lambda: _numbers(16, kernel="matmul_naive").cgma, ": 1", 3, "the naive kernel"),
+    Computed("naive-bound", _CS121, "Global memory bandwidth",
+             "200 GB/s = 50G floating point vals / sec => 150 GFLOPS.",
+             "cs121-tiling", lambda: _numbers(16, kernel="matmul_naive").bound_gflop_s, "GFLOPS", 150),
+    Computed("tiled-bound", _CS121, "Tiled matrix multiply performance",
+             "Can get (200GB/4B)*(3 FLOP / 1B)*16 = 2400 GFLOPS.",
+             "cs121-tiling", lambda: _numbers(16).bound_gflop_s, "GFLOPS", 2400),
+    Ends("tiles-complete", _CS121, "Synchronization",
+         "Ex In MM, threads must finish loading M, N tiles into shared mem before any thread can start its dot "
+         "product.",
+         "cs121-tiling", Choice("matmul_tiled", 64, 16, dtype="float32", device="emulator"), ("wrong", "hazard"),
+         "without that barrier", ("        __syncthreads();  // the tiles are complete\n", "")),
+    Ends("tiles-used", _CS121, "Shared memory and tiled MM",
+         "After all threads finished with the tiles, next two tiles loaded, overwriting current ones.",
+         "cs121-tiling", Choice("matmul_tiled", 64, 16, dtype="float32", device="emulator"), ("wrong", "hazard"),
+         "without the second barrier", ("        __syncthreads();  // the tiles are no longer needed\n", "")),
+    Ends("barrier-in-a-branch", _CS121, "Synchronization",
+         "If __syncthreads() occurs in if block, then all threads must go through the if, or none do. Otherwise block "
+         "never finishes.",
+         "harris", _TREE, ("deadlock", "timeout"), "the barrier of #3 moved into its if",
+         (_STEP, _STEP.replace("            partial", "        {\n            partial")
+          .replace("        __syncthreads();", "            __syncthreads();\n        }")),
+         today="hazard",
+         why="It finishes, as the threads that pass the barrier by soon leave the kernel, and a barrier does not wait "
+         "for those that have left. Who waits for whom is no longer said, and the run is a hazard."),
+    Ends("barrier-in-both-branches", _CS121, "Synchronization",
+         "If __syncthreads() occurs in both branches of if-then-else code block, all threads must go through same "
+         "branch, or block never finishes.",
+         "harris", _TREE, ("deadlock", "timeout"), "#3 with a barrier in its if and one in its else",
+         (_STEP, _STEP.replace("            partial", "        {\n            partial")
+          .replace("        __syncthreads();", "            __syncthreads();\n        } else {\n"
+                   "            __syncthreads();\n        }")),
+         today="hazard",
+         why="It finishes: to the hardware both are the same barrier, and everybody comes. The compiler may rely on "
+               "the rule all the same, so that the run is a hazard."),
+    Ends("halving-loop", _CS121, "Reducing divergence",
+         "for (int stride = blockDim.x; stride > 1; stride /= 2).",
+         "harris", replace(_TREE, n=512, block_size=512), ("ok",), "#3 with the loop as it stands on the slide",
+         ("stride = blockDim.x / 2; stride > 0; stride >>= 1", "stride = blockDim.x; stride > 1; stride /= 2"),
+         today="out-of-bounds",
+         why="The slide's loop starts one step too early, where nobody is left to add, and stops before stride 1. From "
+         "blockDim.x / 2 down to 1 it is right."),
+    Ends("endless-thread", _CS121, "Synchronization",
+         "If code has __syncthreads() but some thread in block goes into infinite loop, block will never finish!",
+         "harris", _TREE, ("deadlock", "timeout"), "thread 0 of #3 waits before the tree",
+         ("    // reduce in shared memory\n", "    while (tid == 0) __threadfence();\n")),
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""What the lectures claim, each claim with what decides it, and the judge.
+
+claims_of(ladder) -> its claims      runs(claim) -> the runs that decide it      verdict(claim, *finds) -> Verdict
+
+Where today's hardware or compiler differs from what the lecture says, the claim says so, and why; the lecture's words
+and its number stay beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from engine.catalogue import KERNELS
+from engine.lectures.claims import crovella as claims_crovella
+from engine.lectures.claims import cs121 as claims_cs121
+from engine.lectures.claims import other_lectures as claims_lectures
+from engine.lectures.claims.kinds import AnyClaim, Claim, Computed, Count, Ends, Outcome, Timed
+from engine.records import Choice, Measurement
+
+__all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Verdict", "claims_of", "counted",
+           "runs", "said", "verdict"]  # fmt: skip
+
+CLAIMS: tuple[AnyClaim, ...] = (*claims_cs121.CLAIMS, *claims_crovella.CLAIMS, *claims_lectures.CLAIMS)
+
+# Times that differ by less than this are not called different: what repeats from run to run is no better.
+MARGIN = 0.02
+NEAR = 0.08
+
+Find = Callable[[Choice], Measurement | None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim beside what was found. `said`, `found`: as text with units; `value`: the number, where it is one.
+
+    `outcome`: compared with the lecture's words; `as_known`: whether it is what the claim says of today.
+    `measurements`: where it comes from, for its origin; none for a computation.
+    """
+
+    claim: AnyClaim
+    said: str
+    found: str
+    outcome: Outcome
+    as_known: bool
+    value: float | None = None
+    measurements: tuple[Measurement, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the lecture's words hold here and now."""
+        return self.outcome == "holds"
+
+
+def claims_of(ladder: str) -> tuple[AnyClaim, ...]:
+    """The claims that belong to a ladder's page."""
+    return tuple(claim for claim in CLAIMS if claim.ladder == ladder)
+
+
+def runs(claim: AnyClaim) -> tuple[Choice, ...]:
+    """The runs that decide a claim, each on its device; none for a computation."""
+    if isinstance(claim, Computed):
+        return ()
+    if isinstance(claim, Ends):
+        return (claim.choice(KERNELS[claim.run.kernel]),)
+    return claim.choices
+
+
+def said(claim: AnyClaim) -> str:
+    """What the lecture's words come to, as text: "32 passes", "2.33× as fast", "a wrong answer"."""
+    if isinstance(claim, Timed):
+        plain = _MORE[claim.metric]
+        return f"{_number(claim.said)}× {_better(claim)}" if claim.said is not None else plain
+    if isinstance(claim, Ends):
+        if len(claim.statuses) == 1:
+            return _ENDS[claim.statuses[0]]
+        return " or ".join(dict.fromkeys(_BRIEFLY.get(status, _ENDS[status]) for status in claim.statuses))
+    return _amount(claim.expected, claim.unit)
+
+
+def verdict(claim: AnyClaim, *finds: Find) -> Verdict | None:
+    """The claim against the runs that `finds` know, the first that knows all of them; None where none does."""
+    if isinstance(claim, Computed):
+        return _of_number(claim, _computed(claim), ())
+    for find in finds:
+        found = [measurement for choice in runs(claim) if (measurement := find(choice)) is not None]
+        if len(found) == len(runs(claim)):
+            made = _decided(claim, found)
+            if made is not None:
+                return made
+    return None
+
+
+def _decided(claim: Claim | Timed | Ends, found: Sequence[Measurement]) -> Verdict | None:
+    """None where the runs do not decide it: nothing was counted, or timed."""
+    if isinstance(claim, Claim):
+        try:
+            value = counted(claim.count, found[0])
+            if claim.against:
+                value = counted(claim.count, found[1]) / value
+        except KeyError:
+            return None
+        return _of_number(claim, value, tuple(found))
+    if isinstance(claim, Timed):
+        return _of_times(claim, dict(zip(claim.choices, found, strict=True)))
+    status = found[0].status
+    known = claim.today or claim.statuses
+    outcome: Outcome = "holds" if status in claim.statuses else "differs"
+    as_known = status in known if isinstance(known, tuple) else status == known
+    return Verdict(claim, said(claim), _ENDS.get(status, status), outcome, as_known, None, tuple(found))
+
+
+def _of_number(claim: Claim | Computed, value: float, found: tuple[Measurement, ...]) -> Verdict:
+    known = claim.expected if claim.counted is None else claim.counted
+    outcome: Outcome = "holds" if value == claim.expected else "differs"
+    return Verdict(claim, said(claim), _amount(value, claim.unit), outcome, value == known, value, found)
+
+
+def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | None:
+    pairs = [[found[replace(choice, device="gpu")] for choice in pair] for pair in claim.pairs]
+    every = [measurement for pair in pairs for measurement in pair]
+    if any(m.time_us is None or m.status not in ("ok", "hazard") or getattr(m, claim.metric) is None for m in every):
+        return None
+    if len({m.device.get("name") for m in every}) != 1:
+        return None
+    if claim.metric == "time_us":
+        ratio = prod((slow.time_us or 0) / (fast.time_us or 1) for slow, fast in pairs)
+    else:
+        ratio = prod(getattr(fast, claim.metric) / getattr(slow, claim.metric) for slow, fast in pairs)
+    # The ends of the 95% intervals of the medians, all on the side that speaks against the words, then for them.
+    least = ratio * prod(_end(slow, "low_us") / _end(fast, "high_us") for slow, fast in pairs)
+    most = ratio * prod(_end(slow, "high_us") / _end(fast, "low_us") for slow, fast in pairs)
+    outcome: Outcome = "holds" if least > 1 + MARGIN else "differs" if most < 1 / (1 + MARGIN) else "close"
+    text = f"{_number(ratio)}× {_better(claim)}"
+    # So near to 1, another recording may well say "close" where this one says more, or the other way round.
+    near = abs(ratio - 1) < NEAR and "close" in (outcome, claim.today)
+    return Verdict(claim, said(claim), text, outcome, outcome == claim.today or near, ratio, tuple(every))
+
+
+def _end(measurement: Measurement, side: str) -> float:
+    """An end of the interval as a part of the median; 1 where there is none."""
+    end, median = getattr(measurement, side), measurement.time_us
+    return float(end / median) if end and median else 1.0
+
+
+def _better(claim: Timed) -> str:
+    return _AS_MUCH[claim.metric]
+
+
+def counted(count: Count, measurement: Measurement) -> float:
+    """The number that `count` describes. KeyError: the run has no counters, or no line with that text."""
+    whole: Mapping[str, Any] | None = measurement.counters
+    if whole is None:
+        raise KeyError(f"{measurement.kernel} was not counted: {measurement.reason or 'it ran on a GPU'}")
+    lines = [line for line in measurement.lines if count.line in line["text"]] if count.line else [whole]
+    if not lines:
+        raise KeyError(f"{measurement.kernel} has no line with {count.line!r} that did anything")
+    over = count.scale * sum(float(line[count.over]) for line in lines)
+    if not count.under:
+        return over
+    below = [whole] if count.whole_under else lines
+    return over / sum(float(line[count.under]) for line in below)
+
+
+@lru_cache(maxsize=64)
+def _computed(claim: Computed) -> float:
+    return claim.compute()
+
+
+_ENDS = {
+    "ok": "a right answer",
+    "wrong": "a wrong answer",
+    "hazard": "a hazard: right only by luck",
+    "deadlock": "never ends",
+    "timeout": "never ends",
+    "refused": "cannot be launched",
+    "crashed": "a crash",
+    "out-of-bounds": "reads outside its memory",
+    "compile-error": "does not compile",
+}
+
+_MORE = {"time_us": "faster", "bandwidth_gb_s": "more bandwidth", "gflop_s": "more per second"}
+_AS_MUCH = {"time_us": "as fast", "bandwidth_gb_s": "the bandwidth", "gflop_s": "as much per second"}
+_BRIEFLY = {"ok": "right", "wrong": "wrong", "hazard": "right by luck"}
+
+
+def _amount(value: float, unit: str) -> str:
+    """ "32 passes", "1 pass"."""
+    first, _, rest = unit.partition(" ")
+    if value == 1 and first.endswith("s"):
+        first = first.removesuffix("es") if first.endswith("sses") else first.removesuffix("s")
+    return f"{_number(value)} {first} {rest}".rstrip()
+
+
+def _number(value: float) -> str:
+    """Whole numbers whole, others with three digits."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

@@ -1,0 +1,1 @@
+"""Counts that follow from a formula, beside what was counted."""

@@ -1,0 +1,30 @@
+"""What a rung is meant to show where that depends on the rung before it; everywhere else its kernel says it.
+
+A counter of engine.counters.TITLES, which falls; "+counter": it rises, as the rung brings something in or shows a
+cost; "=counter": it stays, and that is the point.
+"""
+
+from __future__ import annotations
+
+from engine.catalogue.entries import Kernel
+
+# (the kernel before, the kernel) -> what is to be looked at
+AGAINST: dict[tuple[str, str], str] = {
+    ("reduce_atomic", "reduce_grid_stride_host"): "atomics",
+    ("reduce_atomic_cas", "reduce_grid_stride_atomic"): "atomics",
+    ("reduce_sequential", "reduce_grid_stride_atomic"): "launches",
+    ("reduce_warp_shuffle", "reduce_cooperative"): "+global_load_requests",
+    ("reduce_atomic", "reduce_atomic_cas"): "atomic_max_contention",
+    ("reduce_atomic_cas", "reduce_interleaved"): "atomics",
+    ("atomic_add_cas", "atomic_min"): "atomics",
+    ("filter_aggregated", "warp_broadcast"): "atomics",
+    ("floats_atomic", "floats_tree"): "atomics",
+    ("reduce_scalar", "reduce_sequential"): "",  # on the CPU nothing is counted
+}
+
+
+def meant(before: Kernel | None, kernel: Kernel) -> str:
+    """What `kernel` shows against `before`; "" where no counter tells them apart, or nothing came before."""
+    if before is None:
+        return ""
+    return AGAINST.get((before.name, kernel.name), kernel.shows)

@@ -1,0 +1,1 @@
+"""Check the answer, then time it."""

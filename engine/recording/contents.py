@@ -1,0 +1,138 @@
+"""What a recording holds, the most missed first: what the pages open on, what their menus offer next, then the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
+from engine.elements import grid_for, offered, strides
+from engine.lectures import paper
+from engine.lectures.claims import verdicts as claims
+from engine.records import C_TYPES, CACHE_STATES, Choice
+
+COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])
+POWERS = tuple(2**power for power in range(10, 31))
+ELEMENT_SIZES = tuple(2**power for power in range(20, 29, 2))
+ELEMENT_BLOCK = 256
+LARGER = 2  # sizes beyond the ladder's own at which a knob is turned
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A choice to be timed in these states of the cache; left out where one run is predicted to take longer than
+    `limit_s`. `part`: what it belongs to, in words."""
+
+    choice: Choice
+    part: str
+    caches: tuple[str, ...] = CACHE_STATES
+    limit_s: float = 0.4
+
+
+def wanted(quick: bool = False) -> Iterator[Wanted]:
+    """Every choice of a recording, in the order in which it is made; a choice may come twice. `quick`: few of them."""
+    if quick:
+        for topic in TOPICS.values():
+            yield from _sweep(topic, topic.kernels[0].dtypes[:1], topic.sizes[1::3], COLD, (topic.default_block_size,))
+        return
+    reduction = TOPICS["reduction"]
+    yield from _rungs()
+    yield from _lectures()
+    yield from _knobs()
+    harris = LADDERS["harris"]  # whose page asks how many elements a thread should take
+    yield from _elements(reduction, (harris.n,), harris.block_size)
+    yield from _elements(reduction, ELEMENT_SIZES, ELEMENT_BLOCK)
+    yield from _types()
+    yield from _sweep(reduction, ("int32",), POWERS)
+    for topic in TOPICS.values():
+        if topic is not reduction:
+            yield from _sweep(topic, tuple(C_TYPES), topic.sizes, every_combine=True, limit_s=1.5)
+            yield from _elements(topic, (topic.default_n,), topic.default_block_size)
+    yield from _sweep(reduction, ("int32",), reduction.sizes, every_combine=True)
+    yield from _sweep(reduction, ("float32", "float64"), reduction.sizes, COLD)
+
+
+def _sizes_of(ladder: Ladder) -> tuple[int, ...]:
+    return (ladder.n,) if ladder.emulator_n is None else (ladder.n, ladder.emulator_n)
+
+
+def _ladders_of(kernel: Kernel) -> list[Ladder]:
+    return [ladder for ladder in LADDERS.values() if any(rung.kernel == kernel.name for rung in ladder.rungs)]
+
+
+def _rungs() -> Iterator[Wanted]:
+    """What every ladder opens on."""
+    for ladder in LADDERS.values():
+        for n in _sizes_of(ladder):
+            for rung in ladder.rungs:
+                kernel = KERNELS[rung.kernel]
+                if ladder.block_size in kernel.block_sizes and ladder.dtype in kernel.dtypes:
+                    choice = Choice(kernel.name, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine)
+                    yield Wanted(choice, "the ladders", limit_s=1.5)
+
+
+def _lectures() -> Iterator[Wanted]:
+    """The conditions of every figure that a lecture prints, and the runs that decide what it claims to be faster."""
+    for name in paper.published_ladders():
+        for choice, _ in paper.choices(LADDERS[name]):
+            yield Wanted(choice, "published figures", limit_s=1.5)
+    for claim in claims.CLAIMS:
+        for choice in claims.runs(claim):
+            if choice.device == "gpu":
+                yield Wanted(choice, "claims", COLD, 1.5)
+
+
+def _knobs() -> Iterator[Wanted]:
+    """Every value of every knob, at the size of the kernel's first ladder and at a few larger ones."""
+    for kernel in KERNELS.values():
+        if kernel.parameter is None:
+            continue
+        topic, ladder = TOPICS[kernel.topic], _ladders_of(kernel)[0]
+        larger = tuple(n for n in topic.sizes if n > ladder.n)[:LARGER]
+        dtype = ladder.dtype if ladder.dtype in kernel.dtypes else kernel.dtypes[0]
+        for n in (ladder.n, *larger):
+            for value in kernel.parameter.values:
+                choice = Choice(kernel.name, n, ladder.block_size, dtype=dtype, parameter=value)
+                yield Wanted(choice, "knobs", COLD_AND_HOT)
+
+
+def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator[Wanted]:
+    """Every number of elements per thread, of the kernels that stride over the grid."""
+    for n in sizes:
+        for kernel in topic.kernels:
+            if strides(kernel) and block_size in kernel.block_sizes:
+                for each in offered(n, block_size):
+                    blocks = grid_for(n, block_size, each)
+                    choice = Choice(kernel.name, n, block_size, blocks, dtype=kernel.dtypes[0])
+                    yield Wanted(choice, "elements per thread", COLD_AND_HOT)
+
+
+def _types() -> Iterator[Wanted]:
+    """Every element type of every kernel, where its ladders open."""
+    for kernel in KERNELS.values():
+        for dtype in kernel.dtypes:
+            for ladder in _ladders_of(kernel):
+                for n in _sizes_of(ladder):
+                    if ladder.block_size in kernel.block_sizes:
+                        choice = Choice(kernel.name, n, ladder.block_size, dtype=dtype)
+                        yield Wanted(choice, "element types", COLD, 1.5)
+
+
+def _sweep(
+    topic: Topic,
+    dtypes: tuple[str, ...],
+    sizes: tuple[int, ...],
+    caches: tuple[str, ...] = CACHE_STATES,
+    block_sizes: tuple[int, ...] | None = None,
+    every_combine: bool = False,
+    limit_s: float = 0.4,
+) -> Iterator[Wanted]:
+    """Every size and block size of a topic."""
+    for dtype in dtypes:
+        for n in sizes:
+            for kernel in topic.kernels:
+                for combine in kernel.combines if every_combine else kernel.combines[:1]:
+                    for block_size in kernel.block_sizes:
+                        if dtype in kernel.dtypes and (block_sizes is None or block_size in block_sizes):
+                            choice = Choice(kernel.name, n, block_size, dtype=dtype, combine=combine)
+                            yield Wanted(choice, f"{topic.title.lower()} in {dtype}", caches, limit_s)

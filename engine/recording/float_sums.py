@@ -1,0 +1,156 @@
+"""Float sums recorded on a GPU: the answer of every rung at many sizes, and of many runs of each rung.
+
+A recording of times keeps no answers; these pages are about nothing else. Rows of a kernel whose file has changed since
+are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from engine.backends import cpu
+from engine.catalogue import KERNELS, LADDERS, spelled_out, topic_of
+from engine.history.recordings import FOLDER as RECORDED
+from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
+from engine.host.environment import device, environment, has_gpu
+from engine.lectures.arithmetic.float_sums import ORDERS, RUNS, SIZES, TOPICS, Repeats, on_random_numbers, repeat
+from engine.plan import plan as plan_of
+from engine.records import Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed
+
+FOLDER = RECORDED / "float-sums"
+DTYPES = ("float32", "float64")
+Key = tuple[str, int, int, str, str | None, int | None]
+
+
+@dataclass(frozen=True)
+class FloatSums:
+    """One recording. `answers`: (status, result, exact sum). `repeats`: (exact sum, answers of the runs)."""
+
+    device: dict[str, Any]
+    environment: dict[str, Any]
+    answers: dict[Key, tuple[str, float, float]]
+    repeats: dict[Key, tuple[float, tuple[float, ...]]]
+
+
+def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
+    """Run every rung that adds floats on this GPU, and write its answers; returns the file. NotRunnable without one."""
+    if not has_gpu():
+        raise NotRunnable(NEEDS_GPU)
+    say = progress or (lambda fraction, text: None)
+    described = device("gpu")
+    rungs = list(_rungs())
+    answers: dict[Key, tuple[str, float, float]] = {}
+    repeats: list[list[Any]] = []
+    for number, rung in enumerate(rungs):
+        say(number / len(rungs), f"Float sums: {rung.kernel} {rung.dtype}")
+        for choice in _sizes(rung):
+            key = _key(choice)  # a rung of two ladders meets the same sizes twice
+            if key not in answers and (found := _answer(choice)) is not None:
+                answers[key] = found
+        if rung.dtype == "float32":
+            many = repeat(rung, RUNS["gpu"])
+            repeats.append([*_key(many.choice), many.exact, list(many.results)])
+    content = {
+        "device": described,
+        "environment": environment(),
+        "kernels": {name: code_digest(KERNELS[name]) for name in sorted({rung.kernel for rung in rungs})},
+        "answers": [[*key, *found] for key, found in answers.items()],
+        "repeats": repeats,
+    }
+    path = file_of(described["name"], folder)
+    store(path, content)
+    return path
+
+
+def answer(choice: Choice) -> Measurement | None:
+    """What a GPU answered for this choice, without a time; None where nobody recorded it."""
+    if choice.grid_size is not None or choice.source is not None:
+        return None
+    for recording in _recordings():
+        found = recording.answers.get(_key(choice))
+        if found is not None:
+            status, result, exact = found
+            return Measurement(
+                choice.kernel, choice.n, choice.block_size, None, choice.dtype, choice.cache, choice.combine,
+                recording.device, "ok" if status == "ok" else "wrong", parameter=choice.parameter, result=result,
+                expected=exact, error=abs(result - exact), environment=recording.environment, origin="recorded",
+            )  # fmt: skip
+    return None
+
+
+def repeats(choice: Choice) -> Repeats | None:
+    """The answers of many runs of this choice on a GPU, on the random numbers; None where nobody recorded them."""
+    if choice.grid_size is not None or choice.source is not None:
+        return None
+    made = replace(on_random_numbers(choice), device="gpu")
+    for recording in _recordings():
+        found = recording.repeats.get(_key(made))
+        if found is not None:
+            on_cpu = cpu.host_step(plan_of(made)) is not None
+            orders = ORDERS["cpu" if on_cpu else "gpu"]
+            return Repeats(made, recording.device, found[1], found[0], orders, recording.environment)
+    return None
+
+
+def _rungs() -> Iterator[Choice]:
+    """Every rung of a ladder that adds floats, in every float type, each once."""
+    found: dict[Choice, None] = {}
+    for ladder in LADDERS.values():
+        for rung in ladder.rungs if ladder.topic in TOPICS else ():
+            kernel = KERNELS[rung.kernel]
+            for dtype in DTYPES:
+                if dtype in kernel.dtypes and ladder.block_size in kernel.block_sizes:
+                    made = Choice(kernel.name, ladder.n, ladder.block_size, dtype=dtype, combine=rung.combine)
+                    found[spelled_out(replace(made, device="gpu"))] = None
+    yield from found
+
+
+def _sizes(rung: Choice) -> Iterator[Choice]:
+    knob = KERNELS[rung.kernel].parameter
+    for n in sorted({*SIZES, rung.n}):
+        for value in knob.values if knob else (None,):
+            yield replace(rung, n=n, parameter=value)
+
+
+def _answer(choice: Choice) -> tuple[str, float, float] | None:
+    """(status, result, exact sum); None where the choice cannot run."""
+    from engine.backends import gpu
+
+    topic = topic_of(choice.kernel)
+    try:
+        plan = plan_of(choice)
+        on_cpu = cpu.host_step(plan)
+        run = cpu.run(plan) if on_cpu else gpu.execute(gpu.prepare(plan, topic.input_recipe(choice)))
+    except (NotRunnable, CompileError, RunFailed):
+        return None
+    checked = topic.check(plan, run.output)
+    return "ok" if checked.ok else "wrong", float(checked.result), float(checked.expected)
+
+
+def _key(choice: Choice) -> Key:
+    made = spelled_out(choice)
+    return (made.kernel, made.n, made.block_size, made.dtype, made.combine, made.parameter)
+
+
+@lru_cache(maxsize=1)
+def _recordings() -> tuple[FloatSums, ...]:
+    return tuple(_read(path) for path in sorted(FOLDER.glob("*.json.gz")))
+
+
+def _read(path: Path) -> FloatSums:
+    content = stored(path)
+    same = {
+        name for name, digest in content["kernels"].items() if name in KERNELS and code_digest(KERNELS[name]) == digest
+    }
+    answers = {_key_of(row): tuple(row[6:]) for row in content["answers"] if row[0] in same}
+    many = {_key_of(row): (row[6], tuple(row[7])) for row in content["repeats"] if row[0] in same}
+    return FloatSums(content["device"], content["environment"], answers, many)
+
+
+def _key_of(row: list[Any]) -> Key:
+    kernel, n, block_size, dtype, combine, parameter = row[:6]
+    return kernel, n, block_size, dtype, combine, parameter

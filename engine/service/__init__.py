@@ -1,0 +1,1 @@
+"""Runs in isolated worker processes, for many browsers."""

@@ -1,0 +1,293 @@
+"""Jobs in, handles out: a queue that is fair between sessions, identical jobs joined, finished ones kept.
+
+One thread a lane takes the next job and waits for its worker, so that submitting never blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.service.failures import Cancelled, Rejected
+from engine.service.worker_slot import Lane, Outcome
+
+SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
+QUEUE_LIMIT = 10_000  # of all sessions
+KEPT_BYTES = 64 << 20  # of finished results, the longest unused dropped first
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of `function`, "package.module:function", in a worker: function(*args, **dict(keywords)).
+
+    A function with a parameter `progress` is given one: progress(fraction, text). `deadline`: seconds, from the moment
+    the worker takes the job. `key`: jobs of equal key are the same job: they share one run, and its value is kept.
+    None: never shared or kept. `lane`: the kind of lane that runs it; None: the kind of the engine's first lane.
+    """
+
+    function: str
+    args: tuple[Any, ...] = ()
+    deadline: float = 10.0
+    key: str | None = None
+    keywords: tuple[tuple[str, Any], ...] = ()
+    lane: str | None = None
+
+
+class _Run:
+    """One execution, wanted by one or more handles."""
+
+    def __init__(self, job: Job, session: str) -> None:
+        self.job, self.session = job, session
+        self.message = pickle.dumps((job.function, job.args, dict(job.keywords)))  # now: the caller may change args
+        self.holders: set[Handle] = set()
+        self.state = "waiting"  # then "running", "done"
+        self.progress = (0.0, "Starting")
+        self.outcome: Outcome | None = None
+        self.finished_utc: float | None = None  # seconds since 1970
+
+
+class Handle:
+    """A submitted job, seen by one caller.
+
+    `done`: set when the job ended for this caller. `kept`: the value is of an earlier, identical run.
+    """
+
+    def __init__(self, engine: Engine, run: _Run, session: str, kept: bool) -> None:
+        self._engine, self._run, self._cancelled = engine, run, False
+        self.session, self.kept = session, kept
+        self.done = threading.Event()
+
+    @property
+    def job(self) -> Job:
+        """What was submitted."""
+        return self._run.job
+
+    @property
+    def finished_utc(self) -> float | None:
+        """When the run ended, in seconds since 1970; None before that."""
+        return self._run.finished_utc
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """(fraction 0..1, what is being done); while it waits, how many runs are ahead."""
+        if self.done.is_set():
+            return (1.0, "Done")
+        place = self.position()
+        if place:
+            return (0.0, "Next in the queue" if place == 1 else f"In the queue, {place - 1} runs ahead")
+        return self._run.progress
+
+    def position(self) -> int:
+        """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
+        return self._engine._position(self._run)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The job's value, a copy of its own. Raises what the job raised, if it is one of the engine's exceptions;
+        JobFailed, JobTimeout, WorkerDied, Cancelled; TimeoutError after `timeout` seconds without an end."""
+        if not self.done.wait(timeout):
+            raise TimeoutError(f"The run is not finished after {timeout:g} s.")
+        if self._cancelled or self._run.outcome is None:
+            raise Cancelled
+        return self._run.outcome.value()
+
+    def cancel(self) -> None:
+        """Give the job up. A run that others wait for as well goes on for them."""
+        self._engine._cancel(self)
+
+
+class Engine:
+    """Serves jobs on lanes. Every method may be called from any thread; none but `close` waits."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        self.lanes = tuple(lanes)
+        self._changed = threading.Condition()
+        self._queues: dict[str, OrderedDict[str, deque[_Run]]] = {}  # kind of lane -> session -> its waiting runs
+        self._running: dict[Lane, _Run] = {}
+        self._handles: dict[str, set[Handle]] = {}  # session -> its unfinished handles
+        self._keyed: dict[str, _Run] = {}  # unfinished runs by key
+        self._kept: OrderedDict[str, _Run] = OrderedDict()
+        self._to_warm: set[Lane] = set()
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, args=(lane,), name=f"lane {lane.name}", daemon=True)
+            for lane in self.lanes
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def submit(self, job: Job, session: str, *, fresh: bool = False, supersede: bool = False) -> Handle:
+        """Queue `job` for `session`. Rejected if the queue is full; pickle's error if its arguments cannot travel.
+
+        `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first.
+        """
+        run = _Run(job, session)
+        with self._changed:
+            if self._closed:
+                raise Rejected("The engine is closed: start the dashboard again.")
+            if job.lane not in (None, *(lane.kind for lane in self.lanes)):
+                raise Rejected(f"This machine has no {job.lane} to run on.")
+            old = list(self._handles.get(session, ())) if supersede else []
+            kept = None if fresh or job.key is None else self._kept.get(job.key)
+            if kept is not None and job.key is not None:
+                self._kept.move_to_end(job.key)
+                handle = Handle(self, kept, session, kept=True)
+                handle.done.set()
+            else:
+                running = self._keyed.get(job.key) if job.key is not None else None
+                if running is None:
+                    self._check_room(session, without=len(old))
+                    self._enqueue(run)
+                handle = Handle(self, running or run, session, kept=False)
+                handle._run.holders.add(handle)
+                self._handles.setdefault(session, set()).add(handle)
+        for earlier in old:  # after the new one has joined: an identical run goes on
+            earlier.cancel()
+        return handle
+
+    def warm(self, kind: str | None = None) -> None:
+        """Start the workers (of one kind) now, so that the first run need not wait for them. Returns at once."""
+        with self._changed:
+            self._to_warm.update(lane for lane in self.lanes if kind in (None, lane.kind))
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Cancel everything and end the workers. A closed engine rejects every job."""
+        with self._changed:
+            self._closed = True
+            for handle in [handle for handles in list(self._handles.values()) for handle in handles]:
+                self._cancel(handle)
+            self._changed.notify_all()
+        for lane in self.lanes:
+            lane.interrupt()
+        for thread in self._threads:
+            thread.join(10.0)
+
+    def _check_room(self, session: str, without: int) -> None:
+        own = len(self._handles.get(session, ())) - without
+        if own >= SESSION_LIMIT:
+            raise Rejected(f"You already have {own} runs in the queue: wait for some, or cancel them.")
+        if sum(len(waiting) for queue in self._queues.values() for waiting in queue.values()) >= QUEUE_LIMIT:
+            raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
+
+    def _enqueue(self, run: _Run) -> None:
+        kind = run.job.lane or self.lanes[0].kind
+        self._queues.setdefault(kind, OrderedDict()).setdefault(run.session, deque()).append(run)
+        if run.job.key is not None:
+            self._keyed[run.job.key] = run
+        self._changed.notify_all()
+
+    def _take(self, lane: Lane) -> _Run | None:
+        """The next run for a lane: one of each session in turn."""
+        queue = self._queues.get(lane.kind)
+        if not queue:
+            return None
+        session, waiting = queue.popitem(last=False)
+        run = waiting.popleft()
+        if waiting:
+            queue[session] = waiting
+        run.state = "running"
+        self._running[lane] = run
+        return run
+
+    def _position(self, run: _Run) -> int:
+        with self._changed:
+            if run.state != "waiting":
+                return 0
+            queue = self._queues[run.job.lane or self.lanes[0].kind]
+            own = queue[run.session].index(run)  # this many rounds go by first
+            ahead, before = own, True
+            for session, waiting in queue.items():
+                if session == run.session:
+                    before = False
+                else:
+                    ahead += min(len(waiting), own + before)
+            return ahead + 1
+
+    def _serve(self, lane: Lane) -> None:
+        """The life of a lane's thread. Only it starts the lane's workers, which end when the thread does."""
+        while True:
+            with self._changed:
+                run = None
+                while not self._closed and lane not in self._to_warm and (run := self._take(lane)) is None:
+                    self._changed.wait()
+                if self._closed:
+                    break
+                self._to_warm.discard(lane)
+            if run is not None:
+                self._finish(lane, run, self._executed(lane, run))
+            if not self._closed:
+                with contextlib.suppress(OSError):  # no process to be had: the next run tries again and reports it
+                    lane.start()  # at once after a kill: the next run finds a warm worker
+        lane.close()
+
+    def _executed(self, lane: Lane, run: _Run) -> Outcome:
+        def report(fraction: float, text: str) -> None:
+            run.progress = (min(1.0, max(0.0, fraction)), text)
+
+        return lane.run(run.message, run.job.deadline, report, lambda: not run.holders)
+
+    def _finish(self, lane: Lane, run: _Run, outcome: Outcome) -> None:
+        with self._changed:
+            run.outcome, run.finished_utc = outcome, time.time()
+            self._running.pop(lane, None)
+            if outcome.ok and run.job.key is not None and len(outcome.pickled) <= KEPT_BYTES // 8:
+                self._kept[run.job.key] = run
+                self._kept.move_to_end(run.job.key)
+                self._drop_old()
+            self._release(run)
+
+    def _drop_old(self) -> None:
+        size = sum(len(run.outcome.pickled) for run in self._kept.values() if run.outcome)
+        while size > KEPT_BYTES:
+            _, oldest = self._kept.popitem(last=False)
+            size -= len(oldest.outcome.pickled) if oldest.outcome else 0
+
+    def _release(self, run: _Run) -> None:
+        """The run is over: tell those who wait."""
+        run.state = "done"
+        if run.job.key is not None and self._keyed.get(run.job.key) is run:
+            del self._keyed[run.job.key]
+        for handle in list(run.holders):
+            self._let_go(handle)
+
+    def _let_go(self, handle: Handle) -> None:
+        handle._run.holders.discard(handle)
+        own = self._handles.get(handle.session)
+        if own is not None:
+            own.discard(handle)
+            if not own:
+                del self._handles[handle.session]
+        handle.done.set()
+
+    def _cancel(self, handle: Handle) -> None:
+        with self._changed:
+            if handle.done.is_set():
+                return
+            handle._cancelled = True
+            self._let_go(handle)
+            run = handle._run
+            if run.holders:
+                return
+            if run.job.key is not None and self._keyed.get(run.job.key) is run:
+                del self._keyed[run.job.key]  # nobody may join a run that is being stopped
+            if run.state == "waiting":
+                kind = run.job.lane or self.lanes[0].kind
+                waiting = self._queues[kind][run.session]
+                waiting.remove(run)
+                if not waiting:
+                    del self._queues[kind][run.session]
+                run.state = "done"
+            for lane, running in self._running.items():
+                if running is run:
+                    lane.interrupt()

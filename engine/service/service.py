@@ -1,0 +1,159 @@
+"""Submit a Choice, get a Handle, read a Measurement: no kernel runs in the process that asks.
+
+    handle = service.submit(choice, session)          # returns at once; NotRunnable if it cannot run here
+    while not handle.done.wait(0.1):
+        bar.progress(*handle.progress)
+    measurement = service.measurement_of(handle, choice)      # never raises: a failure is a record with a reason
+
+`worker` is the process that runs jobs, `lane` watches and replaces one, `jobs` queues fairly for all lanes; this
+module knows what a Choice needs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.metadata
+import platform
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from engine.host.devices import Gpu, device_summary, gpus, resolve
+from engine.records import Choice, Measurement
+from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
+from engine.service.queue import Engine, Handle, Job
+from engine.service.worker_slot import Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Cancelled", "Engine", "Gpu", "Handle", "Job", "JobFailed", "JobTimeout", "Lane", "Rejected", "WorkerDied",
+           "connect", "device_summary", "disconnect", "failure_of", "gpus", "lanes_for", "measurement_of", "resolve",
+           "submit"]  # fmt: skip
+
+EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
+
+_connecting = threading.Lock()
+_connected: Engine | None = None
+
+
+def connect() -> Engine:
+    """The process-wide engine, made on the first call; `connect().warm()` starts its workers ahead of the first run.
+
+    After `close()` the next call makes a new one.
+    """
+    global _connected
+    with _connecting:
+        if _connected is None or _connected.closed:
+            if _connected is None:
+                atexit.register(disconnect)
+            _connected = Engine(lanes_for(gpus()))
+        return _connected
+
+
+def disconnect() -> None:
+    """Close the process-wide engine, if there is one, and end its workers."""
+    with _connecting:
+        if _connected is not None:
+            _connected.close()
+
+
+def lanes_for(found: Sequence[Gpu]) -> list[Lane]:
+    """One lane a GPU, and one for the emulator, which sees no GPU. No worker is started yet."""
+    lanes = [
+        Lane("gpu", gpu.name, warm="engine.service.worker:warm_gpu", environment={"CUDA_VISIBLE_DEVICES": gpu.uuid})
+        for gpu in found
+    ]
+    lanes.append(
+        Lane(
+            "emulator",
+            "emulator",
+            warm="engine.service.worker:warm_emulator",
+            environment={"CUDA_VISIBLE_DEVICES": ""},
+            nice=EMULATOR_NICE,
+        )
+    )
+    return lanes
+
+
+def submit(
+    choice: Choice,
+    session: str,
+    *,
+    schedule: str | None = None,
+    deadline: float | None = None,
+    fresh: bool = False,
+    supersede: bool = False,
+) -> Handle:
+    """Measure `choice` on a worker of its device. Raises NotRunnable, of which Rejected (queue full) is one.
+
+    `schedule`: how the emulator orders warps and blocks, where it is not the default. `deadline`: seconds, else
+    the measurement's own. `fresh`: measure again although an identical run's result is kept. `supersede`: give up the
+    session's unfinished runs first.
+    """
+    from engine.measuring.measure import DEADLINES_S
+
+    settled = resolve(choice)
+    job = Job(
+        "engine.measuring.measure:measure",
+        (settled,),
+        deadline=DEADLINES_S[settled.device] if deadline is None else deadline,
+        key=_key(settled, schedule),
+        keywords=() if schedule is None else (("schedule", schedule),),
+        lane=settled.device,
+    )
+    return connect().submit(job, session, fresh=fresh, supersede=supersede)
+
+
+def measurement_of(handle: Handle, choice: Choice) -> Measurement:
+    """Wait for the run and return its record. Every failure is a record too: status, reason, log.
+
+    A result kept from an earlier, identical run carries a badge that says when it was measured.
+    """
+    try:
+        measurement: Measurement = handle.result()
+    except Exception as error:
+        return failure_of(replace(choice, device=handle.job.lane or choice.device), error)
+    if handle.kept and handle.finished_utc is not None:
+        when = datetime.fromtimestamp(handle.finished_utc, UTC)
+        measurement = replace(measurement, badges=(*measurement.badges, f"kept from {when:%H:%M:%S} UTC"))
+    return measurement
+
+
+def failure_of(choice: Choice, error: Exception) -> Measurement:
+    """The record of a run that ended with `error`, whatever it is: the reason is one sentence, the log the details."""
+    from engine.measuring.measure import failed
+
+    record = failed(choice, error)
+    if isinstance(error, JobTimeout):
+        record = replace(record, status="timeout")
+    elif isinstance(error, Cancelled):
+        record = replace(record, status="refused")
+    elif isinstance(error, JobFailed):
+        record = replace(record, log=error.traceback or None)
+    if record.device["kind"] == "gpu" and gpus():
+        record = replace(record, device={"kind": "gpu", "name": gpus()[0].name})
+    return record
+
+
+def _key(choice: Choice, schedule: str | None) -> str:
+    """What makes two runs the same: the source's text, all that was chosen, the device, the versions."""
+    from engine.catalogue import kernel_named, spelled_out
+
+    kernel = kernel_named(choice.kernel)
+    devices = gpus() if choice.device == "gpu" else ()
+    return hashlib.sha256(repr((kernel.text, spelled_out(choice), schedule, devices, _versions())).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _versions() -> tuple[str, ...]:
+    found = [f"python {platform.python_version()}"]
+    for name in ("numpy", "cupy-cuda13x", "cupy-cuda12x", "cupy", "nvidia-cuda-nvrtc"):
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return tuple(found)

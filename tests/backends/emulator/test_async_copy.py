@@ -1,0 +1,94 @@
+"""Asynchronous copies on the emulator: they arrive with the wait, group by group, and not before."""
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.records import RunFailed
+from tests.backends.emulator.small_kernels import execute, zeros
+
+HEAD = """#include <cuda_pipeline.h>
+extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ __align__(16) int s[2][128];
+    int t = threadIdx.x;
+    s[0][t] = s[1][t] = -1;
+    __syncthreads();
+    %s
+}"""
+IN = np.arange(1, 1025, dtype=np.int32)
+
+
+def after(body: str, block: int = 64, grid: int = 1, observers=()) -> np.ndarray:
+    return execute(HEAD % body, block=block, grid=grid, observers=observers, **{"in": IN, "out": zeros(1024)})["out"]
+
+
+def test_a_copy_arrives_with_the_wait_and_not_before():
+    out = after("""
+        __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+        __pipeline_commit();
+        out[t] = s[0][t];
+        __pipeline_wait_prior(0);
+        out[64 + t] = s[0][t];""")
+    assert (out[:64] == -1).all()
+    np.testing.assert_array_equal(out[64:128], IN[:64])
+
+
+def test_the_newest_groups_may_still_be_under_way():
+    out = after("""
+        __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+        __pipeline_commit();
+        __pipeline_memcpy_async(&s[1][t], &in[64 + t], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        out[t] = s[0][t];
+        out[64 + t] = s[1][t];
+        __pipeline_wait_prior(0);
+        out[128 + t] = s[1][t];""")
+    np.testing.assert_array_equal(out[:64], IN[:64])
+    assert (out[64:128] == -1).all()
+    np.testing.assert_array_equal(out[128:192], IN[64:128])
+
+
+def test_groups_are_counted_thread_by_thread():
+    """Odd threads close one group more: a wait for all but one leaves the copy of the even ones under way."""
+    out = after("""
+        __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+        __pipeline_commit();
+        if (t % 2) __pipeline_commit();
+        __pipeline_wait_prior(1);
+        out[t] = s[0][t];""")
+    np.testing.assert_array_equal(out[1:64:2], IN[1:64:2])
+    assert (out[0:64:2] == -1).all()
+
+
+def test_sixteen_bytes_zero_fill_and_a_ragged_block_in_many_blocks():
+    out = after("""
+        int i = 64 * blockIdx.x + 4 * t;
+        if (t < 16) __pipeline_memcpy_async(&s[0][4 * t], &in[i], 16, t == 15 ? 8 : 0);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncthreads();
+        for (int k = t; k < 64; k += blockDim.x) out[64 * blockIdx.x + k] = s[0][k];""", block=20, grid=5)  # fmt: skip
+    expected = IN[: 5 * 64].reshape(5, 64).copy()
+    expected[:, 62:] = 0
+    np.testing.assert_array_equal(out[: 5 * 64].reshape(5, 64), expected)
+
+
+def test_a_source_outside_its_array_is_found_unless_nothing_is_read_from_it():
+    body = "__pipeline_memcpy_async(&s[0][t], &in[t + 10000], 4, %s); __pipeline_commit(); __pipeline_wait_prior(0);"
+    after(body % "4")
+    with pytest.raises(RunFailed, match="reads element 10000 of `in`"):
+        after(body % "0")
+
+
+def test_reading_another_threads_copy_without_a_barrier_is_a_race():
+    body = """
+        __pipeline_memcpy_async(&s[0][t], &in[t], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        %s
+        out[t] = s[0][63 - t];"""
+    careless, careful = Hazards(), Hazards()
+    after(body % "", observers=(careless,))
+    after(body % "__syncthreads();", observers=(careful,))
+    assert [finding.kind for finding in careless.findings()] and not careful.findings()

@@ -1,0 +1,87 @@
+"""The emulator and compute-sanitizer agree on which kernels are clean, or the reason why not is said.
+
+tests/gpu/sanitize.py records the verdicts of racecheck, synccheck, memcheck and initcheck on a GPU.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import KERNELS
+from engine.measuring.measure import measure
+from engine.records import RunFailed
+from tests.backends.emulator.planted import Planted
+from tests.backends.emulator.test_planted_bugs import BUGS, found
+from tests.gpu.sanitize import TOOLS, choice_of, jobs
+
+pytestmark = pytest.mark.thorough
+
+VERDICTS = json.loads((Path(__file__).parents[2] / "golden" / "sanitizer.json").read_text())["results"]
+
+# What the emulator finds and the tool cannot: the tool looks for these only elsewhere.
+ONLY_EMULATED = {
+    "global-race": "racecheck watches shared memory only",
+    "uninitialised-shared": "initcheck watches global memory only",
+}
+# Single disagreements, as recorded: the tool said nothing.
+SINGLE = {
+    "barrier_in_a_loop_of_different_lengths": "synccheck says nothing of threads at different turns of a loop",
+    "shared_atomic_before_zero": "racecheck says nothing of an atomic beside a plain store",
+    "shared_atomic_read_too_early": "racecheck says nothing of an atomic beside a plain read",
+    "shared_before_the_start": "memcheck says nothing of an access below the block's shared memory",
+    "shuffle_of_absent_lanes": "synccheck says nothing of a shuffle that names lanes which are elsewhere",
+    "syncwarp_of_absent_lanes": "synccheck says nothing of a __syncwarp that names lanes which are elsewhere",
+    "spin_lock_in_a_warp": "the GPU schedules lanes independently and finishes; lockstep, as emulated here, never does",
+    "warp_tail_one_syncwarp": "racecheck says nothing of a write that may overtake a read in the same step",
+}
+
+
+def complaints(name: str) -> dict[str, str]:
+    """Tool -> verdict of those that did not find the kernel clean."""
+    tools = VERDICTS[name]["tools"]
+    return {tool: said["verdict"] for tool, said in tools.items() if said["verdict"] != "clean"}
+
+
+def emulated(name: str) -> set[str]:
+    """The kinds of findings at the tool's size; where lockstep never ends, with independent lanes as on the GPU."""
+    judged = choice_of(name)
+    assert judged is not None
+    choice = replace(judged, device="emulator")
+    try:
+        return {finding["kind"] for finding in measure(choice).findings}
+    except RunFailed as failure:
+        assert failure.status == "deadlock" and KERNELS[name].expect == "deadlock", str(failure)
+        return {finding["kind"] for finding in measure(choice, schedule="independent:1").findings}
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])
+def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
+    kinds = emulated(name)
+    assert bool(complaints(name)) == bool(kinds - set(ONLY_EMULATED)), (complaints(name), kinds)
+
+
+def test_every_tool_judged_all_of_the_catalogue_and_every_planted_bug() -> None:
+    wanted = jobs(TOOLS, set(), 1)
+    missing = [(job.name, job.tool) for job in wanted if job.tool not in VERDICTS.get(job.name, {}).get("tools", {})]
+    assert not missing, f"run tests/gpu/sanitize.py on a GPU: it does what is missing, {missing[:6]}"
+    sound = {bug.name for bug in BUGS if bug.correct} | set(KERNELS)
+    for job in wanted:
+        verdict = VERDICTS[job.name]["tools"][job.tool]["verdict"]
+        assert verdict not in ("failed", "timeout") or job.name not in sound, (job, verdict)
+
+
+@pytest.mark.parametrize("bug", [pytest.param(bug, id=bug.name) for bug in BUGS])
+def test_both_agree_on_a_planted_bug_and_its_correct_twin(bug: Planted) -> None:
+    kinds = found(bug)
+    agree = bool(complaints(bug.name)) == bool(kinds - set(ONLY_EMULATED))
+    assert agree != (bug.name in SINGLE), (complaints(bug.name), kinds)
+
+
+def test_a_correct_kernel_is_clean_for_both() -> None:
+    for bug in BUGS:
+        if bug.correct:
+            assert not complaints(bug.name) and not found(bug), bug.name

@@ -1,0 +1,128 @@
+"""Atomics, places, shuffles and prefix sums: what holds in every order of the threads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.catalogue import KERNELS, data, default_choice
+from engine.catalogue.topics import atomic_checks, atomics
+from engine.measuring.measure import measure
+from engine.plan import plan
+from engine.records import Choice, Launch, Measurement, NotRunnable
+
+pytestmark = pytest.mark.thorough
+
+
+def measured(kernel: str, n: int = 4096, parameter: int | None = None, dtype: str = "int32") -> Measurement:
+    found = measure(Choice(kernel, n, 128, dtype=dtype, device="emulator", parameter=parameter))
+    assert found.status == "ok", found.reason
+    return found
+
+
+@pytest.mark.parametrize("addresses", [1, 2, 8, 32, 1024, 2**20])
+def test_lanes_meet_at_an_address_as_often_as_the_addresses_are_fewer_than_the_lanes(addresses: int):
+    for kernel in ("atomic_add", "atomic_max", "atomic_exch", "atomic_cas"):
+        assert measured(kernel, parameter=addresses).counters["atomic_max_contention"] == max(1, 32 // addresses)
+
+
+def test_compare_and_swap_tries_again_where_threads_meet_and_the_native_atomic_does_not():
+    assert measured("atomic_add", 1024, 64, "float64").counters["atomics"] == 1024 // 32
+    tries = [measured("atomic_add_cas", 1024, addresses, "float64").counters["atomics"] for addresses in (1024, 64, 16)]
+    assert tries[0] >= 1024 // 32 and tries[0] < tries[1] < tries[2]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_the_built_atomic_gives_what_the_native_one_gives(dtype: str):
+    native, built = (measured(k, 2000, 32, dtype) for k in ("atomic_add", "atomic_add_cas"))
+    assert abs(native.result - built.result) <= native.error_bound + built.error_bound
+
+
+def test_too_many_tries_are_refused_with_a_way_out():
+    choice = replace(default_choice("atomic_add_cas"), n=2**20, parameter=1, device="emulator")
+    with pytest.raises(NotRunnable, match="choose more addresses, or a smaller N"):
+        plan(choice)
+    plan(replace(choice, parameter=2**20))
+    plan(replace(choice, kernel="atomic_add"))
+
+
+@pytest.mark.parametrize("name", [kernel.name for kernel in atomics.KERNELS if kernel.parameter])
+def test_every_knob_runs_at_both_ends(name: str):
+    for n in (5, 1000):
+        for value in (KERNELS[name].parameter.values[0], KERNELS[name].parameter.values[-1]):
+            assert measured(name, n, value).parameter == value
+
+
+def test_aggregating_leaves_one_lane_per_warp_at_the_counter():
+    one_each, aggregated = measured("filter_atomic"), measured("filter_aggregated")
+    assert one_each.counters["atomic_max_contention"] > 8
+    assert aggregated.counters["atomic_max_contention"] == 1
+    assert aggregated.counters["shuffles"] == 4096 // 32
+
+
+def test_a_prefix_sum_in_a_warp_takes_five_shuffles():
+    assert measured("warp_prefix_sum").counters["shuffles"] == 5 * 4096 // 32
+
+
+def test_the_prefix_sum_of_the_grid_scans_the_block_sums_until_one_block_is_left():
+    made = plan(Choice("grid_prefix_sum", 100_000, 32))
+    launches = [step for step in made.steps if isinstance(step, Launch)]
+    assert [launch.kernel for launch in launches] == ["grid_prefix_sum"] * 4 + ["add_block_sums"] * 3
+    assert [launch.grid[0] for launch in launches] == [3125, 98, 4, 1, 4, 98, 3125]
+
+
+NUMBERS = data.period("int32", 3)[:50].copy()
+
+
+def test_an_order_with_a_place_twice_is_wrong():
+    places = np.random.default_rng(1).permutation(50).astype(np.int32)
+    assert atomic_checks.places(places).ok
+    places[7] = places[8]
+    assert not atomic_checks.places(places).ok
+
+
+def test_a_buffer_is_packed_in_any_order_of_threads_but_not_with_a_hole_a_mixture_or_a_thread_missing():
+    sizes = atomic_checks.sizes(NUMBERS)
+    owners = np.random.default_rng(2).permutation(50)
+    buffer = np.concatenate([4 * i + np.arange(sizes[i]) for i in owners]).astype(np.int32)
+    assert atomic_checks.packed(NUMBERS, buffer).ok
+    assert not atomic_checks.packed(NUMBERS, np.roll(buffer, 1)).ok or buffer[-1] % 4 == 0
+    for at in range(len(buffer)):
+        broken = buffer.copy()
+        broken[at] ^= 4
+        assert not atomic_checks.packed(NUMBERS, broken).ok
+    poisoned = np.full(len(buffer), -1515870811, np.int32)
+    assert not atomic_checks.packed(NUMBERS, poisoned).ok
+
+
+def test_an_exchange_that_loses_a_number_is_wrong():
+    n, addresses = len(NUMBERS), 4
+    places, taken = np.zeros(addresses, np.int32), np.zeros(n, np.int32)
+    for i in np.random.default_rng(3).permutation(n):  # any order of the threads is legal
+        taken[i], places[i % addresses] = places[i % addresses], NUMBERS[i]
+    output = np.concatenate([taken, places])
+    assert atomic_checks.exchanged(NUMBERS, output, addresses).ok
+    output[np.flatnonzero(output)[5]] = 0
+    assert not atomic_checks.exchanged(NUMBERS, output, addresses).ok
+
+
+def test_a_place_that_two_threads_won_or_nobody_is_wrong():
+    n, addresses = 50, 64
+    won, places = np.ones(n, np.int32), np.zeros(addresses, np.int32)
+    places[:n] = np.arange(n) + 1
+    assert atomic_checks.taken(np.concatenate([won, places]), n, addresses).ok
+    for at, value in ((3, 0), (n + 3, 0), (n + 3, 5), (n + 60, 61), (n + 3, 1000)):
+        broken = np.concatenate([won, places])
+        broken[at] = value
+        assert not atomic_checks.taken(broken, n, addresses).ok, (at, value)
+    both = np.concatenate([np.ones(8, np.int32), np.arange(1, 5, dtype=np.int32)])  # 8 threads, 4 places, all say won
+    assert not atomic_checks.taken(both, 8, 4).ok
+
+
+def test_prefix_sums_and_filters_that_miss_one_number_are_wrong():
+    exact = np.cumsum(NUMBERS).astype(np.int32)
+    assert atomic_checks.prefix_sums(NUMBERS, exact, 50, 1).ok
+    assert not atomic_checks.prefix_sums(NUMBERS, exact, 32, 1).ok
+    kept = NUMBERS[NUMBERS > 0]
+    assert atomic_checks.kept(NUMBERS, kept[::-1].copy()).ok
+    assert not atomic_checks.kept(NUMBERS, np.append(kept[1:], kept[1])).ok

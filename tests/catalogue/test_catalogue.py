@@ -1,0 +1,174 @@
+"""The catalogue is consistent with the .cu files, the ladders with the catalogue, and the figures with the lectures."""
+
+import csv
+import difflib
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, ladders
+from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
+from engine.compile.nvrtc import compile_source
+from engine.plan import plan
+from engine.records import C_TYPES, COMBINES, Choice, Launch, Source
+
+EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS.values(), ids=lambda kernel: kernel.name)
+EVERY_LADDER = pytest.mark.parametrize("ladder", LADDERS.values(), ids=lambda ladder: ladder.name)
+
+PARAMETERS = {
+    "reduction": ["const T *in", "T *out", "unsigned int n"],
+    "matmul": ["const float *M", "const float *N", "float *P", "int width"],
+}
+# Kernels for the later launches of a plan stand in the same file.
+SECOND_KERNELS = {
+    "trapezoid_global_race": ["evaluate"],
+    "trapezoid_shared_relaunch": ["reduce_sums"],
+    "trapezoid_sequential": ["reduce_sums"],
+    "grid_prefix_sum": ["add_block_sums"],
+    "max_shuffle_atomic": ["first_number"],
+}
+
+
+def code(kernel: Kernel) -> list[str]:
+    """The lines below the header comment, with the kernel's own name taken out."""
+    lines = kernel.text.replace(kernel.name, "NAME").splitlines()
+    return [line for line in lines if not line.startswith("//")]
+
+
+def source(kernel: Kernel, dtype: str, block_size: int) -> Source:
+    steps = plan(Choice(kernel.name, 64, block_size, dtype=dtype)).steps  # the plan knows the macros of each topic
+    made = (step.source for step in steps if isinstance(step, Launch))
+    return next(made, Source(kernel.file_name, kernel.text, dtype))
+
+
+def test_every_cu_file_is_in_the_catalogue():
+    assert {path.stem for topic in TOPICS for path in (CUDA_FOLDER / topic).glob("*.cu")} == set(KERNELS)
+
+
+@EVERY_KERNEL
+def test_the_header_has_every_label_in_sentences(kernel: Kernel):
+    assert list(kernel.header) == ["Summary", *HEADER_LABELS]
+    assert kernel.header["Summary"].startswith(f"{kernel.name}: ")
+    for label, text in kernel.header.items():
+        assert text.endswith("."), f"{label} does not end in a sentence: {text}"
+
+
+@EVERY_KERNEL
+def test_the_file_holds_one_kernel_of_its_name_with_the_signature_of_its_topic(kernel: Kernel):
+    bounds = r"(?:__launch_bounds__\(.*\)\s+)?"
+    found = re.findall(rf'extern "C" __global__ void {bounds}(\w+)\(([^)]*)\)', kernel.text)
+    assert {name for name, _ in found} == {kernel.name, *SECOND_KERNELS.get(kernel.name, [])}
+    assert "\n".join(code(kernel)).count("__global__") == len(found)
+    parameters, expected = [part.strip() for part in found[0][1].split(",")], PARAMETERS.get(kernel.topic, [])
+    assert parameters[: len(expected)] == expected
+
+
+@EVERY_KERNEL
+def test_the_file_is_short_and_fits_the_projector(kernel: Kernel):
+    lines = kernel.text.splitlines()
+    assert len(lines) <= 90 and max(map(len, lines)) <= 120
+    assert "\t" not in kernel.text and kernel.text.endswith("}\n")
+
+
+@pytest.mark.thorough
+@EVERY_KERNEL
+def test_it_compiles_for_every_type_for_old_and_new_gpus(kernel: Kernel):
+    if "#include" in kernel.text:  # a second each
+        compile_source(source(kernel, kernel.dtypes[-1], kernel.block_sizes[0]), "compute_75")
+        return
+    for dtype in kernel.dtypes:
+        for block_size in (kernel.block_sizes[0], kernel.block_sizes[-1]):
+            assert kernel.name.encode() in compile_source(source(kernel, dtype, block_size), "compute_75")
+    assert compile_source(source(kernel, kernel.dtypes[-1], kernel.block_sizes[1]), "sm_90").startswith(b"\x7fELF")
+
+
+@EVERY_KERNEL
+def test_the_entry_uses_the_words_of_the_contract(kernel: Kernel):
+    assert kernel.name in {entry.name for entry in TOPICS[kernel.topic].kernels}
+    assert set(kernel.dtypes) <= set(C_TYPES) and kernel.dtypes
+    assert set(kernel.combines) <= set(COMBINES) and kernel.combines
+    assert kernel.expect in ("ok", "wrong", "hazard", "deadlock", "rounds")
+    assert list(kernel.block_sizes) == sorted(set(kernel.block_sizes))
+    for dtype, reason in kernel.refuses.items():
+        assert dtype not in kernel.dtypes and reason.endswith(".")
+
+
+@EVERY_LADDER
+def test_a_ladder_names_kernels_of_its_topic_that_run_at_its_own_choice(ladder: Ladder):
+    topic = TOPICS[ladder.topic]
+    assert 1 <= ladder.n <= topic.max_n and 0 <= ladder.baseline < len(ladder.rungs)
+    assert len({rung.label for rung in ladder.rungs}) == len(ladder.rungs) == len({r.kernel for r in ladder.rungs})
+    for rung in ladder.rungs:
+        kernel = KERNELS[rung.kernel]
+        assert kernel.topic == ladder.topic
+        assert ladder.block_size in kernel.block_sizes and ladder.dtype in kernel.dtypes
+        assert rung.combine is None or rung.combine in kernel.combines
+        assert rung.lead[0].isupper() or not rung.lead[0].isalpha()
+        assert rung.lead.endswith(".")
+
+
+def test_every_kernel_stands_in_a_lecture_and_in_the_ladder_of_all_rungs():
+    in_lectures = {rung.kernel for name, ladder in LADDERS.items() if not name.startswith("all-")
+                   for rung in ladder.rungs}  # fmt: skip
+    assert {kernel.name for kernel in KERNELS.values() if kernel.topic in PARAMETERS} <= in_lectures
+    for topic in TOPICS.values():
+        assert [rung.kernel for rung in LADDERS[f"all-{topic.name}"].rungs] == [k.name for k in topic.kernels]
+
+
+# The largest number of lines added and removed from a rung to the next: a change of detail stays small.
+NEIGHBOURS = {
+    ("reduce_racy", "reduce_atomic"): 2,
+    ("reduce_interleaved", "reduce_strided"): 5,
+    ("reduce_strided", "reduce_sequential"): 7,
+    ("reduce_sequential", "reduce_first_add"): 7,
+    ("reduce_first_add", "reduce_unroll_volatile"): 17,
+    ("reduce_unroll_volatile", "reduce_unroll_plain"): 2,
+    ("reduce_unroll_volatile", "reduce_unroll_syncwarp"): 15,
+    ("reduce_unroll_syncwarp", "reduce_complete_unroll"): 18,
+    ("reduce_unroll_syncwarp", "reduce_unroll_shuffle"): 13,
+    ("reduce_complete_unroll", "reduce_multiple_adds"): 10,
+    ("reduce_sequential", "reduce_grid_stride_host"): 9,
+    ("reduce_grid_stride_host", "reduce_grid_stride_atomic"): 4,
+    ("reduce_grid_stride_atomic", "reduce_register_tree"): 15,
+    ("matmul_uncoalesced", "matmul_naive"): 4,
+    ("matmul_vectorized", "matmul_warp_tile"): 12,
+    ("trapezoid_shared_relaunch", "trapezoid_sequential"): 8,
+}
+
+
+@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
+def test_the_difference_between_two_neighbours_is_the_slide(before: str, after: str):
+    lines = difflib.unified_diff(code(KERNELS[before]), code(KERNELS[after]), lineterm="", n=0)
+    changed = [line for line in lines if line[0] in "+-" and line[:3] not in ("---", "+++")]
+    assert 0 < len(changed) <= NEIGHBOURS[before, after], "\n".join(changed)
+
+
+def test_the_published_figures_agree_with_each_other():
+    rows = [figure for rung in LADDERS["harris"].rungs for figure in rung.published if figure.time_ms]
+    assert len(rows) == 7
+    for figure in rows:  # bandwidth = n * 4 bytes / time, in the lecture's rounding
+        assert figure.bandwidth_gb_s == pytest.approx(figure.n * 4 / figure.time_ms / 1e6, rel=0.002)
+    for before, after in pairwise(rows):
+        assert after.step_speedup == pytest.approx(before.time_ms / after.time_ms, rel=0.01)
+        assert after.cumulative_speedup == pytest.approx(rows[0].time_ms / after.time_ms, rel=0.01)
+
+
+def test_heidelbergs_table_has_a_figure_for_every_block_size_and_its_maximum():
+    path = Path(ladders.__file__).parent / "published" / "heidelberg_throughput.csv"
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    for row in csv.DictReader(lines):
+        figures = ladders.throughput(row["kernel"])
+        assert [figure.block_size for figure in figures] == [32, 64, 128, 256, 512, 1024]
+        best = max(figures, key=lambda figure: figure.bandwidth_gb_s)
+        assert (best.block_size, best.bandwidth_gb_s) == (int(row["max_threads"]), float(row["max_bandwidth"]))
+    shown = [rung.published for rung in LADDERS["heidelberg"].rungs if rung.published]
+    assert len(shown) == 6
+
+
+def test_a_figure_that_no_lecture_prints_is_a_key_error():
+    with pytest.raises(KeyError, match="prints no figure"):
+        ladders.published("harris", "warp-shuffle")
+    with pytest.raises(KeyError, match="prints no figure"):
+        ladders.throughput("warp-shuffle")

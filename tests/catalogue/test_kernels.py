@@ -1,0 +1,120 @@
+"""Every kernel of the catalogue, on the emulator, against NumPy. A new catalogue entry is tested by being there."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.backends.cpu import host_step
+from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
+from engine.measuring.measure import failed, measure
+from engine.plan import plan
+from engine.records import COUNTERS, Choice, CompileError, Measurement, NotRunnable, RunFailed
+
+SIZES = (1, 31, 32, 33, 1000, 4096 + 1, 2**18)
+SIZES_OF_WIDTHS = (1, 31, 32, 33, 100)  # where n is the width of a matrix
+
+ON_THE_CPU = {name for name in KERNELS if host_step(plan(default_choice(name)))}
+
+# Those that never end in lockstep are run with another schedule, in test_volta.py.
+ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock"]
+
+
+def _case(kernel: Kernel, n: int, block_size: int, quick: bool) -> object:
+    marks = [] if quick else [pytest.mark.thorough]
+    return pytest.param(kernel, n, block_size, id=f"{kernel.name}-{n}-{block_size}", marks=marks)
+
+
+# The quick run meets every kernel with its middle block size, at one element, a ragged warp and many ragged blocks; the
+# thorough one at every size with three block sizes.
+QUICK_SIZES = (1, 33, 100, 4096 + 1)
+CASES = [
+    _case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES)
+    for kernel in ENDING
+    for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
+    for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
+    for block_size in sorted({kernel.block_sizes[0], middle, kernel.block_sizes[-1]})
+]
+
+
+def measured(choice: Choice) -> Measurement:
+    try:
+        return measure(replace(choice, device="emulator"))
+    except (NotRunnable, CompileError, RunFailed) as error:
+        return failed(choice, error)
+
+
+@pytest.mark.parametrize(("kernel", "n", "block_size"), CASES)
+def test_a_kernel_gives_the_right_answer_and_only_the_hazards_it_teaches(kernel: Kernel, n: int, block_size: int):
+    dtype = kernel.dtypes[(n + block_size) % len(kernel.dtypes)]  # every type meets every kernel, not every size
+    found = measured(Choice(kernel.name, n, block_size, dtype=dtype))
+    if found.status == "refused":
+        assert n < topic_of(kernel).sizes[0] and str(n) in found.reason
+        return
+    assert found.status in {"hazard": ("ok", "hazard"), "wrong": ("ok", "hazard", "wrong")}.get(
+        kernel.expect, ("ok",)
+    ), found.reason
+    assert found.result is not None and found.expected is not None
+    if found.status != "wrong":
+        assert abs(found.result - found.expected) <= found.error_bound
+    assert found.times_us is None and found.time_us is None and found.bandwidth_gb_s is None
+    counted = kernel.name not in ON_THE_CPU
+    assert set(found.counters or ()) == set(COUNTERS if counted else ())
+
+
+@pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.expect == "wrong"], ids=lambda k: k.name)
+def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
+    found = measured(replace(default_choice(kernel.name), n=4096))
+    assert found.status in ("wrong", "hazard") and found.findings and found.reason
+
+
+@pytest.mark.parametrize("kernel", ENDING, ids=lambda k: k.name)
+def test_every_way_to_combine_and_every_type_agree(kernel: Kernel):
+    for combine in kernel.combines:
+        for dtype in kernel.dtypes:
+            found = measured(replace(default_choice(kernel.name), n=77, dtype=dtype, combine=combine))
+            assert kernel.expect == "wrong" or found.status in ("ok", kernel.expect), (combine, dtype, found.reason)
+
+
+@pytest.mark.parametrize("grid_size", [pytest.param(1, marks=pytest.mark.thorough), 2, 7,
+                                       pytest.param(300, marks=pytest.mark.thorough)])  # fmt: skip
+@pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.coverage is None], ids=lambda k: k.name)
+def test_a_grid_stride_kernel_is_right_with_any_grid(kernel: Kernel, grid_size: int):
+    found = measured(Choice(kernel.name, 10_000, 64, grid_size=grid_size, dtype=kernel.dtypes[0]))
+    assert found.status == "ok", found.reason
+    assert found.grid_size == grid_size
+
+
+def test_a_students_source_runs_in_place_of_the_kernel_and_a_wrong_one_is_found_out():
+    right = KERNELS["reduce_sequential"].text
+    choice = replace(default_choice("reduce_sequential"), n=1000)
+    assert measured(replace(choice, source=right)).status == "ok"
+    wrong = right.replace("+=", "-=", 1)
+    assert wrong != right
+    assert measured(replace(choice, source=wrong)).status == "wrong"
+
+
+def test_a_compile_error_names_the_students_line_and_keeps_the_whole_log():
+    broken = KERNELS["reduce_sequential"].text + "\nthis is not C;\n"
+    line = broken.count("\n")
+    found = measured(replace(default_choice("reduce_sequential"), source=broken, source_name="mine.cu"))
+    assert found.status == "compile-error"
+    assert f"mine.cu does not compile: line {line}" in found.reason and "mine.cu" in found.log
+
+
+def test_reading_past_the_end_is_reported_with_the_line_and_the_buffer():
+    source = KERNELS["reduce_sequential"].text
+    lines = source.splitlines()
+    at = next(i for i, line in enumerate(lines) if "in[i]" in line)
+    lines[at] = lines[at].replace("in[i]", "in[i + 100000000]")
+    found = measured(replace(default_choice("reduce_sequential"), n=1000, source="\n".join(lines)))
+    assert found.status == "out-of-bounds" and found.findings[0]["kind"] == "out-of-bounds"
+    assert f"line {at + 1}" in found.reason and "`in`" in found.reason
+
+
+def test_what_a_kernel_prints_is_kept():
+    source = KERNELS["reduce_sequential"].text.replace(
+        "    // write the sum", '    if (tid == 0) printf("block %d\\n", blockIdx.x);\n    // write the sum'
+    )
+    found = measured(replace(default_choice("reduce_sequential"), n=300, block_size=128, source=source))
+    assert found.status == "ok", found.reason
+    assert sorted(found.printed) == ["block 0", "block 0", "block 1", "block 2"]  # three blocks, then the last level

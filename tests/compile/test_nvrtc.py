@@ -1,0 +1,68 @@
+"""What the compiler refuses, in one sentence with the line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from engine.compile.headers import STANDARD_HEADERS
+from engine.compile.nvrtc import compile_source
+from engine.records import CompileError, Source
+
+BROKEN = (
+    ('extern "C" __global__ void k(int *o) {\n  o[0] = 1;\n', 2, 'expected a "}" before the file ends.'),
+    ("\n#include <no_such_file.h>\n", 2, 'cannot open source file "no_such_file.h".'),
+    ("#error not yet.\n", 1, "#error directive: not yet."),
+    ("\n\n__global__ void k(int x) { __shared__ int a[x]; }", 3, "expression must have a constant value."),
+)
+
+
+@pytest.mark.parametrize(("text", "line", "what"), BROKEN)
+def test_the_first_error_is_one_sentence_with_its_line(text: str, line: int, what: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_source(Source("mine.cu", text, "int32"), "compute_90")
+    assert str(caught.value) == f"mine.cu does not compile: line {line}: {what}"
+    assert caught.value.line == line and "error" in caught.value.log
+
+
+def test_the_headers_that_students_include_are_there_and_agree_with_each_other() -> None:
+    lines = [f"#include <{name}>" for name in STANDARD_HEADERS]
+    text = (
+        "\n".join(lines)
+        + """
+extern "C" __global__ void f(float *out, uint64_t n, size_t m) {
+  assert(n < UINT_MAX);
+  int32_t k = INT_MAX;
+  memcpy(out, &k, sizeof k);
+  out[1] = FLT_MAX * sqrt(M_PI) + INFINITY + NAN + DBL_EPSILON;
+  printf("%d", CHAR_BIT);
+}"""
+    )
+    assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")
+
+
+def test_the_standard_headers_stand_beside_those_of_cuda() -> None:
+    text = "\n".join(f"#include <{name}>" for name in ("stdint.h", "climits", "cfloat", "cmath", "cuda/std/cstdint",
+                                                       "cuda/std/climits", "cuda/std/cfloat")) + """
+extern "C" __global__ void f(cuda::std::uint32_t *out, uint32_t n) { out[0] = INT_MAX + n; }"""  # fmt: skip
+    assert b".entry f(" in compile_source(Source("mine.cu", text, "int32"), "compute_90")
+
+
+def test_cooperative_groups_compile_fast_and_to_the_same_code() -> None:
+    text = """#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void f(T *out) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  T sum = cg::reduce(tile, out[threadIdx.x], cg::plus<T>());
+  cg::this_grid().sync();
+  if (cg::coalesced_threads().thread_rank() == 0) out[0] = sum;
+}
+"""
+    whole_library = text + "\n#include <cuda/atomic>"
+    lean, full = (compile_source(Source("mine.cu", each, "float32"), "compute_90") for each in (text, whole_library))
+    assert len(lean) < len(full) / 3  # what libcu++ declares is left out
+    bodies = [re.findall(r"(?ms)^\.visible \.entry f\(.*?^}", ptx.decode()) for ptx in (lean, full)]
+    one, other = ([line for line in body[0].splitlines() if ".loc" not in line] for body in bodies)
+    assert one == other

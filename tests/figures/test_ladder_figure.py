@@ -1,0 +1,93 @@
+"""Figures are plain dicts that Plotly accepts, with a label for every bar and room for it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from engine import tables
+from engine.catalogue import LADDERS
+from engine.figures import ladder as figures
+from engine.history.history import Known
+from tests.test_tables import choices, measured
+
+HARRIS = LADDERS["harris"]
+
+
+def table(some: bool = True) -> pd.DataFrame:
+    facts = [
+        Known(measured(rung.kernel, 80.0 / (i + 1), origin="recorded" if i % 2 else "live",
+                       counters={"barriers": 10.0 * i}))
+        for i, rung in enumerate(HARRIS.rungs)
+    ]  # fmt: skip
+    facts[3] = Known(measured(HARRIS.rungs[3].kernel, None, status="wrong", reason="Wrong."))
+    return tables.ladder_table(HARRIS, choices(), facts if some else [Known()] * len(HARRIS.rungs))
+
+
+def every(frame: pd.DataFrame) -> dict[str, figures.Figure]:
+    return {
+        "metric": figures.metric_bars(frame, "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2),
+        "time": figures.time_bars(frame, 2),
+        "speedup": figures.speedup_bars(frame, 2),
+        "counter": figures.counter_bars(frame, "barriers", 2),
+        "hall": figures.metric_bars(frame, "bandwidth_gb_s", {}, 2, figures.Look(28, 600)),
+    }
+
+
+@pytest.mark.parametrize("some", [True, False])
+@pytest.mark.parametrize("name", ["metric", "time", "speedup", "counter", "hall"])
+def test_plotly_accepts_every_figure(name: str, some: bool) -> None:
+    figure = every(table(some))[name]
+    go.Figure(figure)  # raises where a name or a value is none of Plotly's
+    json.dumps(figure, allow_nan=False)
+
+
+def test_bars_carry_their_numbers_and_the_current_rung_stands_out() -> None:
+    figure = every(table())["metric"]
+    bars = figure["data"][0]
+    assert bars["text"][0] == tables.text_of("bandwidth_gb_s", bars["x"][0])
+    assert bars["marker"]["opacity"].count(1.0) == 1 and bars["marker"]["opacity"][2] == 1.0
+    assert "<b>" in figure["layout"]["yaxis"]["ticktext"][2]
+    assert figure["layout"]["xaxis"]["range"][1] > 4800
+
+
+def test_a_failed_rung_has_no_bar_but_its_status() -> None:
+    for figure in every(table()).values():
+        assert figure["data"][0]["x"][3] is None
+        assert any("wrong" in note["text"] and note["y"] == 3 for note in figure["layout"]["annotations"])
+
+
+def test_recorded_bars_are_hatched_and_live_ones_are_not() -> None:
+    shapes = every(table())["time"]["data"][0]["marker"]["pattern"]["shape"]
+    assert shapes[0] == "" and shapes[1] == "/"
+
+
+def test_marks_are_lines_with_labels_that_do_not_meet() -> None:
+    layout = every(table())["metric"]["layout"]
+    assert [shape["x0"] for shape in layout["shapes"]] == [4800.0, 1600.0]
+    labels = [note for note in layout["annotations"] if note.get("yref") == "paper"]
+    assert len({note["yshift"] for note in labels}) == 2
+
+
+def test_an_empty_plot_says_what_to_do() -> None:
+    for figure in every(table(some=False)).values():
+        assert any("yet" in note["text"] for note in figure["layout"]["annotations"])
+
+
+def test_lines_over_n_are_labelled_at_their_ends_without_overlap() -> None:
+    kernels = [rung.kernel for rung in HARRIS.rungs]
+    runs = [measured(kernel, 10.0 + n / 1e5, n=n, bandwidth_gb_s=n / 1e3) for kernel in kernels for n in (1024, 4096)]
+    figure = figures.size_lines(tables.measurement_table(runs), "bandwidth_gb_s", {k: k for k in kernels})
+    go.Figure(figure)
+    assert len(figure["data"]) == len(set(kernels))
+    heights = sorted(note["y"] for note in figure["layout"]["annotations"])
+    assert min(b - a for a, b in itertools.pairwise(heights)) > 0.03
+
+
+def test_lines_of_nothing_are_an_empty_figure() -> None:
+    frame = tables.measurement_table([measured("reduce_strided", None, status="wrong")])
+    assert figures.size_lines(frame, "bandwidth_gb_s", {"reduce_strided": "x"})["data"] == []

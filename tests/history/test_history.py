@@ -1,0 +1,191 @@
+"""What was measured is found again: in the process, after a restart, and in a recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.catalogue import KERNELS
+from engine.history import history
+from engine.history.history import Known
+from engine.records import Choice, Measurement
+from engine.service import service
+
+CHOICE = Choice("reduce_sequential", 4096, 128, device="gpu")
+ENVIRONMENT = {"driver": "580.65", "cuda": "13.0", "utc": "2026-11-21T04:00:00+00:00", "commit": "0123456789ab"}
+
+
+def measured(choice: Choice = CHOICE, **changes: object) -> Measurement:
+    values = {
+        "kernel": choice.kernel, "n": choice.n, "block_size": choice.block_size, "grid_size": 32,
+        "dtype": choice.dtype, "cache": choice.cache, "combine": choice.combine,
+        "device": {"kind": "gpu", "name": "NVIDIA H200"}, "status": "ok",
+        "time_us": 5.0, "times_us": (4.9, 5.0, 5.1), "bandwidth_gb_s": 3.3, "environment": ENVIRONMENT,
+    }  # fmt: skip
+    return Measurement(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    history.forget()
+    yield tmp_path / "kernel-ladder"
+    history.forget()
+
+
+def test_the_latest_measurement_of_a_choice_is_found() -> None:
+    history.remember(CHOICE, measured(time_us=7.0))
+    history.remember(CHOICE, measured(time_us=5.0))
+    found = history.latest(CHOICE)
+    assert found is not None and found.time_us == 5.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n": 8192}, {"block_size": 256}, {"dtype": "float32"}, {"cache": "hot"}, {"combine": "host"}, {"grid_size": 7},
+     {"device": "emulator"}, {"kernel": "reduce_strided"}, {"source": "// another text"}],
+)  # fmt: skip
+def test_another_choice_has_its_own_measurements(change: dict[str, object]) -> None:
+    history.remember(CHOICE, measured())
+    assert history.latest(replace(CHOICE, **change)) is None  # type: ignore[arg-type]
+
+
+def test_the_default_way_of_combining_is_the_same_choice_said_or_unsaid() -> None:
+    history.remember(CHOICE, measured())
+    assert history.latest(replace(CHOICE, combine=KERNELS[CHOICE.kernel].combines[0])) is not None
+
+
+def test_the_cache_state_does_not_matter_to_the_emulator() -> None:
+    emulated = replace(CHOICE, device="emulator")
+    history.remember(emulated, measured(emulated, device={"kind": "emulator"}, time_us=None))
+    assert history.latest(replace(emulated, cache="hot")) is not None
+
+
+def test_a_restart_finds_what_was_measured(folder: Path) -> None:
+    history.remember(CHOICE, measured(lines=({"line": 3, "text": "x"},)))
+    history.forget()
+    found = history.latest(CHOICE)
+    assert found == measured()  # the counters of the lines are not kept
+
+
+def test_a_crash_is_remembered_but_not_over_a_restart() -> None:
+    history.remember(CHOICE, measured(status="crashed", reason="It crashed.", time_us=None))
+    assert history.latest(CHOICE) is not None
+    history.forget()
+    assert history.latest(CHOICE) is None
+
+
+def test_a_broken_line_is_left_out(folder: Path) -> None:
+    history.remember(CHOICE, measured())
+    with (folder / "history.jsonl").open("a") as file:
+        file.write('{"key": 3}\nnot json\n[]\n')
+    history.forget()
+    assert history.latest(CHOICE) is not None
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    history.remember(CHOICE, measured())
+    assert history.latest(CHOICE) is not None
+
+
+def test_a_measurement_survives_json() -> None:
+    record = measured(peers={"CUB": {"time_us": 4.0}}, badges=("latency-bound",), counters={"barriers": 3.0})
+    assert history.from_json(json.loads(json.dumps(history.to_json(record)))) == record
+
+
+def test_an_edited_source_has_no_recorded_run() -> None:
+    assert history.recorded_for(replace(CHOICE, source="// mine")) is None
+    assert history.recorded_for(replace(CHOICE, kernel="no_such_kernel")) is None
+
+
+def test_a_device_must_be_settled() -> None:
+    with pytest.raises(ValueError, match="settle"):
+        history.latest(replace(CHOICE, device="auto"))
+
+
+def test_a_live_time_stands_before_a_recorded_one_and_a_failure_before_both() -> None:
+    recorded = measured(origin="recorded", time_us=6.0)
+    emulated = measured(device={"kind": "emulator"}, time_us=None, counters={"barriers": 1.0})
+    live, wrong = measured(), measured(status="wrong", time_us=None)
+    assert Known(live, recorded).timed is live
+    assert Known(emulated, recorded).timed is recorded
+    assert Known(emulated, recorded).counted is emulated
+    assert Known(wrong, recorded).timed is None
+    assert Known(None, replace(recorded, status="wrong")).timed is None
+
+
+def test_a_hazard_keeps_the_time_of_its_right_answer_and_its_sentence() -> None:
+    recorded = measured(origin="recorded")
+    hazard = measured(status="hazard", time_us=None, counters={"barriers": 1})
+    assert Known(hazard, recorded).timed is recorded
+    assert Known(hazard, recorded).failed is hazard
+
+
+def test_the_environment_line_names_device_state_versions_and_date() -> None:
+    line = history.environment_line(measured(badges=("throttled",)))
+    assert line == (
+        "NVIDIA H200, live · L2 cache cold-clean · driver 580.65 · CUDA 13.0 · commit 0123456 · throttled · 2026-11-21"
+    )
+    assert history.device_line(measured(origin="recorded")) == "NVIDIA H200, recorded 2026-11-21"
+    assert history.device_line(measured(device={"kind": "emulator"})) == "emulator"
+
+
+@pytest.mark.parametrize(
+    ("plain", "named"),
+    [
+        (Choice("banks_strided", 1024, 256, device="emulator"), {"parameter": 32, "combine": "none"}),
+        (Choice("reduce_sequential", 1024, 256, device="emulator"), {"combine": "relaunch"}),
+    ],
+)
+def test_what_a_kernel_would_choose_itself_is_the_same_choice(plain: Choice, named: dict[str, Any]) -> None:
+    history.remember(plain, measured(plain))
+    assert history.latest(replace(plain, **named)) == measured(plain)
+    assert service._key(plain, None) == service._key(replace(plain, **named), None)
+    assert service._key(plain, None) != service._key(replace(plain, n=1000), None)
+
+
+def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Choice("reduce_warp_shuffle", 2**20, 256, device="gpu")
+    runs = [
+        measured(own, origin="recorded", grid_size=1056, time_us=5.0),
+        measured(own, origin="recorded", grid_size=64, grid_asked=64, time_us=9.0),
+        measured(Choice("reduce_sequential", 1024, 256), origin="recorded", grid_size=4),
+        measured(Choice("banks_strided", 1024, 256), origin="recorded", parameter=32),
+        measured(Choice("banks_strided", 1024, 256), origin="recorded", parameter=4, time_us=6.0),
+    ]
+    monkeypatch.setattr("engine.history.history.load", lambda: runs)
+    history._recorded.cache_clear()
+    found = {grid: history.recorded_for(replace(own, grid_size=grid)) for grid in (None, 64, 1056, 32)}
+    assert [m.time_us if m else None for m in found.values()] == [5.0, 9.0, 5.0, None]
+    assert history.recorded_for(Choice("reduce_sequential", 1024, 256, grid_size=4)) is None  # it cannot be chosen
+    knobs = [history.recorded_for(Choice("banks_strided", 1024, 256, parameter=value)) for value in (None, 32, 4, 5)]
+    assert [m.time_us if m else None for m in knobs] == [5.0, 5.0, 6.0, None]
+    history._recorded.cache_clear()
+
+
+def test_an_answer_comes_back_from_the_file(folder: Path) -> None:
+    found = measured(answer=(1, None, 3), answer_count=9, answer_expected=(1, 2, 3), answer_off=(1,))
+    history.remember(CHOICE, found)
+    history.forget()
+    assert history.latest(CHOICE) == found
+
+
+def test_a_rung_on_the_cpu_names_its_cpu_and_not_the_gpu_beside_it() -> None:
+    badges = ("on the CPU: AMD EPYC 9554, one thread", "few samples")
+    recorded = measured(origin="recorded", badges=badges)
+    assert history.device_line(recorded) == "AMD EPYC 9554, one thread, recorded 2026-11-21"
+    line = history.environment_line(recorded)
+    assert "H200" not in line and "L2 cache" not in line and "driver" not in line and "few samples" in line
+    around = {**ENVIRONMENT, "cpu_compiler": "g++ 14.2, -O2"}
+    live = measured(badges=badges, environment=around)
+    assert history.device_line(live) == "AMD EPYC 9554, one thread, live"
+    assert "g++ 14.2, -O2" in history.environment_line(live)
+    emulated = measured(badges=badges, device={"kind": "emulator"})
+    assert history.device_line(emulated) == "emulator"

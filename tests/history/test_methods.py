@@ -1,0 +1,61 @@
+"""A recorded time stays valid when code moves, and not when what is measured changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.history.methods import METHODS, digest_of, methods, text_of
+from engine.history.recordings import FOLDER, read
+
+BATCH = '''from timing import events
+
+SIZE = 3
+
+
+def batch(works):
+    """Samples of each work."""
+    return [events(work, SIZE) for work in works]
+
+
+def unused():
+    return 1
+'''
+
+
+def changed(old: str, new: str) -> bool:
+    assert old in BATCH
+    names = ("SIZE", "batch")
+    return digest_of({BATCH.replace(old, new): names}) != digest_of({BATCH: names})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from timing import events", "from engine.measuring.timing import events"),
+        ("Samples of each work.", "Microseconds."),
+        ("SIZE = 3\n", "SIZE = 3  # samples\n\n"),
+        ("return 1", "return 2"),
+    ],
+)
+def test_a_moved_module_a_comment_and_an_unnamed_function_leave_it(old: str, new: str) -> None:
+    assert not changed(old, new)
+
+
+@pytest.mark.parametrize(("old", "new"), [("SIZE = 3", "SIZE = 4"), ("events(work, SIZE)", "events(work, 1)")])
+def test_a_changed_statement_or_constant_makes_it_another_method(old: str, new: str) -> None:
+    assert changed(old, new)
+
+
+def test_a_name_that_is_gone_is_not_passed_over() -> None:
+    with pytest.raises(KeyError):
+        digest_of({BATCH: ("batch", "sampled")})
+
+
+def test_the_recorded_runs_were_measured_as_this_program_measures() -> None:
+    recording = read(FOLDER / "nvidia-h200.json.gz")
+    assert {session.methods["gpu"] for session in recording.sessions} == {methods()["gpu"]}
+    assert {session.methods["peers"] for session in recording.sessions} == {methods()["peers"]}
+
+
+def test_every_module_of_a_method_is_found() -> None:
+    assert all(text_of(module) for parts in METHODS.values() for module in parts)

@@ -1,0 +1,23 @@
+from engine.host.doctor import DoctorCheck, _checked, doctor
+
+
+def test_every_line_says_what_was_found_and_every_missing_line_how_to_fix_it():
+    checks = doctor()
+    assert [check.name for check in checks][:3] == ["Python", "NVRTC", "CUDA headers"]
+    for check in checks:
+        assert check.detail and "\n" not in check.detail
+        assert check.ok or check.fix
+
+
+def test_compiler_and_headers_work_without_a_gpu():
+    works = {check.name: check.ok for check in doctor()}
+    assert works["Python"] and works["NVRTC"] and works["CUDA headers"]
+
+
+def test_a_check_that_breaks_is_an_answer():
+    def broken() -> str:
+        raise RuntimeError("first line\nsecond line")
+
+    assert _checked("x", broken) == DoctorCheck(
+        "x", False, "RuntimeError: first line", "pip install -r requirements.txt"
+    )

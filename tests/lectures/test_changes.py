@@ -1,0 +1,204 @@
+"""Counters by line, from rung to rung, and beside the hardware's."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from engine.backends.cpu import host_step
+from engine.catalogue import KERNELS, LADDERS, default_choice
+from engine.figures import block as inside_figures
+from engine.history import profiles as profiled
+from engine.lectures import changes as inside
+from engine.measuring.measure import failed, measure
+from engine.plan import plan
+from engine.records import Choice, NotRunnable
+
+
+def run(kernel, n=4096, **more):
+    return measure(Choice(kernel, n, 128, device="emulator", **more))
+
+
+@pytest.fixture(scope="module")
+def strided():
+    return run("reduce_strided")
+
+
+@pytest.fixture(scope="module")
+def sequential():
+    return run("reduce_sequential")
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+def test_what_a_kernel_shows_is_a_counter(kernel):
+    assert kernel.shows.lstrip("+=") in ("", *inside.TITLES)
+
+
+def test_the_lines_add_up_to_the_whole(strided):
+    whole = inside.values_of(strided)
+    for counter in ("warp_instructions", "bank_conflicts", "sectors", "barriers", "wavefronts"):
+        assert sum(inside.heat(strided, counter).values()) == whole[counter]
+
+
+def test_the_conflicts_stand_at_the_line_that_makes_them(strided, sequential):
+    conflicts = inside.heat(strided, "bank_conflicts")
+    assert {line for line, value in conflicts.items() if value} == {22}
+    assert not any(inside.heat(sequential, "bank_conflicts").values())
+
+
+def test_conflicts_of_doubles_are_those_beyond_the_passes_that_eight_bytes_need():
+    assert inside.values_of(run("reduce_sequential", dtype="float64"))["bank_conflicts"] == 0
+    assert inside.values_of(run("reduce_strided", dtype="float64"))["bank_conflicts"] > 0
+
+
+def test_a_rung_of_the_cpu_was_not_counted():
+    scalar = measure(Choice("trapezoid_scalar", 1024, 256, dtype="float64", device="emulator"))
+    assert set(inside.values_of(scalar).values()) == {None}
+
+
+def test_findings_are_counted_at_both_lines():
+    racy = run("reduce_racy")
+    found = inside.heat(racy, "findings")
+    assert found and inside.values_of(racy)["findings"] == len(racy.findings)
+    assert set(found) == {line for f in racy.findings for line in (f["line"], f["other_line"]) if line}
+
+
+def test_shares_are_parts_of_the_hottest_line():
+    assert inside.shares({3: 10, 4: 40}, "barriers") == {3: 0.25, 4: 1.0}
+    assert inside.shares({3: 32, 4: 8}, "active_lanes_per_instruction") == {3: 0.0, 4: 0.75}
+    assert inside.shares({3: 0}, "barriers") == {3: 0.0} and inside.shares({}, "barriers") == {}
+
+
+def test_a_change_is_a_sentence(strided, sequential):
+    change = inside.change(strided, sequential, "bank_conflicts")
+    assert change.before and change.after == 0
+    assert change.sentence.startswith("Bank conflicts fall from") and change.sentence.endswith("to none.")
+    assert "a factor of" in inside.change(strided, sequential, "warp_instructions").sentence
+    little = replace(strided, counters={**strided.counters, "barriers": strided.counters["barriers"] + 2})
+    assert inside.change(strided, little, "barriers").sentence.endswith(", by 2.")
+    assert "rise from none to" in inside.change(sequential, strided, "bank_conflicts").sentence
+    assert "stay at" in inside.change(sequential, sequential, "barriers").sentence
+
+
+def test_what_was_not_counted_is_none_and_is_not_compared(sequential):
+    refused = failed(Choice("reduce_sequential", 4096, 33), NotRunnable("no"))
+    change = inside.change(refused, sequential, "barriers")
+    assert change.before is None and "nothing to compare" in change.sentence
+    assert inside.change(None, sequential, "findings").before is None
+    assert inside.heat(refused, "barriers") == {}
+    assert inside.counter_text("barriers", None) == ""
+
+
+def test_every_counter_has_a_title_and_a_meaning():
+    assert set(inside.MEANINGS) == set(inside.TITLES)
+    assert all(sentence.endswith(".") for sentence in inside.MEANINGS.values())
+
+
+# Large enough that every ladder shows its point, small enough to be quick.
+SMALL = {"reduction": 2**20, "matmul": 128, "trapezoid": 8192, "memory": 2**12, "matrix_sums": 256, "atomics": 2**13,
+         "volta": 256, "aggregate": 2**14, "floats": 2**14}  # fmt: skip
+
+
+@cache
+def counted(choice, schedule):
+    return measure(choice, schedule=schedule)
+
+
+def told(ladder, position):
+    """What became of the counter that the rung is meant to show."""
+    rungs = ladder.rungs[position - 1 : position + 1]
+    # A lock that needs lanes which run by themselves is looked at so.
+    alone = any(KERNELS[rung.kernel].expect == "deadlock" for rung in rungs)
+    runs = []
+    for rung in rungs:
+        kernel = KERNELS[rung.kernel]
+        block = ladder.block_size if ladder.block_size in kernel.block_sizes else kernel.block_sizes[-1]
+        dtype = ladder.dtype if ladder.dtype in kernel.dtypes else kernel.dtypes[0]
+        combine = rung.combine or kernel.combines[0]
+        choice = Choice(rung.kernel, SMALL[ladder.topic], block, dtype=dtype, device="emulator", combine=combine)
+        runs.append(counted(choice, "independent:1" if alone else None))
+    return inside.change(*runs, inside.meant(ladder, position)[0])
+
+
+def steps():
+    """Every rung that is meant to show something; those of all rungs of a topic are for the thorough run."""
+    for name, ladder in LADDERS.items():
+        for position, rung in enumerate(ladder.rungs):
+            if inside.meant(ladder, position):
+                marks = [pytest.mark.thorough] if name.startswith("all-") else []
+                yield pytest.param(name, position, id=f"{name}-{rung.kernel}", marks=marks)
+
+
+@pytest.mark.parametrize(("ladder", "position"), tuple(steps()))
+def test_every_rung_changes_the_counter_that_it_is_meant_to(ladder, position):
+    change = told(LADDERS[ladder], position)
+    assert change.direction == inside.meant(LADDERS[ladder], position)[1], change
+    assert change.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("ladder", LADDERS)
+def test_every_rung_is_meant_to_change_something_unless_nothing_is_counted_on_the_cpu(ladder):
+    entry = LADDERS[ladder]
+    on_cpu = [bool(host_step(plan(default_choice(rung.kernel)))) for rung in entry.rungs]
+    for position in range(1, len(entry.rungs)):
+        counted = not (on_cpu[position] or on_cpu[position - 1])
+        assert bool(inside.meant(entry, position)) == counted, entry.rungs[position].kernel
+
+
+def test_the_first_rung_shows_what_the_next_one_will_change():
+    harris = LADDERS["harris"]
+    assert inside.shown_counter(harris, 0) == "divergent_branches"
+    assert [inside.shown_counter(harris, i) for i in (1, 2, 3)] == [
+        "divergent_branches", "bank_conflicts", "warp_instructions",
+    ]  # fmt: skip
+    # What the next one leaves, or makes worse, is not what the first one is about.
+    assert inside.shown_counter(LADDERS["crovella-order"], 0) == "atomic_max_contention"
+    assert inside.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
+
+
+def test_hardware_counters_belong_to_a_value_of_the_knob(tmp_path, monkeypatch):
+    file = tmp_path / "counters.json"
+    row = {"kernel": "banks_strided", "n": 4096, "block_size": 128, "dtype": "int32", "global_red_requests": 1,
+           "global_atom_requests": 2, "shared_atomic_requests": 3}  # fmt: skip
+    rows = [{**row, "parameter": None, "branches": 1}, {**row, "parameter": 2, "branches": 2}]
+    file.write_text(json.dumps({"device": "NVIDIA H200", "date": "2026-11-21", "kernels": rows}))
+    monkeypatch.setattr(profiled, "recorded_files", lambda: (file,))
+    profiled._hardware.cache_clear()
+    try:
+        choice = Choice("banks_strided", 4096, 128)
+        asked = (None, KERNELS["banks_strided"].parameter.default, 2, 3)
+        found = [inside.recorded(replace(choice, parameter=value)) for value in asked]
+        assert [entry and entry.counters["branches"] for entry in found] == [1, 1, 2, None]
+        assert found[0].counters["atomics"] == 6
+    finally:
+        monkeypatch.undo()
+        profiled._hardware.cache_clear()
+
+
+def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
+    trace = inside.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
+    found = inside_figures.moments(trace, 0)
+    figure = inside_figures.bank_figure(trace, 0)
+    assert len(figure["frames"]) == len(inside_figures.shown_moments(found)) < inside_figures.MOST_FRAMES
+    assert len(json.dumps(figure)) < 1_000_000
+
+
+def test_recorded_hardware_counters_are_those_of_the_same_choice(tmp_path, monkeypatch):
+    file = tmp_path / "counters.json"
+    row = {"kernel": "reduce_strided", "n": 4096, "block_size": 128, "dtype": "int32", "shared_load_wavefronts": 5,
+           "shared_load_conflicts": 3, "shared_store_conflicts": 1}  # fmt: skip
+    file.write_text(json.dumps({"device": "NVIDIA H200", "date": "2026-11-21", "kernels": [row]}))
+    monkeypatch.setattr(profiled, "recorded_files", lambda: (file,))
+    profiled._hardware.cache_clear()
+    try:
+        choice = Choice("reduce_strided", 4096, 128)
+        found = inside.recorded(choice)
+        assert found is not None and found.device == "NVIDIA H200" and found.counters["bank_conflicts"] == 4
+        for other in (replace(choice, n=8192), replace(choice, combine="host"), replace(choice, dtype="float32")):
+            assert inside.recorded(other) is None
+        assert inside.recorded(replace(choice, combine="relaunch")) == found
+        assert inside.recorded_sizes(replace(choice, n=8192)) == (found,)
+    finally:
+        monkeypatch.undo()
+        profiled._hardware.cache_clear()

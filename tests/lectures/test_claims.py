@@ -1,0 +1,186 @@
+"""Every claim of the lectures, against exact counts, recorded times and the way runs end."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from engine.catalogue import KERNELS, LADDERS
+from engine.history.history import recorded_for
+from engine.lectures.claims.kinds import LECTURES
+from engine.lectures.claims.verdicts import (
+    CLAIMS,
+    AnyClaim,
+    Claim,
+    Computed,
+    Count,
+    Ends,
+    Timed,
+    claims_of,
+    counted,
+    runs,
+    said,
+    verdict,
+)
+from engine.measuring.measure import failed, measure
+from engine.plan import plan
+from engine.records import COUNTERS, Choice, Measurement, RunFailed
+
+# The claims whose conditions an older recording may not hold: a chosen number of blocks, another way to combine.
+MAYBE_UNRECORDED = {"latency", "hidden-latency", "gpu-wins-hekun", "occupancy", "resized"}
+
+Every = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+@cache
+def emulated(choice: Choice) -> Measurement:
+    try:
+        return measure(choice)
+    except RunFailed as error:
+        return failed(choice, error)
+
+
+def find(choice: Choice) -> Measurement | None:
+    return recorded_for(choice) if choice.device == "gpu" else emulated(choice)
+
+
+def param(claim: AnyClaim) -> object:
+    needs_runs = any(choice.device == "emulator" for choice in runs(claim))
+    return pytest.param(claim, id=claim.name, marks=pytest.mark.thorough if needs_runs else ())
+
+
+EVERY_CLAIM = pytest.mark.parametrize("claim", [param(claim) for claim in CLAIMS])
+BY_NAME = {claim.name: claim for claim in CLAIMS}
+
+
+@EVERY_CLAIM
+def test_a_claim_holds_or_the_reason_why_not_is_known(claim: AnyClaim):
+    made = verdict(claim, find)
+    if made is None and claim.name in MAYBE_UNRECORDED:
+        pytest.skip("not in this recording")
+    assert made is not None
+    assert made.as_known, f"{made.said} became {made.found}: {made.outcome}"
+    assert made.holds or claim.why, "it does not hold, and no reason is given"
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(claim: AnyClaim):
+    assert claim.ladder in LADDERS and claim.lecture in LECTURES and claim.slide
+    rungs = [rung.kernel for rung in LADDERS[claim.ladder].rungs]
+    assert {choice.kernel for choice in runs(claim)} <= set(rungs)
+    assert claim.sentence[-1] in ".!)?" and (not claim.why or claim.why.endswith("."))
+    assert said(claim)
+    for choice in runs(claim):
+        kernel = KERNELS[choice.kernel]
+        assert plan(choice).steps  # it can run as asked
+        assert choice.dtype in kernel.dtypes and choice.block_size in kernel.block_sizes
+        assert choice.parameter is None or choice.parameter in kernel.parameter.values
+        assert choice.combine is None or choice.combine in kernel.combines
+    if isinstance(claim, Claim):
+        assert claim.count.over in COUNTERS and (claim.count.under in COUNTERS or not claim.count.under)
+        assert (claim.counted is None) == (claim.why == "")
+    if isinstance(claim, Timed):
+        assert (claim.today == "holds") or claim.why
+    if isinstance(claim, Ends):
+        assert claim.today not in claim.statuses and bool(claim.today) == bool(claim.why)
+
+
+def test_the_names_are_different_and_every_ladder_of_a_lecture_has_its_claims():
+    assert len(BY_NAME) == len(CLAIMS) >= 144
+    assert {claim.ladder for claim in claims_of("cs121-banks")} == {"cs121-banks"}
+    assert claims_of("no such ladder") == ()
+    without = [name for name in LADDERS if not claims_of(name) and not name.startswith("all-")]
+    assert without == []
+    assert {claim.lecture for claim in CLAIMS} == set(LECTURES)
+
+
+@pytest.mark.thorough
+def test_a_wrong_claim_does_not_hold():
+    wrong = verdict(replace(BY_NAME["one-segment"], expected=129), find)
+    assert wrong is not None and not wrong.holds and not wrong.as_known and wrong.value == 128
+
+
+def test_what_was_not_counted_is_an_error_and_not_a_number():
+    found = emulated(Choice("copy_offset", 64, 32, device="emulator"))
+    with pytest.raises(KeyError, match="no line with 'nowhere'"):
+        counted(Count("branches", line="nowhere"), found)
+    with pytest.raises(KeyError, match="not counted"):
+        counted(Count("branches"), replace(found, counters=None))
+    assert counted(Count("global_load_requests"), found) == 2
+
+
+def test_without_its_runs_a_claim_is_open():
+    for claim in CLAIMS:
+        if not isinstance(claim, Computed):
+            assert verdict(claim, lambda choice: None) is None
+
+
+def test_counts_that_a_restart_forgot_leave_the_claim_open():
+    claim = BY_NAME["tree-steps"]
+    found = emulated(claim.choice())
+    assert verdict(claim, lambda choice: replace(found, lines=())) is None
+    assert verdict(claim, lambda choice: replace(found, lines=()), lambda choice: found).value == 7
+
+
+def timed(slow_us: float, fast_us: float, spread: float = 0.0, gpu: tuple[str, str] = ("A", "A")):
+    pair = (Choice("reduce_strided", 64, 128), Choice("reduce_sequential", 64, 128))
+    claim = Timed("t", "crovella", "s", "Words.", "harris", (pair,))
+    record = recorded_for(Choice("reduce_strided", 2**22, 128, device="gpu", combine="relaunch"))
+
+    def find(choice: Choice) -> Measurement:
+        first = choice.kernel == "reduce_strided"
+        us = slow_us if first else fast_us
+        device = {**record.device, "name": gpu[0 if first else 1]}
+        return replace(record, time_us=us, low_us=us * (1 - spread), high_us=us * (1 + spread), device=device)
+
+    return verdict(claim, find)
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "spread", "outcome"),
+    [(2.0, 1.0, 0.0, "holds"), (1.0, 2.0, 0.0, "differs"), (1.01, 1.0, 0.0, "close"), (1.3, 1.0, 0.2, "close"),
+     (0.995, 1.0, 0.0, "close"), (1.3, 1.0, 0.05, "holds")],
+)  # fmt: skip
+def test_times_decide_only_what_their_intervals_allow(slow: float, fast: float, spread: float, outcome: str):
+    made = timed(slow, fast, spread)
+    assert made.outcome == outcome
+    assert made.as_known == (outcome == "holds" or 0.92 < slow / fast < 1.08)
+
+
+def test_times_of_two_machines_decide_nothing():
+    assert timed(2.0, 1.0, gpu=("A", "B")) is None
+
+
+def test_the_pairs_of_a_claim_are_multiplied():
+    claim = BY_NAME["algorithmic"]
+    made = verdict(claim, find)
+    times = {choice: recorded_for(choice).time_us for choice in claim.choices}
+    one, two, three, four = (times[choice] for choice in claim.choices)
+    assert made.value == pytest.approx(one / two * three / four)
+
+
+def test_a_bandwidth_is_better_when_it_is_larger():
+    made = verdict(BY_NAME["larger-is-better"], find)
+    small, large = (recorded_for(choice) for choice in BY_NAME["larger-is-better"].choices)
+    assert made.value == pytest.approx(large.bandwidth_gb_s / small.bandwidth_gb_s)
+
+
+def test_an_edit_must_fit_the_kernel():
+    claim = replace(BY_NAME["volatile"], edit=("not in the text", ""))
+    with pytest.raises(ValueError, match="does not hold"):
+        runs(claim)
+
+
+def test_an_edited_run_is_another_run():
+    (choice,) = runs(BY_NAME["volatile"])
+    assert (
+        choice.source is not None and "volatile" not in choice.source.partition("extern")[0].partition("__device__")[2]
+    )
+
+
+def test_units_agree_with_their_number():
+    assert said(BY_NAME["no-conflict"]) == "1 pass" and said(BY_NAME["2-way-conflict"]) == "2 passes"
+    assert said(BY_NAME["step-2"]) == "2.33× as fast"
+    assert said(BY_NAME["endless-thread"]) == "never ends"
+    assert said(BY_NAME["sync-after-loop"]) == "wrong or right by luck"

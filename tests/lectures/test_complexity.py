@@ -1,0 +1,128 @@
+"""Steps, work and cost: the lecture's formulas, what is launched, and what the emulator counts of it."""
+
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil, log2
+
+import pytest
+
+from engine.catalogue.topics import reduction
+from engine.figures.complexity import sweep_figure, tree_figure
+from engine.history.history import Known
+from engine.lectures.arithmetic import complexity
+from engine.measuring.measure import measure
+from engine.plan import plan
+from engine.records import Choice, Launch
+from tests.history.test_history import measured
+
+TREE = Choice("reduce_sequential", 2**16, 128, device="emulator")
+STRIDE = Choice("reduce_grid_stride_atomic", 2**22, 128, device="gpu")
+DEVICE = {"kind": "gpu", "name": "NVIDIA H200", "multiprocessors": 132, "compute_capability": "90"}
+
+
+def test_the_slides_numbers():
+    n = 2**22
+    assert complexity.work(n) == sum(n // 2**step for step in range(1, 23)) == n - 1
+    assert complexity.brent_steps(n, n) == 1 + 22 and complexity.brent_cost(n, n) == n * 23
+    assert complexity.brent_steps(n, 1) == n == complexity.brent_cost(n, 1)
+    cascading = complexity.brent_cost(n, ceil(n / 22)) / n
+    assert 1 < cascading < 2, "cost-efficient: it grows like N"
+    lines = complexity.lecture_lines(replace(TREE, n=n))
+    assert "log₂ N = 22 steps" in lines[0] and "4,194,303" in lines[1] and "23 per element" in lines[2]
+    assert complexity.lecture_lines(replace(TREE, n=1))
+
+
+@pytest.mark.parametrize("kernel", reduction.KERNELS, ids=lambda kernel: kernel.name)
+def test_the_levels_are_the_launches_of_the_plan(kernel):
+    choice = Choice(kernel.name, 100_000, 128)
+    made = complexity.levels(choice)
+    launches = [step for step in plan(choice).steps if isinstance(step, Launch)]
+    assert [(level.blocks, level.block_size) for level in made] == [
+        (step.grid[0], step.block[0]) for step in launches
+    ] or kernel.name == "reduce_scalar"
+    assert made[0].n == 100_000 and complexity.steps_of(made) >= ceil(log2(100_000))
+    assert complexity.cost_of(made) >= complexity.work(100_000)
+    for before, after in pairwise(made):
+        assert after.n == before.blocks
+    for level in made:
+        assert sum(level.working()[level.loads :]) <= level.cost
+
+
+@pytest.mark.parametrize("kernel", complexity._ONE_BARRIER_A_STEP)
+@pytest.mark.parametrize(("n", "block_size"), [(2**14, 128), (5000, 256), (33, 64)])
+def test_what_is_computed_is_what_the_emulator_counts(kernel: str, n: int, block_size: int):
+    choice = replace(TREE, kernel=kernel, n=n, block_size=block_size)
+    found = complexity.compared(choice, measure(choice))
+    assert [row.computed for row in found] == [row.counted for row in found] and len(found) == 2
+
+
+def test_nothing_is_compared_where_nothing_was_counted_or_the_formula_is_not_exact():
+    assert complexity.compared(TREE, None) == ()
+    shuffle = replace(TREE, kernel="reduce_warp_shuffle", n=1000)
+    assert complexity.compared(shuffle, measure(shuffle)) == ()
+
+
+def test_the_sweep_has_a_grid_for_every_number_of_elements():
+    made = complexity.sweep_choices(STRIDE)
+    assert [elements for elements, _ in made] == [2**power for power in range(15)]
+    for elements, choice in made:
+        assert choice.grid_size * 128 * elements == STRIDE.n
+    assert complexity.sweep_choices(TREE) == ()
+
+
+def points(times: dict[int, float], choice: Choice = STRIDE) -> tuple[complexity.Point, ...]:
+    made = complexity.sweep_choices(choice)
+    facts = [Known(live=measured(one, time_us=times[e], device=DEVICE) if e in times else None) for e, one in made]
+    return complexity.points(made, facts)
+
+
+def test_the_claim_is_judged_by_the_measured_sweep():
+    slow = points({2**power: 4.0 + 0.01 * abs(8 - 2**power) for power in range(15)})
+    found = complexity.verdict(slow, complexity.room(DEVICE))
+    assert found.holds is False and found.best is not None and found.best.elements == 8
+    assert "Not true here. NVIDIA H200, live, N = 2^22" in found.sentence
+    assert "They leave 4,096 threads, and this GPU has room for 270,336." in found.sentence
+    right = complexity.verdict(points({2**power: 100.0 - (power == 11) * 40 for power in range(15)}))
+    assert right.holds is True and "2,048 elements per thread" in right.sentence
+    level = complexity.verdict(points({2**power: 100.0 - (power == 3) for power in range(15)}))
+    assert level.holds is True and "1,024 take the same within 3%" in level.sentence
+
+
+def test_without_enough_times_there_is_no_verdict():
+    assert complexity.verdict(points({})).holds is None
+    assert "no times are known" in complexity.verdict(points({})).sentence
+    assert "2 of 15 times" in complexity.verdict(points({1024: 1.0, 2048: 2.0})).sentence
+    assert "choose a larger N" in complexity.verdict(points({}, replace(STRIDE, n=4096))).sentence
+    mixed = points({1: 2.0, 2048: 1.0})
+    other = [replace(point, origin="another GPU") if point.elements == 1 else point for point in mixed]
+    assert "different machines" in complexity.verdict(other).sentence
+    assert complexity.room({"name": "a GPU"}) is None
+
+
+def test_a_sweep_recorded_with_another_block_size_is_found(monkeypatch: pytest.MonkeyPatch):
+    def recorded(choice: Choice) -> object:
+        return measured(choice, origin="recorded") if choice.block_size == 256 else None
+
+    monkeypatch.setattr(complexity, "recorded_for", recorded)
+    assert complexity.recorded_blocks(STRIDE) == (256,)
+    assert complexity.recorded_blocks(replace(STRIDE, block_size=256)) == ()
+
+
+def test_the_figures_have_the_claim_brent_and_the_times():
+    figure = sweep_figure(points({1: 9.0, 1024: 3.0}), None)
+    names = [trace["name"] for trace in figure["data"]]
+    assert names == ["steps T = N/P + log₂ P", "cost P·T, per element", "time: NVIDIA H200, live"]
+    assert figure["data"][2]["x"] == [1, 1024] and figure["layout"]["shapes"][0]["x0"] == 1024
+    assert any("log₂ N = 22" in note["text"] for note in figure["layout"]["annotations"])
+    assert len(sweep_figure(points({}), None)["data"]) == 2
+    own = replace(points({1: 9.0})[0], threads=2**18)
+    assert sweep_figure(points({1: 9.0}), own)["data"][-1]["x"] == [16.0]
+
+
+def test_the_tree_is_drawn_step_by_step():
+    made = complexity.levels(TREE)
+    area, bars = tree_figure(made, TREE.n, "8 µs: a GPU")["data"]
+    assert len(bars["x"]) == complexity.steps_of(made) == 24
+    assert sum(area["y"]) == complexity.cost_of(made) and bars["y"][-1] == 1
+    serial = tree_figure(complexity.levels(replace(TREE, kernel="reduce_atomic")), TREE.n, "")
+    assert serial["data"][1]["text"] == ["", "× 65,536"]

@@ -1,0 +1,132 @@
+"""The lecture's arithmetic gives the lecture's numbers, and the cubin's numbers are those of the compiler."""
+
+import re
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from engine.catalogue import KERNELS
+from engine.compile.cubin import read, resources_of
+from engine.lectures.arithmetic import matmul as lecture_math
+from engine.lectures.arithmetic.matmul import (
+    GPUS,
+    H200,
+    LECTURE_GPU,
+    cgma,
+    lecture_numbers,
+    naive_reads,
+    occupancy,
+    tiled_reads,
+)
+from engine.plan import plan
+from engine.records import Choice, NotRunnable
+
+MATMUL = [kernel for kernel in KERNELS.values() if kernel.topic == "matmul"]
+
+
+def choice(kernel: str, block_size: int = 16, n: int = 1024) -> Choice:
+    return Choice(kernel, n, block_size, dtype="float32", source=KERNELS[kernel].text)
+
+
+def test_the_slides_numbers():
+    assert naive_reads(1024) == 2 * 1024**3
+    assert tiled_reads(1024, 16) * 16 == naive_reads(1024)
+    assert lecture_math.shared_bytes(16) == 2048
+    assert cgma(1024, naive_reads(1024)) == 3
+    assert lecture_math.bound_gflop_s(200, 3) == 150
+    assert lecture_math.bound_gflop_s(200, cgma(1024, tiled_reads(1024, 16))) == 2400
+
+
+def test_the_lectures_occupancy_examples():
+    # 16 x 16: six blocks saturate 1536 threads; shared memory alone would allow eight.
+    small = occupancy(LECTURE_GPU, 256, 0, 2048)
+    assert (small.blocks, small.fraction, small.limited_by) == (6, 1.0, ("threads",))
+    assert small.limits["shared memory"] == 8
+    # 32 x 32: one block of 1024 threads, 2/3 occupancy.
+    large = occupancy(LECTURE_GPU, 1024, 0, lecture_math.shared_bytes(32))
+    assert large.blocks == 1 and large.fraction == pytest.approx(2 / 3) and "threads" in large.limited_by
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "blocks", "by"),
+    [
+        (256, 32, 0, 8, ("threads", "registers")),
+        (256, 33, 0, 6, ("registers",)),
+        (256, 128, 40960, 2, ("registers",)),
+        (1024, 64, 0, 1, ("registers",)),
+        (32, 16, 0, 32, ("blocks",)),
+        (128, 16, 48 << 10, 4, ("shared memory",)),
+        (96, 255, 0, 2, ("registers",)),
+    ],
+)
+def test_occupancy_of_the_h200(threads: int, registers: int, shared: int, blocks: int, by: tuple[str, ...]):
+    found = occupancy(H200, threads, registers, shared)
+    assert (found.blocks, found.limited_by) == (blocks, by)
+    assert found.warps == blocks * threads // 32 and found.fraction == found.warps / 64
+
+
+def test_a_block_that_does_not_fit_is_refused():
+    with pytest.raises(NotRunnable, match="no room for one block of 1,024 threads: registers"):
+        occupancy(H200, 1024, 255, 0)
+
+
+@pytest.mark.parametrize("kernel", MATMUL, ids=lambda kernel: kernel.name)
+def test_every_matrix_kernel_fits_the_h200_without_spilling(kernel):
+    for block_size in kernel.block_sizes:
+        numbers = lecture_numbers(choice(kernel.name, block_size), H200)
+        assert numbers.resources.local_bytes == 0 and numbers.occupancy.blocks >= 1
+        assert len(lecture_math.sentences(numbers)) == 4
+        assert numbers.reads <= numbers.naive_reads
+
+
+def test_the_arithmetic_agrees_with_the_plan_and_the_lecture():
+    for m in (8, 16, 32):
+        tiled = lecture_numbers(choice("matmul_tiled", m))
+        assert tiled.reads == tiled_reads(1024, m) and tiled.resources.shared_bytes == lecture_math.shared_bytes(m)
+        assert plan(choice("matmul_tiled", m)).bytes_moved == 4 * tiled.reads
+    naive = lecture_numbers(choice("matmul_naive"))
+    assert naive.reads == naive.naive_reads and naive.cgma == 3 and naive.intensity == 0.25
+    assert lecture_numbers(choice("matmul_register_2d")).reads == tiled_reads(1024, 128)
+
+
+def test_the_lectures_gpu_runs_the_compiled_kernel_too():
+    for gpu in GPUS.values():
+        assert lecture_numbers(choice("matmul_tiled"), gpu).occupancy.blocks >= 1
+    with pytest.raises(NotRunnable, match="about matrix multiplication"):
+        lecture_numbers(Choice("reduce_sequential", 1024, 128))
+
+
+def test_a_cubin_without_the_kernel_and_a_file_that_is_none():
+    with pytest.raises(ValueError, match="no cubin"):
+        read(b"not an ELF file", "k")
+    from engine.compile.nvrtc import compile_source
+
+    with pytest.raises(KeyError, match="no kernel other"):
+        read(compile_source(plan(choice("matmul_tiled")).steps[0].source, "sm_90"), "other")
+
+
+@pytest.mark.skipif(which("ptxas") is None, reason="needs the toolkit's ptxas to compare with")
+@pytest.mark.parametrize("kernel", ["matmul_tiled", "matmul_async_copy", "trapezoid_sequential"])
+def test_resources_equal_what_the_compiler_says(kernel: str, tmp_path: Path):
+    from engine.compile.nvrtc import compile_source
+
+    dtype = KERNELS[kernel].dtypes[0]
+    launch = plan(Choice(kernel, 1024, KERNELS[kernel].block_sizes[0], dtype=dtype)).steps[0]
+    file = tmp_path / "kernel.ptx"
+    file.write_bytes(compile_source(launch.source, "compute_90").rstrip(b"\0"))
+    said = subprocess.run(["ptxas", "-arch=sm_90", "-v", file, "-o", tmp_path / "out"], capture_output=True, text=True)
+    part = said.stderr.partition(f"Function properties for {kernel}")[2].partition("Compiling entry")[0]
+    found = resources_of(launch.source, kernel, "sm_90")
+    assert int(re.search(r"Used (\d+) registers", part)[1]) == found.registers
+    assert int(re.search(r"(\d+) bytes smem", part)[1] if "smem" in part else 0) == found.shared_bytes
+    assert int(re.search(r"(\d+) bytes stack frame", part)[1]) == found.local_bytes
+
+
+def test_a_reduction_in_small_blocks_fills_half_an_sm():
+    small, large = (lecture_math.residency(Choice("reduce_sequential", 2**20, size))[2] for size in (32, 256))
+    assert (small.blocks, small.fraction, small.limited_by) == (32, 0.5, ("blocks",))
+    assert large.fraction == 1.0
+    with pytest.raises(NotRunnable, match="runs on the CPU"):
+        lecture_math.residency(Choice("trapezoid_scalar", 65536, 256, dtype="float64"))

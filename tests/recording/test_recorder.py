@@ -1,0 +1,221 @@
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from engine.catalogue import KERNELS, LADDERS, TOPICS
+from engine.history import history
+from engine.history import recordings as recorded
+from engine.history.recordings import Recording, key_of, load, read, still_holds, this_session, write
+from engine.plan import plan
+from engine.recording import recorder as recording
+from engine.recording.contents import ELEMENT_SIZES, wanted
+from engine.recording.recorder import record
+from engine.records import CACHE_STATES, Choice, NotRunnable, RunFailed
+
+DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}
+AROUND = {"driver": "580.1", "commit": "abc", "utc": "2026-11-21T00:00:00+00:00"}
+CHOICE = Choice("reduce_sequential", 1024, 128, device="gpu")
+KEY = key_of(CHOICE, "cold-clean")
+PLAN = plan(CHOICE)
+OK = {"session": 0, "grid_size": 8, "status": "ok", "time_us": 8.0, "low_us": 7.9, "high_us": 8.1, "samples": 40,
+      "floor_us": 3.1, "clock": "event", "badges": "latency-bound", "bytes_moved": 4096, "flops": 1023, "peer": "CUB",
+      "peer_us": 9.6, "peer_low_us": 9.5, "peer_high_us": 9.7, "ratio": 1.2, "ratio_low": 1.19,
+      "ratio_high": 1.21}  # fmt: skip
+
+
+def recording_of(rows=None, **changes) -> Recording:
+    session = replace(this_session(AROUND), **changes)
+    return Recording(DEVICE, (session,), {KEY: OK} if rows is None else rows)
+
+
+def test_what_was_written_is_read_back(tmp_path):
+    wrong = {"session": 0, "status": "wrong", "reason": "The answer was wrong."}
+    rows = {KEY: OK, key_of(Choice("reduce_racy", 1024, 128), "hot"): wrong}
+    write(tmp_path / "a-gpu.json.gz", replace(recording_of(rows), left_out={"too slow": 3}))
+    assert read(tmp_path / "a-gpu.json.gz").left_out == {"too slow": 3}
+    ok, racy = load(tmp_path)
+    assert tuple(getattr(ok, name) for name in recorded.KEY) == KEY
+    assert (ok.status, ok.origin, ok.time_us, ok.low_us, ok.high_us, ok.clock) == (
+        "ok",
+        "recorded",
+        8.0,
+        7.9,
+        8.1,
+        "event",
+    )
+    assert ok.bandwidth_gb_s == pytest.approx(0.512) and ok.percent_of_peak == pytest.approx(0.0512)
+    assert ok.peers["CUB"]["ratio"] == 1.2 and ok.badges == ("latency-bound",)
+    assert ok.device["name"] == "A GPU" and ok.environment["utc"] == AROUND["utc"] and ok.environment["samples"] == 40
+    assert (racy.status, racy.time_us, racy.bandwidth_gb_s, racy.peers) == ("wrong", None, None, {})
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    for name in ("a.json.gz", "b.json.gz"):
+        write(tmp_path / name, recording_of())
+    assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
+
+
+def test_a_kernel_that_has_changed_since_says_so(tmp_path):
+    write(tmp_path / "a.json.gz", recording_of(kernels={KEY[0]: "older"}))
+    assert "recorded with an earlier version of this kernel" in load(tmp_path)[0].badges
+
+
+def test_a_quick_recording_counts_only_until_there_is_a_full_one(tmp_path):
+    write(tmp_path / "a-gpu-quick.json.gz", recording_of())
+    assert len(load(tmp_path)) == 1
+    recorded._load.cache_clear()
+    write(tmp_path / "a-gpu.json.gz", recording_of({KEY: OK | {"time_us": 7.0}}))
+    assert [measurement.time_us for measurement in load(tmp_path)] == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "row", "holds"),
+    [
+        ({}, {}, True),
+        ({"environment": AROUND | {"commit": "def", "utc": "2027"}}, {}, True),
+        ({"environment": AROUND | {"driver": "590"}}, {}, False),
+        ({"kernels": {KEY[0]: "older"}}, {}, False),
+        ({"methods": this_session(AROUND).methods | {"gpu": "older"}}, {}, False),
+        ({"methods": this_session(AROUND).methods | {"peers": "older"}}, {}, False),
+        ({"methods": this_session(AROUND).methods | {"peers": "older"}}, {"peer": None}, True),
+        ({"methods": this_session(AROUND).methods | {"cpu": "older"}}, {}, True),
+        (
+            {"methods": this_session(AROUND).methods | {"cpu": "older"}},
+            {"badges": "on the CPU: a CPU, one thread"},
+            False,
+        ),
+        ({"methods": {}}, {}, True),
+        ({"methods": {}, "environment": AROUND | {"commit": "def"}}, {}, False),
+        ({}, {"grid_size": 4}, False),
+        ({}, {"status": "refused"}, False),
+        ({}, {"status": "wrong", "grid_size": None}, True),
+    ],
+)
+def test_a_row_holds_while_the_code_the_timing_the_driver_and_the_plan_are_the_same(changes, row, holds):
+    kept = recording_of({KEY: OK | row}, **changes)
+    assert still_holds(kept, KEY, PLAN, this_session(AROUND)) == holds
+    assert not still_holds(kept, key_of(CHOICE, "hot"), PLAN, this_session(AROUND))
+
+
+def test_every_row_keeps_the_commit_and_the_day_of_its_session(tmp_path):
+    old = replace(this_session(AROUND), environment=AROUND | {"commit": "old", "utc": "2026-01-01T00:00:00+00:00"})
+    unused = replace(old, environment=AROUND | {"commit": "unused"})
+    rows = {KEY: OK | {"session": 2}, key_of(CHOICE, "hot"): OK | {"session": 0}}
+    write(tmp_path / "a.json.gz", Recording(DEVICE, (old, unused, this_session(AROUND)), rows))
+    cold, hot = load(tmp_path)
+    assert (cold.environment["commit"], hot.environment["commit"]) == ("abc", "old")
+    assert history.device_line(hot) == "A GPU, recorded 2026-01-01"
+    assert len(read(tmp_path / "a.json.gz").sessions) == 2
+
+
+def test_the_form_before_sessions_is_read(tmp_path):
+    columns = {
+        name: [value]
+        for name, value in (dict(zip(recorded.KEY, KEY, strict=True)) | OK).items()
+        if name not in ("grid_asked", "session")
+    }
+    columns |= {"kernel": ["banks_strided"], "parameter": [None], "combine": ["none"], "reason": [None]}
+    content = {"format": 1, "device": DEVICE, "environment": AROUND, "left_out": {}, "kernels": {}, "columns": columns}
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
+    (measurement,) = load(tmp_path)
+    assert (measurement.parameter, measurement.grid_asked, measurement.time_us) == (32, None, 8.0)
+    assert measurement.environment["commit"] == "abc"
+
+
+def test_every_kernel_block_size_size_and_knob_is_wanted():
+    choices = [item.choice for item in wanted()]
+    by_kernel = {name: [choice for choice in choices if choice.kernel == name] for name in KERNELS}
+    for kernel in KERNELS.values():
+        own = by_kernel[kernel.name]
+        assert {choice.block_size for choice in own} == set(kernel.block_sizes)
+        assert {choice.n for choice in own} >= set(TOPICS[kernel.topic].sizes)
+        assert {choice.dtype for choice in own} == set(kernel.dtypes)
+        assert {choice.combine for choice in own} >= set(kernel.combines)
+        if kernel.parameter:
+            turned = Counter(choice.parameter for choice in own)
+            assert all(turned[value] >= 2 for value in kernel.parameter.values)
+        if TOPICS[kernel.topic].name == "reduction" and kernel.coverage is None:
+            asked = {n: {choice.grid_size for choice in own if choice.n == n} - {None} for n in ELEMENT_SIZES}
+            assert all(len(grids) > 12 for grids in asked.values())
+    assert len(list(wanted(quick=True))) <= 4 * len(KERNELS)
+
+
+def test_what_the_ladders_open_on_comes_first():
+    first = [item.choice for item in wanted() if item.part == "the ladders"]
+    assert [item.choice for item in wanted()][: len(first)] == first
+    for ladder in LADDERS.values():
+        opened = {choice.kernel for choice in first if choice.n == ladder.n}
+        assert all(rung.kernel in opened for rung in ladder.rungs if ladder.dtype in KERNELS[rung.kernel].dtypes)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A stand-in for the GPU that notes what it was asked to time: no time leaves this file."""
+    timed = []
+
+    def measured(topic, made, caches):
+        timed.append((made.choice, caches))
+        row = {"status": "ok", "grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
+        return {cache: row | {"time_us": 5.0, "samples": 15} for cache in caches}
+
+    monkeypatch.setattr(recording, "has_gpu", lambda: True)
+    monkeypatch.setattr(recording, "device", lambda kind: DEVICE)
+    monkeypatch.setattr(recording, "environment", lambda: AROUND)
+    monkeypatch.setattr(recording, "_measured", measured)
+    monkeypatch.setattr(recording, "wanted", lambda quick: list(wanted(quick))[:8])
+    return timed
+
+
+def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
+    path = record(quick=True, folder=tmp_path)
+    whole = len(gpu)
+    assert whole and len(read(path).rows) == whole
+    gpu.clear()
+    monkeypatch.setattr(recording, "environment", lambda: AROUND | {"commit": "def"})
+    record(quick=True, folder=tmp_path)
+    assert gpu == [] and len(read(path).sessions) == 1
+    monkeypatch.setattr(recording, "environment", lambda: AROUND | {"driver": "590"})
+    record(quick=True, folder=tmp_path, budget_s=-1)  # no time: what there was stays
+    assert len(read(path).rows) == whole
+    record(quick=True, folder=tmp_path)
+    assert len(gpu) == whole and len(read(path).sessions) == 1
+
+
+def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu, monkeypatch, tmp_path):
+    measured, broken = recording._measured, []
+
+    def failing(topic, made, caches):
+        if not broken:
+            broken.append(made.choice.kernel)
+            raise RunFailed("crashed", "It wrote past the end.")
+        return measured(topic, made, caches)
+
+    monkeypatch.setattr(recording, "_measured", failing)
+    path = record(quick=True, folder=tmp_path)
+    assert [row["status"] for row in read(path).rows.values()] == ["crashed"]
+    assert any("failed: It wrote past the end." in why for why in read(path).left_out)
+    record(quick=True, folder=tmp_path)
+    statuses = Counter(row["status"] for row in read(path).rows.values())
+    assert statuses["crashed"] == 1 and statuses["ok"] == len(gpu)
+
+
+def test_a_rung_on_the_cpu_is_recorded_with_the_name_of_the_cpu():
+    topic = TOPICS["trapezoid"]
+    choice = Choice("trapezoid_scalar", 4096, KERNELS["trapezoid_scalar"].block_sizes[0], dtype="float64", device="gpu")
+    rows = recording._measured(topic, plan(choice), CACHE_STATES)
+    assert set(rows) == set(CACHE_STATES)
+    assert rows["hot"]["status"] == "ok" and rows["hot"]["badges"].startswith("on the CPU: ")
+    assert rows["hot"].get("time_us") is None or rows["hot"]["clock"] == "host"
+
+
+def test_nothing_was_recorded(tmp_path):
+    assert load(tmp_path / "missing") == []
+
+
+def test_recording_without_a_gpu_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(recording, "has_gpu", lambda: False)
+    with pytest.raises(NotRunnable, match="needs a GPU"):
+        record(folder=tmp_path)

@@ -1,0 +1,1 @@
+"""HTML of the pages: pure functions of records."""

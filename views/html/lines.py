@@ -1,0 +1,198 @@
+"""What the page Inside says in HTML: the source as a heat map, the answer, before and after, the GPU's own counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from engine.history.history import ran_on_cpu
+from engine.lectures.changes import MEANINGS, PTX_COUNTED, TITLES, WHOLE_RUN, Change, Hardware, counter_text
+from engine.records import Measurement
+from engine.tables import STATUS_WORDS
+from views.html.source import coloured_lines, header_length
+
+PREDICATED = (
+    "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "
+    "branching: its own counts differ."
+)
+_KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
+          "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
+          "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
+_HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung brings with it",
+          "stay": "What this rung leaves as it was"}  # fmt: skip
+_IN_PLACE = 1  # findings of a line that are told at once; the others unfold
+
+
+def source_heat(
+    text: str,
+    file_name: str,
+    counter: str,
+    values: Mapping[int, float],
+    shares: Mapping[int, float],
+    findings: Sequence[Mapping[str, Any]] = (),
+    colours: Mapping[int, str] | None = None,
+    counted: bool = True,
+    on_cpu: bool = False,
+) -> str:
+    """The source below its header comment; at each executed line the counter's value, the hotter the stronger.
+
+    `findings` stand under their line, with a link to the other one. `colours`: a mark at each line's number.
+    `counted`: whether there was a run that counted; `on_cpu`: it ran on the CPU, where nothing is.
+    """
+    lines = text.splitlines()
+    start = header_length(lines)
+    told = _by_line(findings)
+    others = {f["other_line"]: f["line"] for f in findings if f["other_line"] and f["other_line"] != f["line"]}
+    rows = []
+    for number, code in enumerate(coloured_lines(text)[start:], start + 1):
+        value = values.get(number)
+        said = counter_text(counter, value) if value else ""
+        chip = f'<i style="background:{colours[number]}"></i>' if colours and number in colours else ""
+        partner = others.get(number)
+        back = f'<a class="partner" href="#L{partner}">with line {partner}</a>' if partner else ""
+        marks = "found" if number in told or number in others else ""
+        heat = f"--heat:{shares.get(number, 0.0):.3f}"
+        rows.append(
+            f'<div id="L{number}" class="line {marks}" style="{heat}"><span class="number">{chip}{number}</span>'
+            f'<span class="value">{said}</span>'
+            f'<span class="code" style="--in:{_indent(lines[number - 1])}">{code or " "}</span>{back}</div>'
+        )
+        rows.append(_told(told.get(number, [])))
+    nowhere = ": none in this rung" if counted and not any(values.values()) else ""
+    where = (
+        ", of the whole run: no line has a part of them"
+        if counter in WHOLE_RUN
+        else f" at each line, emulated{nowhere}"
+    )
+    words = f"<b>{escape(TITLES[counter])}</b>{where}"
+    note = f"<p>{escape(PREDICATED)}</p>" if counter in PTX_COUNTED else ""
+    if on_cpu:
+        words, note = "On one thread of the CPU, where nothing is counted", ""
+    about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
+    legend = f'<div class="legend"><span class="ramp"></span>{about}</div>'
+    return f'<div class="source inside"><div class="lines">{"".join(rows)}</div>{legend}</div>'
+
+
+def _indent(line: str) -> int:
+    """How far the rest of a line that wraps is moved in, in characters."""
+    return len(line) - len(line.lstrip()) + 4
+
+
+def _by_line(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for finding in findings:
+        found.setdefault(finding["line"] or finding["other_line"] or 0, []).append(finding)
+    return found
+
+
+def _told(findings: Sequence[Mapping[str, Any]]) -> str:
+    if not findings:
+        return ""
+    told = [f'<div class="finding"><b>{_KINDS.get(f["kind"], f["kind"])}</b> {_sentence(f)}</div>' for f in findings]
+    more = told[_IN_PLACE:]
+    if more:
+        told[_IN_PLACE:] = [f"<details><summary>{len(more)} more at this line</summary>{''.join(more)}</details>"]
+    return "".join(told)
+
+
+def _sentence(finding: Mapping[str, Any]) -> str:
+    """The finding's sentence, the other line in it as a link."""
+    words = re.sub("`(.+?)`", r"<code>\1</code>", escape(str(finding["message"])))
+    other = finding["other_line"]
+    if other and other != finding["line"]:
+        words = words.replace(f"at line {other}", f'at <a href="#L{other}">line {other}</a>', 1)
+    return words
+
+
+def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hint: str = "") -> str:
+    """Whether the answer is right under this schedule, and what the other schedules that were tried gave.
+
+    `hint`: what to try where there is no answer.
+    """
+    if run.result is None:
+        word = STATUS_WORDS[run.status]
+        said = f"{run.reason or ''} {hint}".strip()
+        return f'<div class="insideanswer bad"><b>{escape(word)}</b> {escape(said)}</div>'
+    exact = run.error_bound == 0
+    right = run.status != "wrong"
+    sign = ("=" if exact else "≈") if right else "instead of"
+    told = f"{_number(run.result)} {sign} {_number(run.expected)}"
+    if right and run.answer_count:  # of an array one element says little: how all were checked says more
+        note = str(run.environment.get("check") or "").partition(". ")[0].removeprefix("Checked: ")
+        told = escape(note.rstrip(".")) or told
+    head = f"<b>{'✓ Right' if right else '✗ Wrong'}</b> {told}"
+    lucky = ", but only by luck: see the marked lines" if run.status == "hazard" else ""
+    told = ""
+    if len(seen) > 1:
+        cells = "".join(
+            f'<span class="{"" if m.status != "wrong" else "off"}">{escape(name)} <b>{_number(m.result)}</b></span>'
+            for name, m in seen.items()
+        )
+        told = f'<div class="seen">{cells}</div>'
+    mood = "bad" if not right else "warn" if lucky else "good"
+    how = "on one thread of the CPU" if ran_on_cpu(run) else f"{escape(schedule)}, emulated"
+    return f'<div class="insideanswer {mood}">{head}{lucky} · {how}{told}</div>'
+
+
+def printed(lines: Sequence[str]) -> str:
+    """What the kernel printed by printf; "" where it printed nothing."""
+    if not lines:
+        return ""
+    count = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
+    text = escape("\n".join(lines))
+    return f'<div class="kernelprinted"><b>printf</b> {count}, emulated<pre>{text}</pre></div>'
+
+
+def _number(value: float | int | None) -> str:
+    if value is None:
+        return "none"
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e15)
+    return f"{value:,.0f}" if whole else f"{value:.7g}"
+
+
+def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str], meant: str | None, why: str) -> str:
+    """Two big numbers with bars: the rung before, and this one; and what became of the counter, in a sentence.
+
+    `meant`: "fall", "rise" or "stay" where this is the counter that the rung is meant to show; None for another one.
+    """
+    most = max(change.before or 0, change.after or 0)
+    rows = []
+    for label, title, value, now in zip(labels, titles, (change.before, change.after), (False, True), strict=True):
+        bar = f'<i style="width:{100 * value / most:.2f}%"></i>' if value else ""
+        rows.append(
+            f'<div class="side {"now" if now else ""}"><label><b>{escape(label)}</b> {escape(title)}</label>'
+            f"<strong>{counter_text(change.counter, value) or '–'}</strong>"
+            f'<div class="bar">{bar}</div></div>'
+        )
+    head = _HEADS.get(meant or "", "The chosen counter, from rung to rung")
+    other = meant and change.direction and change.direction != meant
+    aside = " Here it goes the other way: choose the lecture's own N, and lockstep warps." if other else ""
+    reason = f'<p class="why"><b>Fixes</b> {escape(why)}</p>' if why and meant else ""
+    note = f'<p class="smallprint">{escape(PREDICATED)}</p>' if change.counter in PTX_COUNTED else ""
+    return (
+        f'<section class="change"><h3>{head}: {escape(change.title)} <small>emulated, whole run</small></h3>'
+        f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence + aside)}</p>'
+        f'<p class="why">{escape(MEANINGS[change.counter])}</p>{reason}{note}'
+        "</section>"
+    )
+
+
+def _code(language: str, name: str) -> str:
+    """Of what code an instruction count is: the GPU runs other instructions than the PTX names."""
+    return f"<small>{language}</small> " if name in PTX_COUNTED else ""
+
+
+def hardware(rows: Sequence[tuple[str, float | None, float | None]], of: Hardware) -> str:
+    """Counters of the emulator beside those that a GPU's profiler recorded for the same choice."""
+    body = "".join(
+        f"<tr><td>{escape(TITLES[name].removesuffix(' (PTX)'))}</td>"
+        f"<td>{_code('PTX', name)}{counter_text(name, ours)}</td>"
+        f"<td>{_code('SASS', name)}{counter_text(name, theirs)}</td></tr>"
+        for name, ours, theirs in rows
+    )
+    return (
+        f'<table class="hardware"><thead><tr><th>Whole run</th><th>emulated</th><th>{escape(of.device)}, recorded '
+        f"{escape(of.date)}</th></tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,1 @@
+"""What a browser has chosen, and the runs it waits for."""

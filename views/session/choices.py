@@ -1,0 +1,188 @@
+"""The row of choices that pages share: N, block size, type, cache state, combining, grid, device.
+
+Options come from the catalogue. What a kernel cannot run stays choosable and says so: nothing is changed quietly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.catalogue import Kernel, Topic
+from engine.catalogue.entries import Parameter
+from engine.plan import plan
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable
+from engine.service import service
+from engine.tables import size_text
+from views.session import state
+
+AUTO, NONE = "auto", "none"
+DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
+
+
+def select(label: str, name: str, options: list[str], default: str, words: dict[str, str] | None = None,
+           new: bool = False, help: str | None = None) -> str:  # fmt: skip
+    """One choice as a menu; a value from the address that is no option is shown as it is, and refused in words.
+
+    The browser remembers an option by its words, so an option's words must never change.
+    """
+    if st.session_state.get(name) in (None, ""):
+        st.session_state[name] = default
+    if st.session_state[name] not in options:
+        options = [*options, st.session_state[name]]
+    words = words or {}
+    value = st.selectbox(label, options, options.index(st.session_state[name]), key=name, help=help,
+                         format_func=lambda text: words.get(text, text), accept_new_options=new)  # fmt: skip
+    return str(value or default)
+
+
+def size(topic: Topic, name: str = "n") -> str:
+    """The menu for N, where any number can be typed as well."""
+    sizes = [str(n) for n in topic.sizes]
+    words = {str(n): f"{n:,}  =  {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in topic.sizes}
+    return select(topic.size_label, name, sizes, str(topic.default_n), words, new=True,
+                  help="Choose, or type any whole number: 1000, 2^20 or 4M.")  # fmt: skip
+
+
+def block_size(topic: Topic) -> str:
+    """The menu for the block size."""
+    every = sorted({size for entry in topic.kernels for size in entry.block_sizes})
+    label, _, unit = topic.block_label.partition(" (")
+    return select(label, "block", [str(b) for b in every], str(topic.default_block_size),
+                  help=f"In {unit.removesuffix(')')}." if unit else None)  # fmt: skip
+
+
+def element_type(topic: Topic) -> str:
+    """The menu for the element type."""
+    names = [name for name in C_TYPES if any(name in entry.dtypes for entry in topic.kernels)]
+    return select("Type", "dtype", names, topic.kernels[0].dtypes[0])
+
+
+def cache_state() -> str:
+    """The menu for the state of the L2 cache before each timed launch."""
+    meaning = (
+        "What the GPU's L2 cache holds before each timed launch. cold-clean: other data, already written back. "
+        "cold-dirty: other data that must be written back first. hot: the input itself."
+    )
+    return select("L2 cache", "cache", list(CACHE_STATES), CACHE_STATES[0], help=meaning)
+
+
+def device() -> str:
+    """The menu for the device. The GPU can be asked for where there is none: the answer is a sentence."""
+    found = service.gpus()
+    words = {**DEVICE_WORDS, "auto": f"automatic: {'GPU' if found else 'emulator'}"}
+    return select("Device", "device", list(DEVICES), AUTO, words,
+                  help=f"This machine: {service.device_summary()}.")  # fmt: skip
+
+
+def combining(kernel: Kernel, own: str | None) -> str:
+    """The menu for how blocks are combined; `own` is the rung's way, which "automatic" means."""
+    chosen = st.session_state.get("combine") or AUTO
+    now = (own or kernel.combines[0]) if chosen == AUTO else chosen
+    if kernel.combines == ("none",) and chosen == AUTO:
+        st.selectbox("Combined by", ["nothing to combine"], disabled=True, key="combine fixed",
+                     help="The blocks of this kernel write to places of their own.")  # fmt: skip
+        return AUTO
+    ways = " ".join(f"**{way}**: {COMBINES[way]}" for way in kernel.combines)
+    return select(f"Combined by: {now}", "combine", [AUTO, *kernel.combines], AUTO, {AUTO: "automatic"},
+                  help=f"How the sums of the blocks become one. {ways}")  # fmt: skip
+
+
+def grid_size(kernel: Kernel) -> str:
+    """The menu for the number of blocks, free only where the kernel strides over the grid."""
+    if kernel.coverage is not None and st.session_state.get("grid") in (None, "", AUTO):
+        st.selectbox("Blocks", ["follows from N"], disabled=True, key="grid fixed",
+                     help="Only a kernel that strides over the grid lets you choose the number of blocks.")  # fmt: skip
+        return AUTO
+    return select("Blocks", "grid", [AUTO, "1", "32", "132", "264", "528", "1056", "2112"], AUTO,
+                  {AUTO: "automatic"}, new=True, help="Choose, or type any whole number.")  # fmt: skip
+
+
+def knob(kernel: Kernel) -> str:
+    """The menu for the kernel's own knob (a stride, a number of ways); "" is its default, or that there is none.
+
+    It stands disabled where a kernel has none, so that nothing moves from rung to rung.
+    """
+    own, asked = kernel.parameter, knob_chosen(kernel)
+    if own is None:
+        if asked:
+            return select("Knob", "parameter", [NONE], NONE, {NONE: "none"}).removeprefix(NONE)
+        st.selectbox("Knob", ["none"], disabled=True, key="parameter fixed",
+                     help="Nothing in this kernel can be set but what stands beside.")  # fmt: skip
+        return ""
+    values = [str(value) for value in own.values]
+    words = dict(zip(values, own.words, strict=True)) if own.words else None
+    meaning = f"{own.label}: the macro `{own.name}` of this kernel, whose own value is {own.default:,}."
+    select(_short(own), "parameter", values, str(own.default), words, help=own.label if words else meaning)
+    return knob_chosen(kernel)
+
+
+def knob_chosen(kernel: Kernel) -> str:
+    """What the knob's menu or the address says, also where the menu is not shown; "" is the kernel's own value."""
+    own = kernel.parameter
+    state.recall_knob(own.name if own else None)
+    chosen = str(st.session_state["parameter"] or "")
+    return "" if chosen == (str(own.default) if own else NONE) else chosen
+
+
+def has_knobs(topic: Topic) -> bool:
+    """Whether a kernel of the topic has a knob, so that the menu stands on its pages."""
+    return any(kernel.parameter is not None for kernel in topic.kernels)
+
+
+def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
+    """What `knob(shown)` chose, for `kernel`: it holds for every kernel with a knob of that name that offers it.
+
+    None: the kernel's default. NotRunnable where it is no number.
+    """
+    if not chosen:
+        return None
+    own, same = shown.parameter, kernel.parameter
+    value = whole_number(chosen, _short(own) if own else "The knob")
+    if kernel.name == shown.name:
+        return value
+    holds = own is not None and same is not None and own.name == same.name and value in same.values
+    return value if holds else None
+
+
+def _short(knob: Parameter) -> str:
+    """ "Stride (elements)" -> "Stride": what fits above a menu."""
+    return knob.label.partition(" (")[0]
+
+
+def whole_number(text: str, what: str) -> int:
+    """`text` as a number: "1000", "4,194,304", "2^22", "4M". NotRunnable with a sentence if it is none."""
+    plain = text.strip().replace(",", "").replace("_", "").replace(" ", "")
+    units = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
+    try:
+        base, power, exponent = plain.partition("^")
+        if power and 0 <= int(exponent) < 64:
+            return int(base) ** int(exponent)
+        if plain[-1:] in units:
+            return int(plain[:-1]) * units[plain[-1]]
+        return int(plain)
+    except ValueError:
+        raise NotRunnable(f"{what} must be a whole number such as 1000, 2^20 or 4M, not {text!r}.") from None
+
+
+def has_gpu() -> bool:
+    """Whether "automatic" means a GPU here."""
+    return bool(service.gpus())
+
+
+def settled(choice: Choice) -> Choice:
+    """The choice with its device settled where that is possible, so that history can be asked about it."""
+    if choice.device == AUTO:
+        return replace(choice, device="gpu" if service.gpus() else "emulator")
+    return choice
+
+
+def refusal(choice: Choice) -> NotRunnable | None:
+    """Why the choice cannot run as asked, or None."""
+    try:
+        service.resolve(choice)
+        plan(choice)
+    except NotRunnable as refused:
+        return refused
+    return None

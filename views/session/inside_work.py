@@ -1,0 +1,142 @@
+"""The runs that the page Inside waits for: this rung, the rung before, and a trace of one block."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from dataclasses import dataclass
+
+import streamlit as st
+
+from engine.backends.emulator.watching.trace import Trace
+from engine.history import history
+from engine.lectures import changes as inside
+from engine.measuring.measure import failed
+from engine.records import Choice, Measurement, NotRunnable
+from engine.service import service
+from views.session import work
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is looked at: equal ones need not be run again."""
+
+    choice: Choice
+    before: Choice | None
+    schedule: str | None
+    block: int
+    launch: int
+
+
+class Looking:
+    """Three jobs of one browser, with `views.work.Work`'s way of being waited for."""
+
+    def __init__(self, asked: Asked, session: str, fresh: bool) -> None:
+        self.asked = asked
+        self.run: Measurement | None = None
+        self.before: Measurement | None = None
+        self.trace: Trace | None = None
+        self.reason: str | None = None  # why there is no trace
+        self._stopped = False
+        self._lock = threading.Lock()
+        self._handles: dict[str, service.Handle] = {}
+        for name in ("run", "trace", "before"):
+            try:
+                handle = self._submit(name, session, fresh)
+                if handle is not None:
+                    self._handles[name] = handle
+            except NotRunnable as refused:
+                self._refuse(name, refused)
+
+    def _submit(self, name: str, session: str, fresh: bool) -> service.Handle | None:
+        asked = self.asked
+        if name == "trace":
+            return inside.submit_trace(asked.choice, asked.block, session, launch=asked.launch,
+                                       schedule=asked.schedule, fresh=fresh)  # fmt: skip
+        choice = asked.choice if name == "run" else asked.before
+        if choice is None:
+            return None
+        return service.submit(choice, session, schedule=asked.schedule, fresh=fresh and name == "run")
+
+    def _refuse(self, name: str, refused: NotRunnable) -> None:
+        if name == "trace":
+            self.reason = str(refused)
+        elif name == "run":
+            self.run = failed(self.asked.choice, refused)
+        elif self.asked.before is not None:
+            self.before = failed(self.asked.before, refused)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything has come in, or the work was stopped."""
+        return self._stopped or not self._handles
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody gave it up."""
+        return self._stopped
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """(fraction of the whole, what is being done)."""
+        left = list(self._handles.items())
+        if not left:
+            return 1.0, "Done"
+        name, handle = left[0]
+        words = {"run": "Running this rung", "before": "Running the rung before", "trace": "Tracing one block"}[name]
+        fraction, text = handle.progress
+        return (3 - len(left) + min(max(fraction, 0.0), 1.0)) / 3, f"{words}. {text}"
+
+    def advance(self, patience_s: float) -> bool:
+        """Wait up to `patience_s` for what is running; True if something came in."""
+        until = time.monotonic() + patience_s
+        came = False
+        while True:
+            with self._lock:
+                name = next(iter(self._handles), None)
+                if name is None or self._stopped:
+                    return came
+                handle = self._handles[name]
+            if not handle.done.wait(max(0.0, until - time.monotonic())):
+                return came
+            with self._lock:
+                if self._handles.pop(name, None) is not None and not self._stopped:
+                    self._take(name, handle)
+                    came = True
+
+    def _take(self, name: str, handle: service.Handle) -> None:
+        if name == "trace":
+            try:
+                self.trace = handle.result()
+            except Exception as error:  # whatever it is, the page says it
+                self.reason = str(error)
+            return
+        choice = self.asked.choice if name == "run" else self.asked.before
+        assert choice is not None
+        measurement = service.measurement_of(handle, choice)
+        if name == "run":
+            self.run = measurement
+        else:
+            self.before = measurement
+        if self.asked.schedule is None and measurement.status != "refused":
+            history.remember(choice, measurement)
+
+    def stop(self) -> None:
+        """Give up what is left."""
+        with self._lock:
+            self._stopped = True
+            for handle in self._handles.values():
+                handle.cancel()
+
+
+def look(name: str, asked: Asked, fresh: bool = False) -> Looking:
+    """The page's looking at `asked`, begun if it is not going on already."""
+    now = work.current(name)
+    if isinstance(now, Looking) and now.asked == asked and not fresh:
+        return now
+    work.stop(name)
+    session = st.session_state.setdefault("session", uuid.uuid4().hex)
+    made = Looking(asked, session, fresh)
+    st.session_state[name] = made
+    return made

@@ -1,0 +1,48 @@
+"""What the ladder page is about in one run of its script; what the page's parts are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
+from engine.records import Choice
+from views.session import choices, work
+
+WORK = "ladder work"  # the name of the runs that the page waits for
+
+
+@dataclass(frozen=True)
+class Page:
+    """A ladder, the rung on the page, and what the menus say. `choices`: one a rung."""
+
+    ladder: Ladder
+    topic: Topic
+    position: int
+    choices: tuple[Choice, ...]
+    presenting: bool
+
+    @property
+    def rung(self) -> Rung:
+        """The rung on the page."""
+        return self.ladder.rungs[self.position]
+
+    @property
+    def kernel(self) -> Kernel:
+        """Its kernel."""
+        return KERNELS[self.rung.kernel]
+
+    @property
+    def counting(self) -> bool:
+        """Whether runs are counted by the emulator, and not timed."""
+        return choices.settled(self.choice).device == "emulator"
+
+    @property
+    def choice(self) -> Choice:
+        """What Run would run."""
+        return self.choices[self.position]
+
+
+def run_sizes(asked: Sequence[Choice]) -> None:
+    """Run these choices for the page, each named by its kernel and N. For callbacks."""
+    work.start(WORK, asked, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in asked])

@@ -1,0 +1,80 @@
+"""Which ladder and which rung: the same menus and the same names in the address on every page that shows a rung."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.catalogue import LADDERS, Ladder
+from views.session import state
+from views.session.choices import AUTO
+
+
+def names(ladder: Ladder) -> list[str]:
+    """What the address calls the rungs: the kernel, with its way of combining where a kernel stands twice."""
+    kernels = [rung.kernel for rung in ladder.rungs]
+    return [
+        rung.kernel if kernels.count(rung.kernel) == 1 else f"{rung.kernel}.{rung.combine or i}"
+        for i, rung in enumerate(ladder.rungs, 1)
+    ]
+
+
+def chosen() -> Ladder:
+    """The ladder of the address or the menu, and the rung on it; an unknown name is said, and the first one shown."""
+    name = st.session_state.get("ladder")
+    rung = st.session_state.get("rung")
+    if name not in LADDERS:
+        if name:
+            st.error(f"There is no ladder {name!r} in this catalogue. Shown instead: the first one.")
+        st.session_state["ladder"] = next((n for n, it in LADDERS.items() if rung in names(it)), next(iter(LADDERS)))
+    ladder = LADDERS[st.session_state["ladder"]]
+    if rung not in names(ladder):
+        if rung:
+            st.error(f"There is no rung {rung!r} on this ladder. Shown instead: the first one.")
+        st.session_state["rung"] = names(ladder)[0]
+    return ladder
+
+
+def step(ladder: Ladder, by: int) -> None:
+    """To the rung before or after; the ends of the ladder hold. For callbacks."""
+    every = names(ladder)
+    at = every.index(st.session_state["rung"]) + by
+    st.session_state["rung"] = every[min(max(at, 0), len(every) - 1)]
+
+
+def own_choices(ladder: Ladder, emulated: bool = True) -> dict[str, str]:
+    """The lecture's own N, block size and type; its N for the emulator where it has one and the runs are emulated."""
+    n = (ladder.emulator_n if emulated else None) or ladder.n
+    return {"n": str(n), "block": str(ladder.block_size), "dtype": ladder.dtype}
+
+
+def pickers(ladder: Ladder, emulated: bool = True) -> int:
+    """The menus for the ladder and the rung; returns the rung's position."""
+    left, right = st.columns([1.45, 3.3], vertical_alignment="bottom")
+    every = names(ladder)
+    position = every.index(st.session_state["rung"])
+    with left:
+        st.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder",
+                     format_func=lambda name: LADDERS[name].title, on_change=_take_ladder, args=(emulated,),
+                     help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
+    # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
+    with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
+        st.button("←", key="previous", on_click=step, args=(ladder, -1), disabled=position == 0,
+                  help="The rung before (arrow left)")  # fmt: skip
+        for i, rung in enumerate(ladder.rungs):
+            st.button(rung.label, key=f"rung {i}", on_click=_take_rung, args=(every[i],),
+                      type="primary" if i == position else "secondary")  # fmt: skip
+        st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
+                  help="The next rung (arrow right)")  # fmt: skip
+    return position
+
+
+def _take_ladder(emulated: bool) -> None:
+    """Another ladder: its first rung, and the lecture's own N, block size and type."""
+    ladder = LADDERS[st.session_state["ladder"]]
+    st.session_state.update(rung=names(ladder)[0], combine=AUTO, grid=AUTO)
+    state.forget_knobs()
+    state.keep(ladder.topic, own_choices(ladder, emulated))
+
+
+def _take_rung(name: str) -> None:
+    st.session_state["rung"] = name

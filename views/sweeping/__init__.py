@@ -1,0 +1,1 @@
+"""The Sweep page's menus and its grid of runs."""

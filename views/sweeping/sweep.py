@@ -1,0 +1,136 @@
+"""What the sweep page sweeps: over block sizes, N, a kernel's own knob, or the elements that each thread takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from engine.catalogue import KERNELS, Kernel, Topic
+from engine.catalogue.entries import Parameter
+from engine.elements import ELEMENTS, grid_for, offered, strides
+from engine.lectures.arithmetic.complexity import CLAIM, SAME
+from engine.records import Choice
+from engine.tables import COLUMNS, COUNTED, size_text
+
+OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
+# The name in the address of what is gone through.
+LISTS = {"blocks": "blocks", "sizes": "sizes", "knob": "values", "elements": "elements"}
+
+Cell = tuple[str, int]  # kernel and the swept value
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is swept in this run of the script: `over` is one of OVER, `values` what it goes through, `knob` which."""
+
+    topic: Topic
+    over: str
+    kernels: tuple[str, ...]
+    values: tuple[int, ...]
+    base: Choice
+    key: str
+    knob: Parameter | None = None
+
+    def choice(self, cell: Cell) -> Choice:
+        """The choice of one cell."""
+        kernel, value = cell
+        changed = replace(self.base, kernel=kernel)
+        match self.over:
+            case "blocks":
+                return replace(changed, block_size=value)
+            case "sizes":
+                return replace(changed, n=value)
+            case "knob":
+                return replace(changed, parameter=value)
+        return replace(changed, grid_size=grid_for(changed.n, changed.block_size, value))
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every cell, row by row."""
+        return [(kernel, value) for kernel in self.kernels for value in self.values]
+
+    @property
+    def label(self) -> str:
+        """What stands over the swept columns."""
+        if self.over == "knob" and self.knob is not None:
+            return self.knob.label
+        return {"blocks": self.topic.block_label, "sizes": self.topic.size_label}.get(self.over, OVER[self.over])
+
+    @property
+    def titles(self) -> list[str]:
+        """What the swept columns are called."""
+        return [str(value) if self.over == "blocks" else size_text(value) for value in self.values]
+
+    @property
+    def headings(self) -> tuple[str, str, str]:
+        """Over the swept columns, over the best one, and over its number; for block sizes as Heidelberg's table."""
+        if self.over != "blocks":
+            return (self.label, "best N" if self.over == "sizes" else "best at", "best")
+        most = "min" if self.smallest else "max"
+        word = {"bandwidth_gb_s": "BW", "gflop_s": "GFLOP/s", "time_us": "time"}.get(self.key, "value")
+        return (self.label, f"{most}Thr", f"{most}{word}")
+
+    @property
+    def smallest(self) -> bool:
+        """Whether the least number is the best."""
+        return COLUMNS[self.key].group == COUNTED or self.key == "time_us"
+
+
+def knobs_of(topic: Topic) -> dict[str, Parameter]:
+    """The knobs of the topic's kernels by their names; one that several kernels have offers the values of all."""
+    found: dict[str, Parameter] = {}
+    for own in (kernel.parameter for kernel in topic.kernels):
+        if own is not None:
+            before = found.get(own.name, own)
+            found[own.name] = replace(before, values=tuple(sorted({*before.values, *own.values})))
+    return found
+
+
+def ways_of(topic: Topic) -> list[str]:
+    """What the topic's kernels can be swept over."""
+    ways = ["blocks", "sizes"]
+    if knobs_of(topic):
+        ways.append("knob")
+    if any(strides(kernel) for kernel in topic.kernels):
+        ways.append("elements")
+    return ways
+
+
+def kernels_of(topic: Topic, over: str, knob: str | None) -> list[Kernel]:
+    """The kernels that can be swept so."""
+    if over == "knob":
+        return [kernel for kernel in topic.kernels if kernel.parameter is not None and kernel.parameter.name == knob]
+    return [kernel for kernel in topic.kernels if over != "elements" or strides(kernel)]
+
+
+def fitting(over: str, values: list[int], n: int, block_size: int) -> list[int]:
+    """Of elements per thread, those that do not ask for less than one block; of others, all."""
+    return [value for value in values if over != "elements" or value not in ELEMENTS or value in offered(n, block_size)]
+
+
+def verdict(sweep: Sweep, values: Mapping[Cell, float | None], device: str) -> str:
+    """Whether the lecture's claim about the elements per thread holds, by the rate or the time of every cell.
+
+    For a variant it holds if no other number is better than the claimed ones by more than 3%.
+    """
+    low, high = CLAIM
+    claim = f"Crovella's slide, of a G80: best with {low:,} to {high:,} elements per thread."
+    if max(sweep.values) < low:
+        return f"{claim} Here no thread has so many: choose a larger N."
+    holds, others = 0, []
+    for kernel in sweep.kernels:
+        known = {each: value for each in sweep.values if (value := values.get((kernel, each)))}
+        claimed = {each: value for each, value in known.items() if low <= each <= high}
+        if not claimed or len(claimed) == len(known):
+            continue
+        pick = min if sweep.smallest else max
+        best, inside = pick(known, key=lambda each: known[each]), pick(claimed.values())
+        loss = inside / known[best] if sweep.smallest else known[best] / inside
+        if loss <= SAME:
+            holds += 1
+        else:
+            others.append(f"{KERNELS[kernel].title} at {best:,}")
+    if not holds and not others:
+        return f"{claim} Too few numbers are known to try it."
+    sentence = f"{claim} On {device}: true within 3% for {holds} of {holds + len(others)} variants."
+    return f"{sentence} Best elsewhere: {'; '.join(others)}." if others else sentence
