@@ -19,7 +19,7 @@ from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.runtime_calls import builtin_step
 from engine.backends.emulator.instructions.warp_wide import collective_step
 from engine.backends.emulator.meanings.table import UnknownInstruction
-from engine.backends.emulator.ptx.program import Block, registers_of
+from engine.backends.emulator.ptx.program import BasicBlock, registers_of
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -56,7 +56,7 @@ _TALLIES: dict[tuple[str, ...], int] = {("add", "u32"): 1, ("inc", "u32"): 0xFFF
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 
 
-def steps_of(machine: Machine, block: Block) -> list[Step]:
+def steps_of(machine: Machine, block: BasicBlock) -> list[Step]:
     """The steps of a block's body."""
     made = []
     for number, item in enumerate(block.body):
@@ -71,7 +71,7 @@ def steps_of(machine: Machine, block: Block) -> list[Step]:
     return made
 
 
-def _step(machine: Machine, block: Block, number: int, item: Instruction) -> Step | None:
+def _step(machine: Machine, block: BasicBlock, number: int, item: Instruction) -> Step | None:
     head = item.opcode.split(".", 1)[0]
     match head:
         case "mov":
@@ -102,7 +102,7 @@ def _step(machine: Machine, block: Block, number: int, item: Instruction) -> Ste
     return computed(machine, item)
 
 
-def _dead(block: Block, number: int, item: Instruction) -> bool:
+def _dead(block: BasicBlock, number: int, item: Instruction) -> bool:
     """True when nobody reads the instruction's result: the compiler then makes an `atom` a `red`."""
     if isinstance(item.operands[0], Sink):
         return True

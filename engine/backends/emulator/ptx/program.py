@@ -37,7 +37,7 @@ SYNCHRONOUS = (
 
 
 @dataclass(frozen=True)
-class Block:
+class BasicBlock:
     """A basic block. `uses`: registers read before written; `live_in`, `live_out`, `defs`: bit sets of registers.
 
     `terminator` is a branch, barrier or exit, or None when control falls through. `successors`: block numbers; for a
@@ -66,7 +66,7 @@ class Program:
 
     name: str
     params: tuple[Variable, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[BasicBlock, ...]
     widths: tuple[int, ...]
     carry: int
     shared: tuple[Variable, ...]
@@ -105,7 +105,7 @@ class _Open:
     terminator: Instruction | None = None
 
 
-def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str, ...]], carry: int) -> list[Block]:
+def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str, ...]], carry: int) -> list[BasicBlock]:
     wanted = {name for item in items if isinstance(item, Instruction) for name in _targets(item, tables)}
     blocks, places, current = [_Open()], {}, _Open()
     blocks[0] = current
@@ -135,7 +135,7 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
         goes = tuple(places[name] for name in _targets(after, tables)) if after else ()
         successors = goes if _stops(after) else (*goes, index + 1)
         uses, defs = _uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
-        made.append(Block(index, tuple(block.body), after, successors, uses, defs, 0, 0))
+        made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made
 
 
@@ -211,7 +211,7 @@ def _uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int
     return uses, defs
 
 
-def _with_liveness(blocks: list[Block]) -> tuple[Block, ...]:
+def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
     live_in = [block.uses for block in blocks]
     live_out = [0] * len(blocks)
     changed = True

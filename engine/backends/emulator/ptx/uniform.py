@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.backends.emulator.ptx.program import Block, Program, has_destination, registers_of
+from engine.backends.emulator.ptx.program import BasicBlock, Program, has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
 
 _OWN = ("%tid", "%laneid", "%lanemask", "%warpid", "%clock", "%globaltimer", "%pm")  # a thread's or a warp's own
@@ -61,7 +61,7 @@ def _made(item: Instruction, carry: int) -> Iterator[int]:
         yield carry
 
 
-def _apart(blocks: tuple[Block, ...], meets: list[int], found: set[int]) -> set[int]:
+def _apart(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:
     """The blocks that only some threads of a block may be in: between a branch that varies and where its ways meet."""
     apart: set[int] = set()
     for block in blocks:
@@ -82,7 +82,7 @@ def _apart(blocks: tuple[Block, ...], meets: list[int], found: set[int]) -> set[
     return apart
 
 
-def _where_ways_meet(blocks: tuple[Block, ...]) -> list[int]:
+def _where_ways_meet(blocks: tuple[BasicBlock, ...]) -> list[int]:
     """For each block the first one that every way from it to the end comes through (its immediate postdominator);
     -1 where there is none."""
     every = (1 << len(blocks)) - 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import Block
+from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Immediate, Register
 from engine.backends.emulator.registers.masks import WARP, Mask, Masks
 from engine.backends.emulator.registers.operands import Registers, reader
@@ -47,7 +47,7 @@ class Chunk:
         self.steps = 0
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
         observers = machine.observers
-        self.on_block, self.on_branch = hooks(observers, "on_block"), hooks(observers, "on_branch")
+        self.on_basic_block, self.on_branch = hooks(observers, "on_basic_block"), hooks(observers, "on_branch")
         self.on_barrier, self.on_release = hooks(observers, "on_barrier"), hooks(observers, "on_release")
         self.on_exit, self.on_incomplete = hooks(observers, "on_exit"), hooks(observers, "on_incomplete")
 
@@ -111,7 +111,7 @@ class Chunk:
         return min(key for key in groups if key[1] == crew)
 
     def _execute(self, code: Code, key: Key, mask: Mask) -> None:
-        for hook in self.on_block:
+        for hook in self.on_basic_block:
             hook(code.block, mask)
         if mask.whole:
             registers = self.registers
@@ -178,7 +178,7 @@ class Chunk:
         uses_grid = any("%envreg" in str(item) for block in self.machine.program.blocks for item in block.body)
         return "; grid.sync() needs a cooperative launch" if uses_grid and not self.machine.cooperative else ""
 
-    def _switch(self, block: Block, key: Key, mask: Mask, index: Array) -> None:
+    def _switch(self, block: BasicBlock, key: Key, mask: Mask, index: Array) -> None:
         left: Mask | None = mask
         for number, place in enumerate(block.successors):
             if left is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.backends.emulator.instructions.dispatch import steps_of
 from engine.backends.emulator.instructions.warp_wide import members_reader
-from engine.backends.emulator.ptx.program import SYNCHRONOUS, Block, is_barrier
+from engine.backends.emulator.ptx.program import SYNCHRONOUS, BasicBlock, is_barrier
 from engine.backends.emulator.ptx.syntax import Register
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, reader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Code:
     """A basic block made executable."""
 
-    block: Block
+    block: BasicBlock
     steps: tuple[Callable[[Registers, Mask], None], ...]
     kind: str  # "fall", "jump", "branch", "barrier", "exit", "trap", "switch"
     decide: Reader | None  # the predicate of a branch, the index of a switch
@@ -64,7 +64,7 @@ def compile_block(machine: Machine, place: int) -> Code:
     return code
 
 
-def _polls(machine: Machine, block: Block) -> bool:
+def _polls(machine: Machine, block: BasicBlock) -> bool:
     """True when the block closes a loop in which memory is read that other lanes may change."""
     if not block.successors or block.successors[0] > block.index:
         return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from engine.backends.emulator.ptx.program import Block
+from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
 from engine.backends.emulator.state.memory import DeviceArray
@@ -97,9 +97,9 @@ class Observer(Protocol):
 
 HOOKS: dict[str, str] = {
     "on_chunk": "(ChunkInfo): a chunk starts",
-    "on_block": "(Block, Mask): a basic block is executed by these lanes",
+    "on_basic_block": "(BasicBlock, Mask): a basic block is executed by these lanes",
     "on_access": "(Access): a memory instruction, before it takes effect",
-    "on_branch": "(Block, Mask taken | None, Mask not taken | None): a conditional branch was decided",
+    "on_branch": "(BasicBlock, Mask taken | None, Mask not taken | None): a conditional branch was decided",
     "on_barrier": "(line, Mask arriving, Mask alive): lanes arrive at a block barrier",
     "on_release": "(Mask): the lanes that a barrier lets go",
     "on_warp_sync": "(line, opcode, Mask, Array members): a warp-synchronous instruction; members are uint32 bits",
@@ -116,4 +116,4 @@ def hooks(observers: Sequence[Any], name: str) -> tuple[Callable[..., None], ...
     return tuple(getattr(observer, name) for observer in observers if hasattr(observer, name))
 
 
-__all__ = ["HOOKS", "Access", "Block", "ChunkInfo", "Mask", "Observer", "Site", "hooks"]
+__all__ = ["HOOKS", "Access", "BasicBlock", "ChunkInfo", "Mask", "Observer", "Site", "hooks"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import Block, Program
+from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -63,7 +63,7 @@ class Counters:
         if len(self._known) > _CACHED:
             self._known.clear()
 
-    def on_block(self, block: Block, mask: Mask) -> None:
+    def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
         """A basic block was issued by these warps and lanes; `_settle` gives them to the lines."""
         counts = self._blocks.get(block.index)
         if counts is None:
@@ -71,7 +71,7 @@ class Counters:
         counts[1] += mask.warps
         counts[2] += mask.lanes
 
-    def on_branch(self, block: Block, taken: Mask | None, other: Mask | None) -> None:
+    def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
         """A conditional branch: divergent in the warps that went both ways."""
         warps, divergent = self._split_of(taken, other)
         row = self._line(block.line)

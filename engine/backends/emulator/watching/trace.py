@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import Block
+from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
@@ -137,7 +137,7 @@ class Tracer:
             self._flush()
             raise Done
 
-    def on_block(self, block: Block, mask: Mask) -> None:
+    def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
         """Instructions that these lanes are about to execute; each memory instruction announces itself."""
         if self._column < 0:
             return
@@ -159,7 +159,7 @@ class Tracer:
         self._flush_to(access.site.opcode, access.site.line)
         self._add_access(access, rows)
 
-    def on_branch(self, block: Block, taken: Mask | None, other: Mask | None) -> None:
+    def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
         """A conditional branch."""
         if self._column < 0:
             return

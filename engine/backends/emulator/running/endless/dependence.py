@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.backends.emulator.ptx.program import SYNCHRONOUS, Block, Program, has_destination, registers_of
+from engine.backends.emulator.ptx.program import SYNCHRONOUS, BasicBlock, Program, has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import Address, Instruction, Operand, Special
 from engine.backends.emulator.state.pointers import arrays_met
 
@@ -59,7 +59,7 @@ def reads_to_leave(program: Program, places: frozenset[int]) -> bool:
     return bool(_close(blocks, needed, program.carry))
 
 
-def _always_needed(blocks: Sequence[Block]) -> set[int]:
+def _always_needed(blocks: Sequence[BasicBlock]) -> set[int]:
     """Predicates of branches, operands of barriers, addresses (a wrong one ends the run), names of a warp's lanes."""
     needed: set[int] = set()
     for block in blocks:
@@ -76,7 +76,7 @@ def _always_needed(blocks: Sequence[Block]) -> set[int]:
     return needed
 
 
-def _close(blocks: Sequence[Block], needed: set[int], carry: int) -> set[str]:
+def _close(blocks: Sequence[BasicBlock], needed: set[int], carry: int) -> set[str]:
     """Add to `needed` all that the needed registers come from; the memories that are read on the way."""
     spaces: set[str] = set()
     before = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import Block, Program
+from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.registers.masks import WARP, Mask, any_per_warp
 from engine.backends.emulator.registers.values import Value
 from engine.backends.emulator.running.endless.changed_words import Touched
@@ -79,7 +79,7 @@ class Spinning:
         # The next one in the order of places, so that everyone has a turn.
         return min(others, key=lambda key: (key[0] < self._place, key)) if others else None
 
-    def turn(self, block: Block, mask: Mask) -> None:
+    def turn(self, block: BasicBlock, mask: Mask) -> None:
         """A polling loop goes round again with all the lanes of its group."""
         place = block.successors[0]
         if place != self._place or (mask is not self._mask and not self._same(self._mask, mask)):
