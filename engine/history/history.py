@@ -25,6 +25,7 @@ from engine.records import Choice, Measurement
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
 _ON_THE_CPU = "on the CPU: "  # how the badge of a rung on the CPU begins
+_FAKE = '"name": "Test GPU"'  # in the rows that this program's tests once wrote into the user's own file
 _LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
 
 _Key = tuple[Any, ...]
@@ -216,7 +217,7 @@ def _file() -> Path:
 
 
 def _load() -> None:
-    """Read the file once a process; a line that cannot be read is left out."""
+    """Read the file once a process; a line that cannot be read is left out, one that nothing measured is removed."""
     path = _file()
     with _lock:
         if path in _read:
@@ -226,15 +227,16 @@ def _load() -> None:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError:
             return
-        for line in lines[-KEPT:]:
+        kept = [line for line in lines if _FAKE not in line]
+        for line in kept[-KEPT:]:
             try:
                 record = json.loads(line)
                 measurement = from_json(record["measurement"])
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
             _live[tuple(record["key"])] = measurement
-        if len(lines) > 2 * KEPT:
-            _write("\n".join(lines[-KEPT:]) + "\n", "w")
+        if len(kept) < len(lines) or len(kept) > 2 * KEPT:
+            _write("".join(f"{line}\n" for line in kept[-KEPT:]), "w")
 
 
 def _append(record: Mapping[str, Any]) -> None:

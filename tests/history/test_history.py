@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,9 @@ def measured(choice: Choice = CHOICE, **changes: object) -> Measurement:
     return Measurement(**{**values, **changes})  # type: ignore[arg-type]
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    history.forget()
-    yield tmp_path / "kernel-ladder"
-    history.forget()
+@pytest.fixture
+def folder() -> Path:
+    return history.folder()
 
 
 def test_the_latest_measurement_of_a_choice_is_found() -> None:
@@ -86,6 +82,15 @@ def test_a_broken_line_is_left_out(folder: Path) -> None:
         file.write('{"key": 3}\nnot json\n[]\n')
     history.forget()
     assert history.latest(CHOICE) is not None
+
+
+def test_rows_that_no_gpu_measured_are_removed_at_the_start(folder: Path) -> None:
+    other = replace(CHOICE, n=8192)
+    history.remember(CHOICE, measured(device={"kind": "gpu", "name": "Test GPU"}))
+    history.remember(other, measured(other))
+    history.forget()
+    assert history.latest(CHOICE) is None and history.latest(other) == measured(other)
+    assert len((folder / "history.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

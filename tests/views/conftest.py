@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from engine.history import history
 from engine.service import service
 
 
@@ -15,9 +13,3 @@ from engine.service import service
 def _worker_ends_with_the_tests() -> Iterator[None]:
     yield
     service.disconnect()
-
-
-@pytest.fixture(autouse=True)
-def _own_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    history.forget()

@@ -1,0 +1,45 @@
+"""Every test has a home of its own: what the user keeps in theirs is neither read nor written, by a worker either."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from engine.history import history
+
+PLACES = {"HOME": "", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config"}
+SETTINGS = ("STREAMLIT_", "KERNEL_LADDER_")  # how variables begin that would change what is tested
+
+_numbers = itertools.count()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before any module is imported: this process, and every process that it starts, is nobody's in particular."""
+    home = Path(tempfile.mkdtemp(prefix="kernel-ladder-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    for name in [name for name in os.environ if name.startswith(SETTINGS)]:
+        del os.environ[name]
+    os.environ.update(places(home))
+    if "not gpu" in config.option.markexpr:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # the same on a machine with a GPU
+
+
+def places(home: Path) -> dict[str, str]:
+    """The environment of somebody who lives at `home`."""
+    return {name: str(home / below) for name, below in PLACES.items()}
+
+
+@pytest.fixture(autouse=True)
+def own_home(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home below the process's own, and nothing measured yet."""
+    home = Path(os.environ["HOME"]) / str(next(_numbers))
+    home.mkdir()
+    for name, place in places(home).items():
+        monkeypatch.setenv(name, place)
+    history.forget()
+    return home
