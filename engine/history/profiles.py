@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, spelled_out
+from engine.history.recordings import FOLDER
 from engine.records import Choice
 
-_RECORDED = ("recorded/counters*.json", "tests/golden/catalogue.json")
+_FOLDER = FOLDER / "counters"
 # Counters of the page that are sums of what a profiler counts apart.
 _SUMS = {
     "bank_conflicts": ("shared_load_conflicts", "shared_store_conflicts"),
@@ -51,8 +52,7 @@ def recorded_sizes(choice: Choice) -> Sequence[Hardware]:
 
 def recorded_files() -> tuple[Path, ...]:
     """The files that hold hardware counters; there may be none."""
-    root = Path(__file__).parents[2]
-    return tuple(sorted(path for pattern in _RECORDED for path in root.glob(pattern)))
+    return tuple(sorted(_FOLDER.glob("*.json")))
 
 
 def _key(choice: Choice) -> tuple[str, str, int | None]:

@@ -1,6 +1,6 @@
 """Record the hardware's counters of every kernel of the catalogue, with Nsight Compute, on a GPU: about two minutes.
 
-    python tests/gpu/profile_kernels.py tests/golden/catalogue.json [TOPIC ...]
+    python tests/gpu/profile_kernels.py recorded/counters/nvidia-h200.json [TOPIC ...]
 
 Every kernel runs at two block sizes; at the first of them also in float64, and one with a knob at several values of it.
 The launches are small, because only small ones are free of arbitration noise. Every launch of a plan is profiled; the

@@ -9,7 +9,6 @@ import pytest
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.figures import block as inside_figures
-from engine.history import profiles as profiled
 from engine.lectures import changes as inside
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
@@ -157,48 +156,9 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
     assert inside.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
 
 
-def test_hardware_counters_belong_to_a_value_of_the_knob(tmp_path, monkeypatch):
-    file = tmp_path / "counters.json"
-    row = {"kernel": "banks_strided", "n": 4096, "block_size": 128, "dtype": "int32", "global_red_requests": 1,
-           "global_atom_requests": 2, "shared_atomic_requests": 3}  # fmt: skip
-    rows = [{**row, "parameter": None, "branches": 1}, {**row, "parameter": 2, "branches": 2}]
-    file.write_text(json.dumps({"device": "NVIDIA H200", "date": "2026-11-21", "kernels": rows}))
-    monkeypatch.setattr(profiled, "recorded_files", lambda: (file,))
-    profiled._hardware.cache_clear()
-    try:
-        choice = Choice("banks_strided", 4096, 128)
-        asked = (None, KERNELS["banks_strided"].parameter.default, 2, 3)
-        found = [inside.recorded(replace(choice, parameter=value)) for value in asked]
-        assert [entry and entry.counters["branches"] for entry in found] == [1, 1, 2, None]
-        assert found[0].counters["atomics"] == 6
-    finally:
-        monkeypatch.undo()
-        profiled._hardware.cache_clear()
-
-
 def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
     trace = inside.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
     found = inside_figures.moments(trace, 0)
     figure = inside_figures.bank_figure(trace, 0)
     assert len(figure["frames"]) == len(inside_figures.shown_moments(found)) < inside_figures.MOST_FRAMES
     assert len(json.dumps(figure)) < 1_000_000
-
-
-def test_recorded_hardware_counters_are_those_of_the_same_choice(tmp_path, monkeypatch):
-    file = tmp_path / "counters.json"
-    row = {"kernel": "reduce_strided", "n": 4096, "block_size": 128, "dtype": "int32", "shared_load_wavefronts": 5,
-           "shared_load_conflicts": 3, "shared_store_conflicts": 1}  # fmt: skip
-    file.write_text(json.dumps({"device": "NVIDIA H200", "date": "2026-11-21", "kernels": [row]}))
-    monkeypatch.setattr(profiled, "recorded_files", lambda: (file,))
-    profiled._hardware.cache_clear()
-    try:
-        choice = Choice("reduce_strided", 4096, 128)
-        found = inside.recorded(choice)
-        assert found is not None and found.device == "NVIDIA H200" and found.counters["bank_conflicts"] == 4
-        for other in (replace(choice, n=8192), replace(choice, combine="host"), replace(choice, dtype="float32")):
-            assert inside.recorded(other) is None
-        assert inside.recorded(replace(choice, combine="relaunch")) == found
-        assert inside.recorded_sizes(replace(choice, n=8192)) == (found,)
-    finally:
-        monkeypatch.undo()
-        profiled._hardware.cache_clear()

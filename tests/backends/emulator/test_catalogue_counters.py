@@ -1,6 +1,6 @@
 """The emulator's counters of every kernel equal what Nsight Compute counted on an H200.
 
-tests/gpu/profile_kernels.py records the golden file: two block sizes, float64, and several values of a kernel's knob.
+tests/gpu/profile_kernels.py records what it counted: two block sizes, float64, and several values of a kernel's knob.
 Where the two cannot be equal, the reason stands here, and the test fails when the difference is gone.
 """
 
@@ -10,7 +10,6 @@ import json
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ import pytest
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.watching.counters import Counters
 from engine.catalogue import KERNELS, default_choice
+from engine.history.recordings import FOLDER
 from engine.measuring.measure import inputs_of
 from engine.plan import plan as plan_of
 from engine.records import Launch, Zero
@@ -25,7 +25,7 @@ from tests.gpu import profile_kernels
 
 pytestmark = pytest.mark.thorough
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "catalogue.json").read_text())["kernels"]
+GOLDEN = json.loads((FOLDER / "counters" / "nvidia-h200.json").read_text(encoding="utf-8"))["kernels"]
 
 EXACT = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
