@@ -162,7 +162,7 @@ def submit_trace(
         deadline=TRACE_DEADLINE_S,
         key=hashlib.sha256(same.encode()).hexdigest(),
         keywords=(("launch", launch), ("schedule", schedule)),
-        lane="emulator",
+        device="emulator",
     )
     return service.connect().submit(job, session, fresh=fresh)
 

@@ -60,4 +60,4 @@ class Cancelled(Exception):
 
 
 class Rejected(NotRunnable):
-    """The queue does not take the job: it, or the session's share of it, is full, or the engine is closed."""
+    """The queue does not take the job: it, or the session's share of it, is full, or it is closed."""

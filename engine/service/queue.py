@@ -1,6 +1,6 @@
 """Jobs in, handles out: a queue that is fair between sessions, identical jobs joined, finished ones kept.
 
-One thread a lane takes the next job and waits for its worker, so that submitting never blocks.
+One thread a worker slot takes the next job and waits for its worker, so that submitting never blocks.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import contextlib
 import pickle
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.service.failures import Cancelled, Rejected
-from engine.service.worker_slot import Lane, Outcome
+from engine.service.turns import Turns
+from engine.service.worker_slot import Outcome, WorkerSlot
 
 SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
 QUEUE_LIMIT = 10_000  # of all sessions
@@ -28,7 +29,7 @@ class Job:
 
     A function with a parameter `progress` is given one: progress(fraction, text). `deadline`: seconds, from the moment
     the worker takes the job. `key`: jobs of equal key are the same job: they share one run, and its value is kept.
-    None: never shared or kept. `lane`: the kind of lane that runs it; None: the kind of the engine's first lane.
+    None: never shared or kept. `device`: "gpu" or "emulator", what it needs; None: what the queue's first slot has.
     """
 
     function: str
@@ -36,7 +37,7 @@ class Job:
     deadline: float = 10.0
     key: str | None = None
     keywords: tuple[tuple[str, Any], ...] = ()
-    lane: str | None = None
+    device: str | None = None
 
 
 class _Run:
@@ -58,8 +59,8 @@ class Handle:
     `done`: set when the job ended for this caller. `kept`: the value is of an earlier, identical run.
     """
 
-    def __init__(self, engine: Engine, run: _Run, session: str, kept: bool) -> None:
-        self._engine, self._run, self._cancelled = engine, run, False
+    def __init__(self, queue: JobQueue, run: _Run, session: str, kept: bool) -> None:
+        self._queue, self._run, self._cancelled = queue, run, False
         self.session, self.kept = session, kept
         self.done = threading.Event()
 
@@ -85,7 +86,7 @@ class Handle:
 
     def position(self) -> int:
         """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
-        return self._engine._position(self._run)
+        return self._queue._position(self._run)
 
     def result(self, timeout: float | None = None) -> Any:
         """The job's value, a copy of its own. Raises what the job raised, if it is one of the engine's exceptions;
@@ -98,25 +99,25 @@ class Handle:
 
     def cancel(self) -> None:
         """Give the job up. A run that others wait for as well goes on for them."""
-        self._engine._cancel(self)
+        self._queue._cancel(self)
 
 
-class Engine:
-    """Serves jobs on lanes. Every method may be called from any thread; none but `close` waits."""
+class JobQueue:
+    """Serves jobs on worker slots. Every method may be called from any thread; none but `close` waits."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
-        self.lanes = tuple(lanes)
+    def __init__(self, slots: Sequence[WorkerSlot]) -> None:
+        self.slots = tuple(slots)
         self._changed = threading.Condition()
-        self._queues: dict[str, OrderedDict[str, deque[_Run]]] = {}  # kind of lane -> session -> its waiting runs
-        self._running: dict[Lane, _Run] = {}
+        self._waiting: dict[str, Turns[_Run]] = {slot.device: Turns() for slot in self.slots}
+        self._running: dict[WorkerSlot, _Run] = {}
         self._handles: dict[str, set[Handle]] = {}  # session -> its unfinished handles
         self._keyed: dict[str, _Run] = {}  # unfinished runs by key
         self._kept: OrderedDict[str, _Run] = OrderedDict()
-        self._to_warm: set[Lane] = set()
+        self._to_warm: set[WorkerSlot] = set()
         self._closed = False
         self._threads = [
-            threading.Thread(target=self._serve, args=(lane,), name=f"lane {lane.name}", daemon=True)
-            for lane in self.lanes
+            threading.Thread(target=self._serve, args=(slot,), name=f"worker slot {slot.name}", daemon=True)
+            for slot in self.slots
         ]
         for thread in self._threads:
             thread.start()
@@ -134,9 +135,9 @@ class Engine:
         run = _Run(job, session)
         with self._changed:
             if self._closed:
-                raise Rejected("The engine is closed: start the dashboard again.")
-            if job.lane not in (None, *(lane.kind for lane in self.lanes)):
-                raise Rejected(f"This machine has no {job.lane} to run on.")
+                raise Rejected("The job queue is closed: start the dashboard again.")
+            if job.device not in (None, *self._waiting):
+                raise Rejected(f"This machine has no {job.device} to run on.")
             old = list(self._handles.get(session, ())) if supersede else []
             kept = None if fresh or job.key is None else self._kept.get(job.key)
             if kept is not None and job.key is not None:
@@ -155,21 +156,21 @@ class Engine:
             earlier.cancel()
         return handle
 
-    def warm(self, kind: str | None = None) -> None:
-        """Start the workers (of one kind) now, so that the first run need not wait for them. Returns at once."""
+    def warm(self, device: str | None = None) -> None:
+        """Start the workers (of one device) now, so that the first run need not wait for them. Returns at once."""
         with self._changed:
-            self._to_warm.update(lane for lane in self.lanes if kind in (None, lane.kind))
+            self._to_warm.update(slot for slot in self.slots if device in (None, slot.device))
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Cancel everything and end the workers. A closed engine rejects every job."""
+        """Cancel everything and end the workers. A closed queue rejects every job."""
         with self._changed:
             self._closed = True
             for handle in [handle for handles in list(self._handles.values()) for handle in handles]:
                 self._cancel(handle)
             self._changed.notify_all()
-        for lane in self.lanes:
-            lane.interrupt()
+        for slot in self.slots:
+            slot.interrupt()
         for thread in self._threads:
             thread.join(10.0)
 
@@ -177,70 +178,57 @@ class Engine:
         own = len(self._handles.get(session, ())) - without
         if own >= SESSION_LIMIT:
             raise Rejected(f"You already have {own} runs in the queue: wait for some, or cancel them.")
-        if sum(len(waiting) for queue in self._queues.values() for waiting in queue.values()) >= QUEUE_LIMIT:
+        if sum(map(len, self._waiting.values())) >= QUEUE_LIMIT:
             raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
 
+    def _line_of(self, run: _Run) -> Turns[_Run]:
+        return self._waiting[run.job.device or self.slots[0].device]
+
     def _enqueue(self, run: _Run) -> None:
-        kind = run.job.lane or self.lanes[0].kind
-        self._queues.setdefault(kind, OrderedDict()).setdefault(run.session, deque()).append(run)
+        self._line_of(run).add(run.session, run)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
         self._changed.notify_all()
 
-    def _take(self, lane: Lane) -> _Run | None:
-        """The next run for a lane: one of each session in turn."""
-        queue = self._queues.get(lane.kind)
-        if not queue:
-            return None
-        session, waiting = queue.popitem(last=False)
-        run = waiting.popleft()
-        if waiting:
-            queue[session] = waiting
-        run.state = "running"
-        self._running[lane] = run
+    def _take(self, slot: WorkerSlot) -> _Run | None:
+        """The next run for a slot, which has it from now on."""
+        run = self._waiting[slot.device].take()
+        if run is not None:
+            run.state = "running"
+            self._running[slot] = run
         return run
 
     def _position(self, run: _Run) -> int:
         with self._changed:
-            if run.state != "waiting":
-                return 0
-            queue = self._queues[run.job.lane or self.lanes[0].kind]
-            own = queue[run.session].index(run)  # this many rounds go by first
-            ahead, before = own, True
-            for session, waiting in queue.items():
-                if session == run.session:
-                    before = False
-                else:
-                    ahead += min(len(waiting), own + before)
-            return ahead + 1
+            return self._line_of(run).ahead(run.session, run) + 1 if run.state == "waiting" else 0
 
-    def _serve(self, lane: Lane) -> None:
-        """The life of a lane's thread. Only it starts the lane's workers, which end when the thread does."""
+    def _serve(self, slot: WorkerSlot) -> None:
+        """The life of a slot's thread. Only it starts the slot's workers, which end when the thread does."""
         while True:
             with self._changed:
                 run = None
-                while not self._closed and lane not in self._to_warm and (run := self._take(lane)) is None:
+                while not self._closed and slot not in self._to_warm and (run := self._take(slot)) is None:
                     self._changed.wait()
                 if self._closed:
                     break
-                self._to_warm.discard(lane)
+                self._to_warm.discard(slot)
             if run is not None:
-                self._finish(lane, run, self._executed(lane, run))
+                self._finish(slot, run, self._executed(slot, run))
             if not self._closed:
                 with contextlib.suppress(OSError):  # no process to be had: the next run tries again and reports it
-                    lane.start()  # at once after a kill: the next run finds a warm worker
-        lane.close()
+                    slot.start()  # at once after a kill: the next run finds a warm worker
+        slot.close()
 
-    def _executed(self, lane: Lane, run: _Run) -> Outcome:
+    def _executed(self, slot: WorkerSlot, run: _Run) -> Outcome:
         def report(fraction: float, text: str) -> None:
             run.progress = (min(1.0, max(0.0, fraction)), text)
 
-        return lane.run(run.message, run.job.deadline, report, lambda: not run.holders)
+        return slot.run(run.message, run.job.deadline, report, lambda: not run.holders)
 
-    def _finish(self, lane: Lane, run: _Run, outcome: Outcome) -> None:
+    def _finish(self, slot: WorkerSlot, run: _Run, outcome: Outcome) -> None:
         with self._changed:
             run.outcome, run.finished_utc = outcome, time.time()
-            self._running.pop(lane, None)
+            self._running.pop(slot, None)
             if outcome.ok and run.job.key is not None and len(outcome.pickled) <= KEPT_BYTES // 8:
                 self._kept[run.job.key] = run
                 self._kept.move_to_end(run.job.key)
@@ -282,12 +270,8 @@ class Engine:
             if run.job.key is not None and self._keyed.get(run.job.key) is run:
                 del self._keyed[run.job.key]  # nobody may join a run that is being stopped
             if run.state == "waiting":
-                kind = run.job.lane or self.lanes[0].kind
-                waiting = self._queues[kind][run.session]
-                waiting.remove(run)
-                if not waiting:
-                    del self._queues[kind][run.session]
+                self._line_of(run).remove(run.session, run)
                 run.state = "done"
-            for lane, running in self._running.items():
+            for slot, running in self._running.items():
                 if running is run:
-                    lane.interrupt()
+                    slot.interrupt()

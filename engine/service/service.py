@@ -5,8 +5,8 @@
         bar.progress(*handle.progress)
     measurement = service.measurement_of(handle, choice)      # never raises: a failure is a record with a reason
 
-`worker` is the process that runs jobs, `lane` watches and replaces one, `jobs` queues fairly for all lanes; this
-module knows what a Choice needs.
+`worker` is the process that runs jobs, `worker_slot` watches and replaces one, `queue` queues fairly for all slots;
+this module knows what a Choice needs.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from typing import TYPE_CHECKING
 from engine.host.devices import Gpu, device_summary, gpus, resolve
 from engine.records import Choice, Measurement
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
-from engine.service.queue import Engine, Handle, Job
-from engine.service.worker_slot import Lane
+from engine.service.queue import Handle, Job, JobQueue
+from engine.service.worker_slot import WorkerSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Cancelled", "Engine", "Gpu", "Handle", "Job", "JobFailed", "JobTimeout", "Lane", "Rejected", "WorkerDied",
-           "connect", "device_summary", "disconnect", "failure_of", "gpus", "lanes_for", "measurement_of", "resolve",
-           "submit"]  # fmt: skip
+__all__ = ["Cancelled", "Gpu", "Handle", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected", "WorkerDied",
+           "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus", "measurement_of", "resolve",
+           "slots_for", "submit"]  # fmt: skip
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
 
 _connecting = threading.Lock()
-_connected: Engine | None = None
+_connected: JobQueue | None = None
 
 
-def connect() -> Engine:
-    """The process-wide engine, made on the first call; `connect().warm()` starts its workers ahead of the first run.
+def connect() -> JobQueue:
+    """The process-wide queue, made on the first call; `connect().warm()` starts its workers ahead of the first run.
 
     After `close()` the next call makes a new one.
     """
@@ -50,25 +50,27 @@ def connect() -> Engine:
         if _connected is None or _connected.closed:
             if _connected is None:
                 atexit.register(disconnect)
-            _connected = Engine(lanes_for(gpus()))
+            _connected = JobQueue(slots_for(gpus()))
         return _connected
 
 
 def disconnect() -> None:
-    """Close the process-wide engine, if there is one, and end its workers."""
+    """Close the process-wide queue, if there is one, and end its workers."""
     with _connecting:
         if _connected is not None:
             _connected.close()
 
 
-def lanes_for(found: Sequence[Gpu]) -> list[Lane]:
-    """One lane a GPU, and one for the emulator, which sees no GPU. No worker is started yet."""
-    lanes = [
-        Lane("gpu", gpu.name, warm="engine.service.worker:warm_gpu", environment={"CUDA_VISIBLE_DEVICES": gpu.uuid})
+def slots_for(found: Sequence[Gpu]) -> list[WorkerSlot]:
+    """One worker slot a GPU, and one for the emulator, which sees no GPU. No worker is started yet."""
+    slots = [
+        WorkerSlot(
+            "gpu", gpu.name, warm="engine.service.worker:warm_gpu", environment={"CUDA_VISIBLE_DEVICES": gpu.uuid}
+        )
         for gpu in found
     ]
-    lanes.append(
-        Lane(
+    slots.append(
+        WorkerSlot(
             "emulator",
             "emulator",
             warm="engine.service.worker:warm_emulator",
@@ -76,7 +78,7 @@ def lanes_for(found: Sequence[Gpu]) -> list[Lane]:
             nice=EMULATOR_NICE,
         )
     )
-    return lanes
+    return slots
 
 
 def submit(
@@ -103,7 +105,7 @@ def submit(
         deadline=DEADLINES_S[settled.device] if deadline is None else deadline,
         key=_key(settled, schedule),
         keywords=() if schedule is None else (("schedule", schedule),),
-        lane=settled.device,
+        device=settled.device,
     )
     return connect().submit(job, session, fresh=fresh, supersede=supersede)
 
@@ -116,7 +118,7 @@ def measurement_of(handle: Handle, choice: Choice) -> Measurement:
     try:
         measurement: Measurement = handle.result()
     except Exception as error:
-        return failure_of(replace(choice, device=handle.job.lane or choice.device), error)
+        return failure_of(replace(choice, device=handle.job.device or choice.device), error)
     if handle.kept and handle.finished_utc is not None:
         when = datetime.fromtimestamp(handle.finished_utc, UTC)
         measurement = replace(measurement, badges=(*measurement.badges, f"kept from {when:%H:%M:%S} UTC"))

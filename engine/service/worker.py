@@ -1,6 +1,6 @@
 """The worker process: a program of its own that runs one job at a time and answers over an inherited socket.
 
-    python -m engine.service.worker --socket FD --kind gpu|emulator [--warm module:function] [--nice N]
+    python -m engine.service.worker --socket FD --device gpu|emulator [--warm module:function] [--nice N]
 
 `engine.service.worker_slot` starts it. It is no `multiprocessing` child, which would execute the dashboard's script
 again. A job is the name of a function, its arguments and a deadline. Whatever a job does (never end, hold the
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m engine.service.worker", description="Serves jobs; started by the engine."
     )
     parser.add_argument("--socket", type=int, required=True)
-    parser.add_argument("--kind", required=True)
+    parser.add_argument("--device", required=True)
     parser.add_argument("--warm")
     parser.add_argument("--nice", type=int, default=0)
     options = parser.parse_args(arguments)
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
         while True:
             message = connection.recv()
             if message[0] == "job":  # a "stop" that arrives here came too late for its job
-                _serve(connection, options.kind, *message[1:])
+                _serve(connection, options.device, *message[1:])
     except (EOFError, OSError):
         os._exit(0)  # the parent is gone, and an orderly exit could wait for a GPU
 
@@ -118,7 +118,7 @@ def cuda_failure(error: BaseException) -> RunFailed | NotRunnable | None:
     return NotRunnable(sentence) if status == "refused" else RunFailed(status, f"{sentence} ({text.partition(':')[0]})")
 
 
-def _serve(connection: Connection[Any, Any], kind: str, job: bytes, deadline_s: float) -> None:
+def _serve(connection: Connection[Any, Any], device: str, job: bytes, deadline_s: float) -> None:
     """Run one job and answer. The watchdog is a C thread: it fires although the job holds the interpreter's lock."""
     faulthandler.dump_traceback_later(deadline_s + WATCHDOG_S, exit=True)
     connection.send(("started",))
@@ -130,7 +130,7 @@ def _serve(connection: Connection[Any, Any], kind: str, job: bytes, deadline_s: 
         ok, answer = True, pickle.dumps(called(*arguments, **keywords))
     except BaseException as error:  # SystemExit too: a job does not decide over its worker
         ok, answer = False, _pickled(error)
-    replace_me = kind == "gpu" and _poisoned()
+    replace_me = device == "gpu" and _poisoned()
     faulthandler.cancel_dump_traceback_later()
     connection.send(("done", ok, replace_me))
     connection.send_bytes(answer)

@@ -1,4 +1,4 @@
-"""A lane: one worker process, watched and replaced. One job at a time, each with a deadline."""
+"""A worker slot: one worker process, watched and replaced. One job at a time, each with a deadline."""
 
 from __future__ import annotations
 
@@ -78,25 +78,25 @@ class _Worker:
         return self.process.returncode
 
 
-class Lane:
+class WorkerSlot:
     """One worker process at a time, and what is needed to start the next.
 
-    `kind`: which jobs it takes, "gpu" or "emulator". `name`: what users call it. `warm`: "module:function" called in a
-    fresh worker before it is ready, outside any deadline. `environment`: set before the worker imports anything.
+    `device`: "gpu" or "emulator", whose jobs it takes. `name`: what users call it. `warm`: "module:function" called in
+    a fresh worker before it is ready, outside any deadline. `environment`: set before the worker imports anything.
     `start`, `run` and `close` belong to one long-lived thread; `interrupt` may be called from any.
     """
 
     def __init__(
         self,
-        kind: str,
+        device: str,
         name: str,
         *,
         warm: str | None = None,
         environment: Mapping[str, str] | None = None,
         nice: int = 0,
     ) -> None:
-        self.kind, self.name = kind, name
-        self._arguments = ["--kind", kind, "--nice", str(nice), *(["--warm", warm] if warm else [])]
+        self.device, self.name = device, name
+        self._arguments = ["--device", device, "--nice", str(nice), *(["--warm", warm] if warm else [])]
         self._environment = dict(environment or {})
         self._worker: _Worker | None = None
         self._wake, self._waker = socket.socketpair()

@@ -1,4 +1,4 @@
-"""The job engine, against real worker processes: whatever a job does costs its owner one sentence, and nobody else."""
+"""The job queue, against real worker processes: whatever a job does costs its owner one sentence, and nobody else."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import pytest
 from engine.host import devices as gpus
 from engine.host.devices import Gpu
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
-from engine.service import queue as jobs
+from engine.service import queue as job_queue
 from engine.service import service
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
-from engine.service.queue import Engine, Handle, Job
+from engine.service.queue import Handle, Job, JobQueue
 from engine.service.worker import WATCHDOG_S, cuda_failure
-from engine.service.worker_slot import ROOT, Lane
+from engine.service.worker_slot import ROOT, WorkerSlot
 from tests.service import misbehaving
 
 JOBS = "tests.service.misbehaving"
@@ -31,13 +31,13 @@ SOON_S = 2.0  # the next run starts within this after any failure
 CHOICE = Choice("reduce_sequential", n=1000, block_size=128, device="emulator")
 
 
-def job(name: str, *args: object, deadline: float = 5.0, key: str | None = None, lane: str | None = None) -> Job:
-    return Job(f"{JOBS}:{name}", args, deadline=deadline, key=key, lane=lane)
+def job(name: str, *args: object, deadline: float = 5.0, key: str | None = None, device: str | None = None) -> Job:
+    return Job(f"{JOBS}:{name}", args, deadline=deadline, key=key, device=device)
 
 
 @contextlib.contextmanager
-def engine_with(*lanes: Lane) -> Iterator[Engine]:
-    made = Engine(lanes or (Lane("emulator", "plain"),))
+def queue_with(*slots: WorkerSlot) -> Iterator[JobQueue]:
+    made = JobQueue(slots or (WorkerSlot("emulator", "plain"),))
     try:
         yield made
     finally:
@@ -45,15 +45,15 @@ def engine_with(*lanes: Lane) -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Engine]:
-    """One engine for the tests that leave it as they found it."""
-    with engine_with() as made:
+def shared() -> Iterator[JobQueue]:
+    """One queue for the tests that leave it as they found it."""
+    with queue_with() as made:
         yield made
 
 
-def next_run_is_soon(engine: Engine) -> None:
+def next_run_is_soon(queue: JobQueue) -> None:
     start = time.monotonic()
-    assert engine.submit(job("add", 1, 2), "neighbour").result(10) == 3
+    assert queue.submit(job("add", 1, 2), "neighbour").result(10) == 3
     assert time.monotonic() - start < SOON_S
 
 
@@ -77,24 +77,24 @@ def alive(process_id: int) -> bool:
 # What a job returns or raises
 
 
-def test_a_value_comes_back(shared: Engine) -> None:
+def test_a_value_comes_back(shared: JobQueue) -> None:
     assert shared.submit(job("add", 2, 3), "a").result(10) == 5
 
 
-def test_the_job_runs_in_another_process_which_stays(shared: Engine) -> None:
+def test_the_job_runs_in_another_process_which_stays(shared: JobQueue) -> None:
     first = shared.submit(job("process_id"), "a").result(10)
     assert first == shared.submit(job("process_id"), "b").result(10) != os.getpid()
 
 
-def test_a_large_value_comes_back(shared: Engine) -> None:
+def test_a_large_value_comes_back(shared: JobQueue) -> None:
     assert len(shared.submit(job("large", 50_000_000), "a").result(10)) == 50_000_000
 
 
-def test_keywords_reach_the_function(shared: Engine) -> None:
+def test_keywords_reach_the_function(shared: JobQueue) -> None:
     assert shared.submit(Job(f"{JOBS}:add", (1,), keywords=(("b", 5),)), "a").result(10) == 6
 
 
-def test_the_engines_exceptions_come_back_as_themselves(shared: Engine) -> None:
+def test_the_engines_exceptions_come_back_as_themselves(shared: JobQueue) -> None:
     with pytest.raises(NotRunnable, match="power of two"):
         shared.submit(job("fail", "NotRunnable"), "a").result(10)
     with pytest.raises(CompileError, match="line 3") as compile_error:
@@ -106,7 +106,7 @@ def test_the_engines_exceptions_come_back_as_themselves(shared: Engine) -> None:
     assert (run_failed.value.status, run_failed.value.line) == ("deadlock", 7)
 
 
-def test_any_other_exception_comes_back_as_job_failed(shared: Engine) -> None:
+def test_any_other_exception_comes_back_as_job_failed(shared: JobQueue) -> None:
     with pytest.raises(JobFailed, match=r"ZeroDivisionError: division by zero\.$") as failed:
         shared.submit(job("fail", "ZeroDivisionError"), "a").result(10)
     assert (failed.value.type, failed.value.text) == ("ZeroDivisionError", "division by zero")
@@ -124,7 +124,7 @@ def test_any_other_exception_comes_back_as_job_failed(shared: Engine) -> None:
         ("add", (1,), "TypeError"),
     ],
 )
-def test_odd_endings_are_job_failed_too(shared: Engine, name: str, args: tuple[object, ...], kind: str) -> None:
+def test_odd_endings_are_job_failed_too(shared: JobQueue, name: str, args: tuple[object, ...], kind: str) -> None:
     before = shared.submit(job("process_id"), "a").result(10)
     with pytest.raises(JobFailed) as failed:
         shared.submit(job(name, *args), "a").result(10)
@@ -132,18 +132,18 @@ def test_odd_endings_are_job_failed_too(shared: Engine, name: str, args: tuple[o
     assert shared.submit(job("process_id"), "a").result(10) == before
 
 
-def test_arguments_that_cannot_travel_are_the_callers_error(shared: Engine) -> None:
+def test_arguments_that_cannot_travel_are_the_callers_error(shared: JobQueue) -> None:
     with pytest.raises(TypeError, match="pickle"):
         shared.submit(job("add", threading.Lock(), 1), "a")
 
 
-def test_a_job_cannot_read_our_input_nor_write_our_output(shared: Engine, capfd: pytest.CaptureFixture[str]) -> None:
-    with engine_with() as engine:  # a worker that was started under this test's output
-        assert engine.submit(job("chatter"), "a").result(10) == ""
+def test_a_job_cannot_read_our_input_nor_write_our_output(shared: JobQueue, capfd: pytest.CaptureFixture[str]) -> None:
+    with queue_with() as queue:  # a worker that was started under this test's output
+        assert queue.submit(job("chatter"), "a").result(10) == ""
     assert capfd.readouterr().out == ""
 
 
-def test_result_waits_no_longer_than_asked(shared: Engine) -> None:
+def test_result_waits_no_longer_than_asked(shared: JobQueue) -> None:
     handle = shared.submit(job("endless_steps"), "a")
     with pytest.raises(TimeoutError):
         handle.result(0.05)
@@ -155,13 +155,13 @@ def test_result_waits_no_longer_than_asked(shared: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["endless_loop", "hang_in_c", "flood"])
 def test_a_job_that_never_ends_is_stopped_at_its_deadline(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with engine_with() as engine:
-        next_run_is_soon(engine)
+    with queue_with() as queue:
+        next_run_is_soon(queue)
         start = time.monotonic()
         with pytest.raises(JobTimeout, match=r"stopped after 0\.4 s"):
-            engine.submit(job(name, deadline=0.4), "a").result(10)
+            queue.submit(job(name, deadline=0.4), "a").result(10)
         assert 0.4 <= time.monotonic() - start < 1.5
-        next_run_is_soon(engine)
+        next_run_is_soon(queue)
 
 
 @pytest.mark.parametrize(
@@ -171,68 +171,68 @@ def test_a_job_that_never_ends_is_stopped_at_its_deadline(name: str, capfd: pyte
 def test_a_crash_says_how(
     name: str, args: tuple[object, ...], code: int, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with engine_with() as engine:
+    with queue_with() as queue:
         with pytest.raises(WorkerDied, match=words) as died:
-            engine.submit(job(name, *args), "a").result(10)
+            queue.submit(job(name, *args), "a").result(10)
         assert died.value.exit_code == code
-        next_run_is_soon(engine)
+        next_run_is_soon(queue)
 
 
 def test_a_worker_that_dies_while_idle_costs_nobody_a_run() -> None:
-    with engine_with() as engine:
-        first = engine.submit(job("process_id"), "a").result(10)
+    with queue_with() as queue:
+        first = queue.submit(job("process_id"), "a").result(10)
         os.kill(first, signal.SIGKILL)
-        assert engine.submit(job("process_id"), "a").result(10) != first
+        assert queue.submit(job("process_id"), "a").result(10) != first
 
 
 def test_a_killed_job_takes_its_own_programs_with_it(tmp_path: Path) -> None:
-    with engine_with() as engine:
+    with queue_with() as queue:
         note = tmp_path / "pid"
         with pytest.raises(JobTimeout):
-            engine.submit(job("start_program", str(note), deadline=0.5), "a").result(10)
+            queue.submit(job("start_program", str(note), deadline=0.5), "a").result(10)
         assert until(lambda: not alive(int(note.read_text())))
 
 
 def test_the_watchdog_ends_a_worker_that_nobody_kills(capfd: pytest.CaptureFixture[str]) -> None:
-    lane = Lane("emulator", "plain")
-    worker = lane._warm_worker(lambda: False)
+    slot = WorkerSlot("emulator", "plain")
+    worker = slot._warm_worker(lambda: False)
     worker.connection.send(("job", pickle.dumps((f"{JOBS}:hang_in_c", (), {})), 0.2))
     start = time.monotonic()
     assert worker.process.wait(WATCHDOG_S + 3) == 1
     assert time.monotonic() - start > WATCHDOG_S
-    lane.close()
+    slot.close()
 
 
 def test_warming_up_is_not_charged_to_the_first_job() -> None:
-    with engine_with(Lane("emulator", "slow", warm=f"{JOBS}:slow_warm")) as engine:
-        assert engine.submit(job("add", 1, 1, deadline=0.5), "a").result(10) == 2
+    with queue_with(WorkerSlot("emulator", "slow", warm=f"{JOBS}:slow_warm")) as queue:
+        assert queue.submit(job("add", 1, 1, deadline=0.5), "a").result(10) == 2
 
 
 def test_a_worker_that_cannot_warm_up_says_why() -> None:
-    with engine_with(Lane("emulator", "broken", warm=f"{JOBS}:broken_warm")) as engine:
+    with queue_with(WorkerSlot("emulator", "broken", warm=f"{JOBS}:broken_warm")) as queue:
         for _ in range(2):
             with pytest.raises(JobFailed, match="no module of that name"):
-                engine.submit(job("add", 1, 1), "a").result(10)
+                queue.submit(job("add", 1, 1), "a").result(10)
 
 
 def test_a_poisoned_cuda_context_is_replaced() -> None:
     text = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
-    with engine_with(Lane("gpu", "pretended GPU")) as engine:
-        before = engine.submit(job("process_id"), "a").result(10)
+    with queue_with(WorkerSlot("gpu", "pretended GPU")) as queue:
+        before = queue.submit(job("process_id"), "a").result(10)
         with pytest.raises(RunFailed, match=r"outside every array.*\(CUDA_ERROR_ILLEGAL_ADDRESS\)") as failed:
-            engine.submit(job("cuda_error", text, True), "a").result(10)
+            queue.submit(job("cuda_error", text, True), "a").result(10)
         assert failed.value.status == "out-of-bounds"
-        assert engine.submit(job("process_id"), "a").result(10) != before
+        assert queue.submit(job("process_id"), "a").result(10) != before
 
 
 def test_a_harmless_cuda_error_keeps_the_worker() -> None:
-    with engine_with(Lane("gpu", "pretended GPU")) as engine:
-        before = engine.submit(job("process_id"), "a").result(10)
+    with queue_with(WorkerSlot("gpu", "pretended GPU")) as queue:
+        before = queue.submit(job("process_id"), "a").result(10)
         with pytest.raises(RunFailed, match="refused the run: CUDA_ERROR_INVALID_VALUE"):
-            engine.submit(job("cuda_error", "CUDA_ERROR_INVALID_VALUE: bad argument", False), "a").result(10)
+            queue.submit(job("cuda_error", "CUDA_ERROR_INVALID_VALUE: bad argument", False), "a").result(10)
         with pytest.raises(NotRunnable, match="smaller n"):
-            engine.submit(job("cuda_error", "cudaErrorMemoryAllocation: out of memory", False), "a").result(10)
-        assert engine.submit(job("process_id"), "a").result(10) == before
+            queue.submit(job("cuda_error", "cudaErrorMemoryAllocation: out of memory", False), "a").result(10)
+        assert queue.submit(job("process_id"), "a").result(10) == before
 
 
 def test_only_cuda_errors_are_explained_as_such() -> None:
@@ -242,7 +242,7 @@ def test_only_cuda_errors_are_explained_as_such() -> None:
 # Progress, cancel, position
 
 
-def test_progress_is_seen_while_the_job_runs(shared: Engine) -> None:
+def test_progress_is_seen_while_the_job_runs(shared: JobQueue) -> None:
     handle = shared.submit(job("steps", 8), "a")
     seen = set()
     while not handle.done.wait(0.005):
@@ -252,7 +252,7 @@ def test_progress_is_seen_while_the_job_runs(shared: Engine) -> None:
     assert handle.result(0) == 8
 
 
-def test_cancelling_a_job_that_reports_progress_keeps_its_worker(shared: Engine) -> None:
+def test_cancelling_a_job_that_reports_progress_keeps_its_worker(shared: JobQueue) -> None:
     before = shared.submit(job("process_id"), "a").result(10)
     handle = shared.submit(job("endless_steps"), "a")
     assert until(lambda: handle.progress[1] == "going on")
@@ -264,17 +264,17 @@ def test_cancelling_a_job_that_reports_progress_keeps_its_worker(shared: Engine)
 
 @pytest.mark.parametrize("name", ["endless_loop", "hang_in_c"])
 def test_cancelling_a_job_that_does_not_listen_kills_it(name: str) -> None:
-    with engine_with() as engine:
-        before = engine.submit(job("process_id"), "a").result(10)
-        handle = engine.submit(job(name, deadline=60), "a")
+    with queue_with() as queue:
+        before = queue.submit(job("process_id"), "a").result(10)
+        handle = queue.submit(job(name, deadline=60), "a")
         assert until(lambda: handle.position() == 0)
         handle.cancel()
         assert handle.done.is_set()
-        next_run_is_soon(engine)
-        assert engine.submit(job("process_id"), "a").result(10) != before
+        next_run_is_soon(queue)
+        assert queue.submit(job("process_id"), "a").result(10) != before
 
 
-def test_cancelling_a_waiting_job_means_that_it_never_runs(shared: Engine, tmp_path: Path) -> None:
+def test_cancelling_a_waiting_job_means_that_it_never_runs(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
     first = shared.submit(job("gate", str(door)), "a")
     waiting = shared.submit(job("mark", str(trace), "x"), "a")
@@ -286,14 +286,14 @@ def test_cancelling_a_waiting_job_means_that_it_never_runs(shared: Engine, tmp_p
     assert not trace.exists()
 
 
-def test_cancelling_after_the_end_changes_nothing(shared: Engine) -> None:
+def test_cancelling_after_the_end_changes_nothing(shared: JobQueue) -> None:
     handle = shared.submit(job("add", 1, 1), "a")
     assert handle.result(10) == 2
     handle.cancel()
     assert handle.result(0) == 2
 
 
-def test_sessions_take_turns_and_positions_say_so(shared: Engine, tmp_path: Path) -> None:
+def test_sessions_take_turns_and_positions_say_so(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
     first = shared.submit(job("gate", str(door)), "z")
     assert until(lambda: first.position() == 0)
@@ -311,7 +311,7 @@ def test_sessions_take_turns_and_positions_say_so(shared: Engine, tmp_path: Path
     assert trace.read_text().split() == expected
 
 
-def test_supersede_gives_up_the_sessions_other_jobs(shared: Engine, tmp_path: Path) -> None:
+def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: Path) -> None:
     door = tmp_path / "door"
     first = shared.submit(job("gate", str(door)), "z")
     old, other = shared.submit(job("add", 1, 1), "a"), shared.submit(job("add", 2, 2), "b")
@@ -323,7 +323,7 @@ def test_supersede_gives_up_the_sessions_other_jobs(shared: Engine, tmp_path: Pa
     first.result(10)
 
 
-def test_superseding_with_the_same_job_goes_on_with_its_run(shared: Engine, tmp_path: Path) -> None:
+def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     same = job("slow_mark", str(trace), "x", 0.2, key="superseded")
     old = shared.submit(same, "a")
@@ -337,7 +337,7 @@ def test_superseding_with_the_same_job_goes_on_with_its_run(shared: Engine, tmp_
 # Shared and kept runs
 
 
-def test_identical_jobs_share_one_run(shared: Engine, tmp_path: Path) -> None:
+def test_identical_jobs_share_one_run(shared: JobQueue, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     handles = [shared.submit(job("slow_mark", str(trace), "x", 0.2, key="joined"), f"s{i}") for i in range(30)]
     assert {handle.result(10) for handle in handles} == {"x"}
@@ -345,7 +345,7 @@ def test_identical_jobs_share_one_run(shared: Engine, tmp_path: Path) -> None:
     assert not any(handle.kept for handle in handles)
 
 
-def test_a_finished_value_is_kept_unless_a_fresh_one_is_asked_for(shared: Engine, tmp_path: Path) -> None:
+def test_a_finished_value_is_kept_unless_a_fresh_one_is_asked_for(shared: JobQueue, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     same = job("mark", str(trace), "x", key="kept")
     assert shared.submit(same, "a").result(10) == "x"
@@ -359,7 +359,7 @@ def test_a_finished_value_is_kept_unless_a_fresh_one_is_asked_for(shared: Engine
     assert trace.read_text() == "x\nx\n"
 
 
-def test_failures_are_not_kept(shared: Engine) -> None:
+def test_failures_are_not_kept(shared: JobQueue) -> None:
     for _ in range(2):
         handle = shared.submit(job("fail", "NotRunnable", key="failure"), "a")
         with pytest.raises(NotRunnable):
@@ -367,7 +367,7 @@ def test_failures_are_not_kept(shared: Engine) -> None:
         assert not handle.kept
 
 
-def test_a_shared_run_ends_only_with_its_last_holder(shared: Engine, tmp_path: Path) -> None:
+def test_a_shared_run_ends_only_with_its_last_holder(shared: JobQueue, tmp_path: Path) -> None:
     door = tmp_path / "door"
     first, second = (shared.submit(job("gate", str(door), key="two holders"), name) for name in "ab")
     assert until(lambda: first.position() == 0)
@@ -385,22 +385,22 @@ def test_a_shared_run_ends_only_with_its_last_holder(shared: Engine, tmp_path: P
 
 
 def test_kept_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "KEPT_BYTES", 80_000)
-    with engine_with() as engine:
+    monkeypatch.setattr(job_queue, "KEPT_BYTES", 80_000)
+    with queue_with() as queue:
         for index in range(12):
-            engine.submit(job("large", 9_000, key=f"k{index}"), "a").result(10)
-        engine.submit(job("large", 20_000, key="too large"), "a").result(10)
-        assert not engine.submit(job("large", 20_000, key="too large"), "a").kept
-        assert engine.submit(job("large", 9_000, key="k11"), "a").kept
-        assert not engine.submit(job("large", 9_000, key="k0"), "a").kept
+            queue.submit(job("large", 9_000, key=f"k{index}"), "a").result(10)
+        queue.submit(job("large", 20_000, key="too large"), "a").result(10)
+        assert not queue.submit(job("large", 20_000, key="too large"), "a").kept
+        assert queue.submit(job("large", 9_000, key="k11"), "a").kept
+        assert not queue.submit(job("large", 9_000, key="k0"), "a").kept
 
 
 # Limits and many sessions
 
 
-def test_a_full_queue_rejects(shared: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(jobs, "SESSION_LIMIT", 3)
-    monkeypatch.setattr(jobs, "QUEUE_LIMIT", 5)
+def test_a_full_queue_rejects(shared: JobQueue, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(job_queue, "SESSION_LIMIT", 3)
+    monkeypatch.setattr(job_queue, "QUEUE_LIMIT", 5)
     door = tmp_path / "door"
     first = shared.submit(job("gate", str(door)), "z")
     assert until(lambda: first.position() == 0)
@@ -417,16 +417,16 @@ def test_a_full_queue_rejects(shared: Engine, monkeypatch: pytest.MonkeyPatch, t
 def test_fifty_sessions_at_once_where_a_third_crash(capfd: pytest.CaptureFixture[str]) -> None:
     outcomes: dict[int, object] = {}
 
-    def session(number: int, engine: Engine) -> None:
+    def session(number: int, queue: JobQueue) -> None:
         bad = number % 3 == 0
-        handle = engine.submit(job("leave", 7) if bad else job("add", number, 1), f"session {number}")
+        handle = queue.submit(job("leave", 7) if bad else job("add", number, 1), f"session {number}")
         try:
             outcomes[number] = handle.result(60)
         except WorkerDied as died:
             outcomes[number] = died.exit_code
 
-    with engine_with(Lane("emulator", "one"), Lane("emulator", "two")) as engine:
-        threads = [threading.Thread(target=session, args=(number, engine)) for number in range(50)]
+    with queue_with(WorkerSlot("emulator", "one"), WorkerSlot("emulator", "two")) as queue:
+        threads = [threading.Thread(target=session, args=(number, queue)) for number in range(50)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -434,64 +434,64 @@ def test_fifty_sessions_at_once_where_a_third_crash(capfd: pytest.CaptureFixture
     assert outcomes == {number: 7 if number % 3 == 0 else number + 1 for number in range(50)}
 
 
-def test_jobs_go_to_lanes_of_their_kind() -> None:
-    lanes = [Lane(kind, kind, environment={"LANE": kind}) for kind in ("gpu", "emulator")]
-    with engine_with(*lanes) as engine:
-        handles = {kind: engine.submit(job("environment", "LANE", lane=kind), "a") for kind in ("emulator", "gpu")}
+def test_jobs_go_to_slots_of_their_device() -> None:
+    slots = [WorkerSlot(kind, kind, environment={"SLOT": kind}) for kind in ("gpu", "emulator")]
+    with queue_with(*slots) as queue:
+        handles = {kind: queue.submit(job("environment", "SLOT", device=kind), "a") for kind in ("emulator", "gpu")}
         assert {kind: handle.result(10) for kind, handle in handles.items()} == {"emulator": "emulator", "gpu": "gpu"}
-    with engine_with() as engine, pytest.raises(Rejected, match="no gpu"):
-        engine.submit(job("add", 1, 1, lane="gpu"), "a")
+    with queue_with() as queue, pytest.raises(Rejected, match="no gpu"):
+        queue.submit(job("add", 1, 1, device="gpu"), "a")
 
 
-def test_a_lane_can_be_nice() -> None:
-    with engine_with(Lane("emulator", "nice", nice=5)) as engine:
-        assert engine.submit(job("niceness"), "a").result(10) == min(19, os.nice(0) + 5)
+def test_a_worker_can_be_nice() -> None:
+    with queue_with(WorkerSlot("emulator", "nice", nice=5)) as queue:
+        assert queue.submit(job("niceness"), "a").result(10) == min(19, os.nice(0) + 5)
 
 
 # The end
 
 
 def test_closing_cancels_everything_and_leaves_no_process() -> None:
-    engine = Engine([Lane("emulator", "one")])
-    process_id = engine.submit(job("process_id"), "a").result(10)
-    handles = [engine.submit(job("endless_loop", deadline=60), "a") for _ in range(3)]
+    queue = JobQueue([WorkerSlot("emulator", "one")])
+    process_id = queue.submit(job("process_id"), "a").result(10)
+    handles = [queue.submit(job("endless_loop", deadline=60), "a") for _ in range(3)]
     assert until(lambda: handles[0].position() == 0)
     start = time.monotonic()
-    engine.close()
+    queue.close()
     assert time.monotonic() - start < 2
     for handle in handles:
         with pytest.raises(Cancelled):
             handle.result(0)
     assert not alive(process_id)
     with pytest.raises(Rejected, match="closed"):
-        engine.submit(job("add", 1, 1), "a")
+        queue.submit(job("add", 1, 1), "a")
 
 
-def test_an_engine_outlives_the_thread_that_made_it() -> None:
+def test_a_queue_outlives_the_thread_that_made_it() -> None:
     """A page's script thread ends with the page; PR_SET_PDEATHSIG follows the thread that started the worker."""
-    made: list[tuple[Engine, int]] = []
+    made: list[tuple[JobQueue, int]] = []
 
     def page() -> None:
-        engine = Engine([Lane("emulator", "plain")])
-        made.append((engine, engine.submit(job("process_id"), "a").result(10)))
+        queue = JobQueue([WorkerSlot("emulator", "plain")])
+        made.append((queue, queue.submit(job("process_id"), "a").result(10)))
 
     thread = threading.Thread(target=page)
     thread.start()
     thread.join()
-    engine, process_id = made[0]
+    queue, process_id = made[0]
     time.sleep(0.2)
-    assert engine.submit(job("process_id"), "a").result(10) == process_id
-    engine.close()
+    assert queue.submit(job("process_id"), "a").result(10) == process_id
+    queue.close()
 
 
 PARENT = """
 import sys, time
-from engine.service.queue import Engine, Job
-from engine.service.worker_slot import Lane
-engine = Engine([Lane("emulator", "plain")])
-print(engine.submit(Job("tests.service.misbehaving:process_id"), "a").result(10), flush=True)
+from engine.service.queue import Job, JobQueue
+from engine.service.worker_slot import WorkerSlot
+queue = JobQueue([WorkerSlot("emulator", "plain")])
+print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(10), flush=True)
 if sys.argv[1] != "idle":
-    handle = engine.submit(Job("tests.service.misbehaving:" + sys.argv[1], deadline=60), "a")
+    handle = queue.submit(Job("tests.service.misbehaving:" + sys.argv[1], deadline=60), "a")
     while handle.position():
         time.sleep(0.01)
     time.sleep(0.1)
@@ -570,11 +570,11 @@ def test_the_device_is_settled_before_the_run(monkeypatch: pytest.MonkeyPatch) -
         service.resolve(Choice("reduce_sequential", 1000, 128, device="tpu"))
 
 
-def test_one_lane_a_gpu_and_one_for_the_emulator() -> None:
-    lanes = service.lanes_for((ONE, TWO))
-    assert [(lane.kind, lane.name) for lane in lanes] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")]
-    for lane in lanes:
-        lane.close()
+def test_one_slot_a_gpu_and_one_for_the_emulator() -> None:
+    slots = service.slots_for((ONE, TWO))
+    assert [(slot.device, slot.name) for slot in slots] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")]
+    for slot in slots:
+        slot.close()
 
 
 @pytest.mark.parametrize(
@@ -589,9 +589,9 @@ def test_one_lane_a_gpu_and_one_for_the_emulator() -> None:
     ],
 )
 def test_every_failure_is_a_record(
-    shared: Engine, name: str, args: tuple[object, ...], status: str, reason: str, log: str | None
+    shared: JobQueue, name: str, args: tuple[object, ...], status: str, reason: str, log: str | None
 ) -> None:
-    handle = shared.submit(job(name, *args, deadline=0.3 if name == "endless_loop" else 5.0, lane="emulator"), "a")
+    handle = shared.submit(job(name, *args, deadline=0.3 if name == "endless_loop" else 5.0, device="emulator"), "a")
     measurement = service.measurement_of(handle, CHOICE)
     assert isinstance(measurement, Measurement)
     assert measurement.status == status
@@ -602,8 +602,8 @@ def test_every_failure_is_a_record(
     assert measurement.device["kind"] == "emulator"
 
 
-def test_a_cancelled_run_is_a_record_too(shared: Engine) -> None:
-    handle = shared.submit(job("endless_steps", lane="emulator"), "a")
+def test_a_cancelled_run_is_a_record_too(shared: JobQueue) -> None:
+    handle = shared.submit(job("endless_steps", device="emulator"), "a")
     handle.cancel()
     measurement = service.measurement_of(handle, CHOICE)
     assert (measurement.status, measurement.reason) == ("refused", "The run was cancelled.")
@@ -629,18 +629,18 @@ def test_a_choice_runs_on_the_emulator_and_is_kept() -> None:
 
 @pytest.mark.gpu
 def test_wild_pointers_and_endless_kernels_on_a_gpu(capfd: pytest.CaptureFixture[str]) -> None:
-    fine = job("gpu_kernel", misbehaving.FINE, "fine", deadline=20, lane="gpu")
-    with engine_with(*service.lanes_for(gpus.gpus()[:1])) as engine:
-        assert engine.submit(fine, "a").result(60) == 496
+    fine = job("gpu_kernel", misbehaving.FINE, "fine", deadline=20, device="gpu")
+    with queue_with(*service.slots_for(gpus.gpus()[:1])) as queue:
+        assert queue.submit(fine, "a").result(60) == 496
         with pytest.raises(RunFailed, match="outside every array"):
-            engine.submit(job("gpu_kernel", misbehaving.ILLEGAL_READ, "wild", deadline=20), "a").result(60)
+            queue.submit(job("gpu_kernel", misbehaving.ILLEGAL_READ, "wild", deadline=20), "a").result(60)
         start = time.monotonic()
-        assert engine.submit(fine, "a").result(60) == 496
+        assert queue.submit(fine, "a").result(60) == 496
         after_wild = time.monotonic() - start
         with pytest.raises(JobTimeout):
-            engine.submit(job("gpu_kernel", misbehaving.ENDLESS, "endless", deadline=2), "a").result(60)
+            queue.submit(job("gpu_kernel", misbehaving.ENDLESS, "endless", deadline=2), "a").result(60)
         start = time.monotonic()
-        assert engine.submit(fine, "a").result(60) == 496
+        assert queue.submit(fine, "a").result(60) == 496
         after_endless = time.monotonic() - start
     with capfd.disabled():
         print(f"\nnext run after a wild pointer {after_wild:.2f} s, after an endless kernel {after_endless:.2f} s")

@@ -131,7 +131,7 @@ def submit_repeats(choice: Choice, session: str) -> Handle:
     same = repr(("repeats", KERNELS[choice.kernel].text, made, runs))
     key = hashlib.sha256(same.encode()).hexdigest()
     job = Job(
-        "engine.lectures.arithmetic.float_sums:repeat", (made, runs), deadline=DEADLINE_S, key=key, lane=made.device
+        "engine.lectures.arithmetic.float_sums:repeat", (made, runs), deadline=DEADLINE_S, key=key, device=made.device
     )
     return service.connect().submit(job, session, fresh=True)
 
