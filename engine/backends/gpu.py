@@ -18,6 +18,7 @@ import numpy as np
 from cupy.cuda.function import Module
 from cupy_backends.cuda.api import driver, runtime
 
+from engine.backends.cuda_failures import cuda_failure
 from engine.backends.gpu_memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
 from engine.compile.nvrtc import compile_launch, compile_source
 from engine.records import (
@@ -29,10 +30,8 @@ from engine.records import (
     Plan,
     Progress,
     Run,
-    RunFailed,
     Scalar,
     Source,
-    Status,
     Zero,
     dtype_of,
 )
@@ -189,36 +188,15 @@ def _pinned(dtype: np.dtype[Any], count: int) -> Array:
     return np.frombuffer(memory, dtype, count)
 
 
-# What the driver says -> the contract's status and a student's sentence.
-_FAILURES: tuple[tuple[tuple[str, ...], Status, str], ...] = (
-    (("IllegalAddress", "ILLEGAL_ADDRESS"), "out-of-bounds",
-     "{kernel} read or wrote outside its buffers (an illegal address), and the GPU stopped it without saying where; "
-     "run it on the emulator to see the line."),
-    (("MisalignedAddress", "MISALIGNED_ADDRESS"), "crashed",
-     "{kernel} used an address that is not a multiple of the size it reads or writes there (misaligned), and the GPU "
-     "stopped it; run it on the emulator to see the line."),
-    (("LaunchTimeout", "LAUNCH_TIMEOUT"), "timeout", "{kernel} ran longer than this GPU allows, and was stopped."),
-    (("Assert", "ASSERT"), "crashed", "An assert() in {kernel} did not hold."),
-)  # fmt: skip
-
-
 @contextmanager
 def explained(plan: Plan) -> Iterator[None]:
     """Turn what CUDA raises into NotRunnable or RunFailed with one sentence."""
-    kernel = plan.choice.kernel
     try:
         yield
-    except cupy.cuda.memory.OutOfMemoryError:
-        forget_inputs()
-        raise NotRunnable(
-            f"The GPU's memory is full: N = {plan.choice.n:,} does not fit; choose a smaller N."
-        ) from None
-    except (driver.CUDADriverError, runtime.CUDARuntimeError) as error:
-        text = str(error)
-        if "OUT_OF_RESOURCES" in text or "OutOfResources" in text:
-            raise NotRunnable(f"{kernel} needs more registers or shared memory than a block of that size may have; "
-                              "choose a smaller block.") from None  # fmt: skip
-        for words, status, sentence in _FAILURES:
-            if any(word in text for word in words):
-                raise RunFailed(status, sentence.format(kernel=kernel)) from None
-        raise RunFailed("crashed", f"{kernel} failed on the GPU: {text.partition(': ')[2] or text}.") from None
+    except Exception as error:
+        failure = cuda_failure(error, plan.choice.kernel, f"N = {plan.choice.n:,}")
+        if failure is None:
+            raise
+        if isinstance(error, cupy.cuda.memory.OutOfMemoryError):
+            forget_inputs()
+        raise failure from None

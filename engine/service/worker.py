@@ -22,7 +22,6 @@ import importlib
 import inspect
 import os
 import pickle
-import re
 import signal
 import sys
 import threading
@@ -31,29 +30,12 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from engine.records import CompileError, NotRunnable, RunFailed, Status
+from engine.backends.cuda_failures import cuda_failure
+from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.failures import Cancelled, JobFailed
 
 WATCHDOG_S = 2.0  # the worker ends itself this long after the deadline, should nobody have killed it
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
-
-_ELSEWHERE = "Run it on the emulator to see the line."
-# What CUDA's errors mean to a student. The names are compared without "CUDA_ERROR_", "cudaError", "_" and case.
-CUDA_FAILURES: dict[str, tuple[Status, str]] = {
-    "illegaladdress": ("out-of-bounds", f"The kernel read or wrote outside every array. {_ELSEWHERE}"),
-    "misalignedaddress": ("crashed", f"The kernel used an address that its access size does not divide. {_ELSEWHERE}"),
-    "invalidaddressspace": ("crashed", f"The kernel used an address of the wrong memory space. {_ELSEWHERE}"),
-    "illegalinstruction": ("crashed", "The GPU met an instruction that it cannot execute."),
-    "hardwarestackerror": ("crashed", "The kernel overran its stack: look for a recursion that never ends."),
-    "invalidpc": ("crashed", "The kernel jumped to an address that holds no instruction."),
-    "assert": ("crashed", "An assert() in the kernel failed."),
-    "launchtimeout": ("timeout", "The GPU's driver stopped the kernel because it ran too long."),
-    "launchfailed": ("crashed", f"The kernel crashed on the GPU. {_ELSEWHERE}"),
-    "launchfailure": ("crashed", f"The kernel crashed on the GPU. {_ELSEWHERE}"),
-    "eccuncorrectable": ("crashed", "The GPU reported a memory fault of its own: the kernel is not to blame."),
-    "outofmemory": ("refused", "The GPU has not enough free memory for this size: choose a smaller n."),
-    "memoryallocation": ("refused", "The GPU has not enough free memory for this size: choose a smaller n."),
-}  # fmt: skip
 
 
 class _Stop(BaseException):
@@ -103,19 +85,6 @@ def warm_emulator() -> None:
     importlib.import_module("engine.backends.emulator")
     importlib.import_module("engine.compile.nvrtc").include_folders()
     importlib.import_module("cupy_backends.cuda.libs.nvrtc")
-
-
-def cuda_failure(error: BaseException) -> RunFailed | NotRunnable | None:
-    """What a CUDA error means to the user, as the exception that says so; None for any other exception."""
-    text = str(error)
-    if type(error).__name__ not in ("CUDADriverError", "CUDARuntimeError", "OutOfMemoryError"):
-        return None
-    found = re.match(r"(?:CUDA_ERROR_|cudaError)(\w+)", text)
-    name = found[1].replace("_", "").lower() if found else ""
-    if type(error).__name__ == "OutOfMemoryError":
-        name = "outofmemory"
-    status, sentence = CUDA_FAILURES.get(name, ("crashed", f"The GPU refused the run: {text}."))
-    return NotRunnable(sentence) if status == "refused" else RunFailed(status, f"{sentence} ({text.partition(':')[0]})")
 
 
 def _serve(connection: Connection[Any, Any], device: str, job: bytes, deadline_s: float) -> None:

@@ -29,7 +29,7 @@ def own(body, name="mine.cu"):
 def test_a_wild_pointer_is_a_sentence_and_the_next_process_works():
     """In a process of its own: an illegal address ends the CUDA context of the process it happens in."""
     script = f"""
-from engine import gpu
+from engine.backends import gpu
 from engine.catalogue import topic_of
 from engine.plan import plan
 from engine.records import Choice, RunFailed
@@ -42,7 +42,7 @@ import os
 os._exit(0)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.startswith(f"out-of-bounds {NAME} read or wrote outside its buffers"), done
+    assert done.stdout.startswith(f"out-of-bounds {NAME} read or wrote outside every array"), done
     assert run(Choice(NAME, 1000, 128, device="gpu")).output.size == 1
 
 
