@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,12 @@ def places(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def own_home(monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home() -> Iterator[Path]:
     """An empty home below the process's own, and nothing measured yet."""
     home = Path(os.environ["HOME"]) / str(next(_numbers))
     home.mkdir()
-    for name, place in places(home).items():
-        monkeypatch.setenv(name, place)
-    history.forget()
-    return home
+    with pytest.MonkeyPatch.context() as patch:  # not the test's own, which it may undo
+        for name, place in places(home).items():
+            patch.setenv(name, place)
+        history.forget()
+        yield home

@@ -122,7 +122,7 @@ def test_memory_counters_equal_the_hardwares(at: int) -> None:
     wrong = {
         name: (emulated[name], gpu[name])
         for name in (*EXACT, *REISSUED)
-        if name in gpu and name not in allowed and differs(name, emulated, gpu)
+        if name not in allowed and differs(name, emulated, gpu)
     }
     assert not wrong, f"(emulator, GPU): {wrong}"
 
@@ -134,18 +134,19 @@ def test_stray_passes_are_rare() -> None:
 
 
 def test_scattered_reductions_differ_by_two_percent_at_most() -> None:
-    for at, entry in enumerate(ROWS):
-        if entry["kernel"] == "histogram_global":
-            emulated, gpu = (counters["global_red_sectors"] for counters in counted(at))
-            assert emulated <= gpu <= 1.02 * emulated, _name(entry)
+    scattered = [at for at, entry in enumerate(ROWS) if entry["kernel"] == "histogram_global"]
+    assert scattered
+    for at in scattered:
+        emulated, gpu = (counters["global_red_sectors"] for counters in counted(at))
+        assert emulated <= gpu <= 1.02 * emulated, _name(ROWS[at])
 
 
 @pytest.mark.parametrize("pattern", UNEQUAL)
 def test_every_difference_that_is_allowed_is_there(pattern: str) -> None:
     pairs = [counted(at) for at, entry in enumerate(ROWS) if fnmatch(_name(entry), pattern)]
     for name in UNEQUAL[pattern]:
-        recorded = [pair for pair in pairs if name in pair[1]]
-        assert not recorded or any(differs(name, *pair) for pair in recorded), name
+        assert name in (*EXACT, *REISSUED), f"{name} is not compared, so nothing need be allowed"
+        assert any(differs(name, *pair) for pair in pairs), f"{name} of {len(pairs)} recorded plans is equal everywhere"
 
 
 def test_every_choice_of_the_profiler_is_recorded() -> None:
