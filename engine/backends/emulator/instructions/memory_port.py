@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import PtxError
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
@@ -24,7 +25,6 @@ from engine.backends.emulator.state.memory import (
     DeviceArray,
     Words,
     lane_indices,
-    readable,
 )
 from engine.records import Array
 

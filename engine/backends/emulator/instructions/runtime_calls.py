@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
-from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW, readable
+from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW
 from engine.records import Array
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ gigabyte behind it still tells whose it was meant to be.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,16 +61,6 @@ class AddressSpace:
     def at(self, address: int) -> DeviceArray | None:
         """The array in whose range the address lies (not necessarily inside the array)."""
         return self._arrays.get(address >> RANGE_BITS)
-
-
-def readable(name: str) -> str:
-    """The C++ name of a variable inside a function: "_ZZ3sumE4part" -> "part"."""
-    found = re.match(r"_ZZ.*?E(?:NKUlvE_clEvE)?(\d+)(\w+)$", name)
-    if found:
-        length, rest = int(found[1]), found[2]
-        return rest[:length] or name
-    found = re.match(r"_Z(\d+)(\w+)$", name) or re.match(r"_ZL(\d+)(\w+)$", name)
-    return found[2][: int(found[1])] if found else re.sub(r"\$\d+$", "", name)
 
 
 def lay_out(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int], int]:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
-from engine.backends.emulator.state.memory import readable
 from engine.backends.emulator.watching.bank_passes import served_in
 from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
 from engine.records import Array

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
-from engine.backends.emulator.state.memory import DeviceArray, readable
+from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.races.access_lanes import Lanes, in_all_blocks, in_sample, sample_of
 from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
