@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.backends.emulator.instructions.registry import Step, executes
 from engine.backends.emulator.meanings.table import operation
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand, Pair, Register
+from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.index_sums import rule
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, raw_reader, reader, writer
@@ -20,9 +22,8 @@ from engine.records import Array
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
 
-Step = Callable[[Registers, Mask], None]
 
-
+@executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))
 def computed(machine: Machine, item: Instruction) -> Step:
     """The step of an instruction that `ops` knows."""
     found = operation(item.opcode)
@@ -91,7 +92,14 @@ def _with_rule(
 _JOINS: dict[str, Callable[[Array, Array], Array]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 
 
-def two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Step:
+@executes(Traits("setp", "pvv?v"))
+def comparison(machine: Machine, item: Instruction) -> Step:
+    """setp, with one result or two."""
+    first = item.operands[0]
+    return _two_predicates(machine, item, first) if isinstance(first, Pair) else computed(machine, item)
+
+
+def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Step:
     """setp p|q: q is what p would be if the comparison had come out the other way."""
     words, widths, line = item.words, machine.program.widths, item.line
     join = next((word for word in words if word in _JOINS), None)

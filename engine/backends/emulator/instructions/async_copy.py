@@ -8,14 +8,16 @@ the line of the copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.backends.emulator.instructions.addresses import address_reader
 from engine.backends.emulator.instructions.memory_port import Port
+from engine.backends.emulator.instructions.registry import Step, executes
 from engine.backends.emulator.ptx.syntax import Address, Instruction, PtxError
+from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader
 from engine.backends.emulator.registers.values import Value
@@ -89,28 +91,41 @@ class Copies:
         self._under_way = [copy for copy in self._under_way if (copy.group >= 0).any()]
 
 
-def copy_step(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
-    """The step of a `cp.async` instruction. PtxError for the bulk copies, which have other rules."""
-    words = item.words
+describe(Traits("cp", writes=False))  # the bulk copies, which have other rules
+
+
+def _copies(machine: Machine) -> Copies:
+    """What the machine has under way."""
     copies: Copies = vars(machine).setdefault("copies", Copies(machine))
-    match words[1:]:
-        case ["async", "commit_group"]:
-            return lambda registers, mask: copies.close(mask)
-        case ["async", "wait_all"]:
-            return lambda registers, mask: copies.wait(mask, None)
-        case ["async", "wait_group"]:
-            newest = reader(item.operands[0], "s64", machine.program.widths, item.line)
-            return lambda registers, mask: copies.wait(mask, int(newest(registers).flat[0]))
-        case ["async", "ca" | "cg", *_]:
-            return _copy(machine, item, copies)
-    raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    return copies
 
 
-def _copy(machine: Machine, item: Instruction, copies: Copies) -> Callable[[Registers, Mask], None]:
+@executes(Traits("cp.async.commit_group", writes=False))
+def commit_group(machine: Machine, item: Instruction) -> Step:
+    """The next copy belongs to a new group."""
+    copies = _copies(machine)
+    return lambda registers, mask: copies.close(mask)
+
+
+@executes(Traits("cp.async.wait_all", writes=False))
+def wait_all(machine: Machine, item: Instruction) -> Step:
+    """All copies arrive."""
+    copies = _copies(machine)
+    return lambda registers, mask: copies.wait(mask, None)
+
+
+@executes(Traits("cp.async.wait_group", "v", writes=False))
+def wait_group(machine: Machine, item: Instruction) -> Step:
+    """All copies arrive but those of the newest groups."""
+    copies = _copies(machine)
+    newest = reader(item.operands[0], "s64", machine.program.widths, item.line)
+    return lambda registers, mask: copies.wait(mask, int(newest(registers).flat[0]))
+
+
+@executes(*(Traits(head, "aav?vv", writes=False, memory="copy") for head in ("cp.async.ca", "cp.async.cg")))
+def copy(machine: Machine, item: Instruction) -> Step:
     """cp.async [to], [from], size {, size of the source}: bytes beyond the source's size become zero."""
-    from engine.backends.emulator.instructions.dispatch import address_reader
-
-    widths, line = machine.program.widths, item.line
+    copies, widths, line = _copies(machine), machine.program.widths, item.line
     to, source, size, *rest = item.operands
     if not isinstance(to, Address) or not isinstance(source, Address):
         raise PtxError(f"this form of {item.opcode} is not emulated", line)

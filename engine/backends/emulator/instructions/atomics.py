@@ -6,19 +6,21 @@ lanes before it left: all lanes that meet one word form a chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine.backends.emulator.instructions.addresses import address_reader, site_of
 from engine.backends.emulator.instructions.memory_port import Port, signed
+from engine.backends.emulator.instructions.registry import Step, executes
 from engine.backends.emulator.meanings.table import DTYPES, operation
+from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
+from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, Value, spread
-from engine.backends.emulator.state.events import Site
 from engine.records import Array
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _UFUNCS: dict[str, Any] = {
 _OTHERS = ("exch", "inc", "dec", "cas")
 _WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
 _BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `operations`
+describe(Traits("red.async", writes=False))
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,13 @@ class _Lanes:
         return turned.reshape(-1) if self.select is None else turned[self.select]
 
 
-def atomic_step(machine: Machine, item: Instruction, site: Site) -> Callable[[Registers, Mask], None]:
+@executes(
+    Traits("atom", "dav?vv", check=ends_in_type, memory="atomic", varies=True),
+    Traits("red", "av?v", check=ends_in_type, memory="atomic", writes=False),
+)
+def atomic_step(machine: Machine, item: Instruction) -> Step:
     """The step of an `atom` or `red` instruction."""
-    from engine.backends.emulator.instructions.dispatch import address_reader
-
-    words = item.words
+    words, site = item.words, site_of(machine, item)
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
     code = words[-1]
     if name is None or code not in DTYPES or site.count > 1 or (code in _BEYOND_NUMPY and name not in ("add", "exch")):

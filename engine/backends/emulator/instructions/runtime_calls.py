@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.backends.emulator.instructions.registry import Step, executes
 from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
+from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
 from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW
@@ -24,7 +25,8 @@ _LONGEST = 1 << 16  # bytes of a text
 _FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
 
 
-def builtin_step(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+@executes(Traits("call"))
+def runtime_call(machine: Machine, item: Instruction) -> Step:
     """The step of `call.NAME (results) arguments…`."""
     name = item.opcode.split(".", 1)[1]
     if name == "vprintf":
@@ -37,7 +39,7 @@ def builtin_step(machine: Machine, item: Instruction) -> Callable[[Registers, Ma
     raise PtxError(f"a call of {name} is not emulated", item.line)
 
 
-def _print(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+def _print(machine: Machine, item: Instruction) -> Step:
     widths, line = machine.program.widths, item.line
     form, arguments = (reader(operand, "u64", widths, line) for operand in item.operands[1:3])
     back = item.operands[0]
@@ -127,7 +129,7 @@ def _hexadecimal(value: float, kind: str) -> str:
     return text.upper() if kind == "A" else text
 
 
-def _assert(machine: Machine, item: Instruction) -> Callable[[Registers, Mask], None]:
+def _assert(machine: Machine, item: Instruction) -> Step:
     message = reader(item.operands[1], "u64", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:

@@ -11,57 +11,69 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import SYNCHRONOUS
-from engine.backends.emulator.ptx.syntax import Instruction, Pair, PtxError
+from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.ptx.check import ends_in_type
+from engine.backends.emulator.ptx.syntax import Instruction, Pair, PtxError, Register
+from engine.backends.emulator.ptx.traits import Traits, describe, traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
-from engine.backends.emulator.registers.operands import Reader, Registers, reader, writer
+from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.records import Array
 
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
 
-Step = Callable[[Registers, Mask], None]
 _LANES = np.arange(WARP)
 
 
-def collective_step(machine: Machine, item: Instruction) -> Step | None:
-    """The step of a warp-synchronous instruction; None for any other instruction."""
-    if item.opcode.startswith("activemask"):
-        put = writer(item.operands[0], "u32", machine.program.widths, item.line)
-        return lambda registers, mask: put(registers, _ballot(_active(mask), mask))
-    if not item.opcode.startswith(SYNCHRONOUS):
-        return None
+def met(machine: Machine, item: Instruction, step: Step | None) -> Step | None:
+    """A step at which lanes of a warp meet, after the observers have heard of it."""
+    if not machine.on_warp_sync:
+        return step
     members = members_reader(machine, item)
-    act = _action(machine, item, members)
 
-    def step(registers: Registers, mask: Mask) -> None:
+    def told(registers: Registers, mask: Mask) -> None:
         for hook in machine.on_warp_sync:
             hook(item.line, item.opcode, mask, members(registers))
-        if act is not None:
-            act(registers, mask)
+        if step is not None:
+            step(registers, mask)
 
-    return step
+    return told
 
 
 def members_reader(machine: Machine, item: Instruction) -> Reader:
-    """A reader of the instruction's member mask, its last operand."""
+    """A reader of the lanes of a warp that have to meet here, as bits."""
+    if traits_of(item.opcode).meets == "warp":
+        everyone = constant(0xFFFFFFFF, "u32")
+        return lambda registers: everyone
     return reader(item.operands[-1], "u32", machine.program.widths, item.line)
 
 
-def _action(machine: Machine, item: Instruction, members: Reader) -> Step | None:
-    words = item.words
-    match words[0]:
-        case "bar":
-            return None
-        case "shfl":
-            return _shuffle(machine, item)
-        case "vote":
-            return _vote(machine, item, members)
-        case "match":
-            return _match(machine, item, members)
-        case "redux":
-            return _redux(machine, item, members)
-    return _elect(machine, item, members)
+def members_register(item: Instruction) -> int:
+    """The register that names them; -1 where none does."""
+    last = item.operands[-1] if traits_of(item.opcode).meets == "named" else None
+    return last.index if isinstance(last, Register) else -1
+
+
+def check_warp_of_old(item: Instruction) -> None:
+    """The forms of shuffle and vote from before Volta."""
+    clause = f"{item.opcode} does not say which lanes take part, which GPUs since Volta want to know"
+    raise PtxError(clause, advice="write the function whose name ends in _sync, such as __shfl_down_sync")
+
+
+describe(Traits("shfl", check=check_warp_of_old), Traits("vote", check=check_warp_of_old))
+
+
+@executes(Traits("bar.warp.sync", "v", writes=False, meets="named", called="__syncwarp()"))
+def sync_warp(machine: Machine, item: Instruction) -> Step | None:
+    """Lanes meet, and nothing else."""
+    return None
+
+
+@executes(Traits("activemask", "d", varies=True, unsteady=True))
+def active_mask(machine: Machine, item: Instruction) -> Step:
+    """The lanes that execute it."""
+    put = writer(item.operands[0], "u32", machine.program.widths, item.line)
+    return lambda registers, mask: put(registers, _ballot(_active(mask), mask))
 
 
 def _spread(value: Array, mask: Mask) -> Array:
@@ -125,7 +137,12 @@ def _by_party(members: Array, mask: Mask, compute: Callable[[Array], tuple[Array
     return made
 
 
-def _shuffle(machine: Machine, item: Instruction) -> Step:
+@executes(
+    Traits("shfl.sync", "pvvvv", ("up", "down", "bfly", "idx"), meets="named", varies=True,
+           called="a shuffle (__shfl_…_sync)")
+)  # fmt: skip
+def shuffle(machine: Machine, item: Instruction) -> Step:
+    """shfl: a register of another lane, and whether there is such a lane."""
     widths, line = machine.program.widths, item.line
     target = item.operands[0]
     kind = item.words[2]
@@ -177,7 +194,11 @@ def _sources(kind: str, amount: Array, clamp: Array, mask: Mask) -> tuple[Array,
     return rows_read, inside
 
 
-def _vote(machine: Machine, item: Instruction, members: Reader) -> Step:
+@executes(Traits("vote.sync", "dvv", ("all", "any", "uni", "ballot"), meets="named", varies=True,
+                 called="a vote (__ballot_sync, __any_sync, __all_sync)"))  # fmt: skip
+def vote(machine: Machine, item: Instruction) -> Step:
+    """vote: what the lanes say of a predicate."""
+    members = members_reader(machine, item)
     widths, line, kind = machine.program.widths, item.line, item.words[2]
     chosen = reader(item.operands[1], "pred", widths, line)
     put = writer(item.operands[0], "b32" if kind == "ballot" else "pred", widths, line)
@@ -202,7 +223,11 @@ def _for_warp(value: Array, mask: Mask) -> Array:
     return _narrow(np.repeat(value[:, 0], WARP, axis=0), mask)
 
 
-def _match(machine: Machine, item: Instruction, members: Reader) -> Step:
+@executes(*(Traits(head, form, check=ends_in_type, meets="named", varies=True, called="__match_…_sync()")
+            for head, form in (("match.any.sync", "dvv"), ("match.all.sync", "pvv"))))  # fmt: skip
+def match_values(machine: Machine, item: Instruction) -> Step:
+    """match: the lanes that hold the same value."""
+    members = members_reader(machine, item)
     words, widths, line = item.words, machine.program.widths, item.line
     target = item.operands[0]
     value = reader(item.operands[1], "u" + words[-1][1:], widths, line)
@@ -238,7 +263,10 @@ _REDUX = {"add": (np.add, 0), "min": (np.minimum, None), "max": (np.maximum, Non
           "or": (np.bitwise_or, 0), "xor": (np.bitwise_xor, 0)}  # fmt: skip
 
 
-def _redux(machine: Machine, item: Instruction, members: Reader) -> Step:
+@executes(Traits("redux.sync", "dvv", check=ends_in_type, meets="named", varies=True, called="__reduce_…_sync()"))
+def redux(machine: Machine, item: Instruction) -> Step:
+    """redux: a value of all lanes together."""
+    members = members_reader(machine, item)
     words, widths, line = item.words, machine.program.widths, item.line
     name, code = words[2], words[-1]
     if name not in _REDUX or code not in ("u32", "s32", "b32"):
@@ -262,7 +290,10 @@ def _redux(machine: Machine, item: Instruction, members: Reader) -> Step:
     return step
 
 
-def _elect(machine: Machine, item: Instruction, members: Reader) -> Step:
+@executes(Traits("elect.sync", "pv", meets="named", varies=True))
+def elect(machine: Machine, item: Instruction) -> Step:
+    """elect: one lane, the same for all, and whether it is this one."""
+    members = members_reader(machine, item)
     widths, line, target = machine.program.widths, item.line, item.operands[0]
     put = writer(target.first if isinstance(target, Pair) else target, "b32", widths, line)
     put_chosen = writer(target.second, "pred", widths, line) if isinstance(target, Pair) else None

@@ -26,6 +26,7 @@ from engine.backends.emulator.ptx.syntax import (
     Variable,
     Vector,
 )
+from engine.backends.emulator.ptx.traits import traits_of
 
 _LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
 _MOST_CALLS = 20_000  # copies of functions, and guarded instructions, in one kernel
@@ -87,7 +88,8 @@ class Inliner:
     def _instruction(self, frame: _Frame, item: Instruction) -> Iterator[Instruction | Label]:
         head = item.opcode.split(".", 1)[0]
         line = item.line or frame.line
-        branch = head in ("bra", "brx")
+        control = traits_of(item.opcode).control
+        branch = control in ("branch", "switch")
         operands = tuple(self._operand(frame, operand, branch) for operand in item.operands)
         guard = item.guard and Register(item.guard.index + frame.base, item.guard.negated)
         new = Instruction(item.opcode, operands, guard, line, item.place)
@@ -97,7 +99,7 @@ class Inliner:
         # A guarded instruction is the instruction behind a branch around it; only a guarded exit counts as a branch.
         self.calls += 1
         past = f"past@{self.calls}"
-        hop = "bra" if head in ("ret", "exit") else "skip"
+        hop = "bra" if control == "exit" else "skip"
         yield Instruction(hop, (Symbol(past),), Register(guard.index, not guard.negated), line)
         yield from self._expand(frame, replace(new, guard=None), head)
         yield Label(past)
@@ -109,7 +111,7 @@ class Inliner:
             yield from self._call(frame, item)
         elif item.opcode.startswith(("ld.param", "st.param")):
             yield from self._parameter(item)
-        elif item.opcode.startswith(("bar.red", "barrier.red", "bar.cta.red", "barrier.cta.red")):
+        elif traits_of(item.opcode).control == "barrier" and "red" in item.words:
             yield replace(item, operands=item.operands[1:])
             yield Instruction("bar_result." + item.opcode, item.operands[:1], None, item.line)
         else:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from engine.backends.emulator.ptx.check import check_instruction, check_targets
+from engine.backends.emulator.ptx.check import check_instruction
 from engine.backends.emulator.ptx.constants import DECLARED, bracketed, immediate, parameters, split, variable, whole
+from engine.backends.emulator.ptx.control import check_targets
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -32,6 +33,7 @@ from engine.backends.emulator.ptx.syntax import (
     Variable,
     Vector,
 )
+from engine.backends.emulator.ptx.traits import traits_of
 
 _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
@@ -282,7 +284,7 @@ class _Parser:
         operands = tuple(self._operand(part) for part in split(rest)) if rest.strip() else ()
         item = Instruction(opcode, operands, guard, self.line, self.place)
         check_instruction(item, self.widths)
-        if opcode.startswith(("bra", "brx")):
+        if traits_of(opcode).control in ("branch", "switch"):
             self.jumps.append((len(self.body), tuple(self.open)))
         return item
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from engine.backends.emulator.ptx.control import ends_block, stops, targets
 from engine.backends.emulator.ptx.inlining import Inliner
 from engine.backends.emulator.ptx.syntax import (
     Address,
@@ -21,19 +22,11 @@ from engine.backends.emulator.ptx.syntax import (
     Pair,
     PtxError,
     Register,
-    Symbol,
+    Sink,
     Variable,
     Vector,
 )
-
-_NO_DESTINATION = frozenset((
-    "st", "red", "bra", "skip", "brx", "bar", "barrier", "ret", "exit", "trap", "brkpt", "prefetch", "prefetchu",
-    "membar", "fence", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "cp", "setmaxnreg",
-))  # fmt: skip
-# Instructions at which lanes of a warp may have to wait for each other.
-SYNCHRONOUS = (
-    "shfl.sync", "vote.sync", "match.any.sync", "match.all.sync", "redux.sync", "bar.warp.sync", "elect.sync",
-)  # fmt: skip
+from engine.backends.emulator.ptx.traits import traits_of
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ def link(module: Module, name: str) -> Program:
     items = tuple(inliner.run())
     carry = len(inliner.widths)
     widths = (*inliner.widths, 32)
-    blocks = _with_liveness(_cut(items, inliner.tables, carry))
+    blocks = tuple(_without_unread(block, carry) for block in _with_liveness(_cut(items, inliner.tables, carry)))
     shared = tuple(v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared")
     local = tuple(v for v in inliner.locals if v.space == "local")
     constants = {k: v for k, v in module.variables.items() if v.space in ("global", "const")}
@@ -106,7 +99,7 @@ class _Open:
 
 
 def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str, ...]], carry: int) -> list[BasicBlock]:
-    wanted = {name for item in items if isinstance(item, Instruction) for name in _targets(item, tables)}
+    wanted = {name for item in items if isinstance(item, Instruction) for name in targets(item, tables)}
     blocks, places, current = [_Open()], {}, _Open()
     blocks[0] = current
     for item in items:
@@ -118,55 +111,25 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
                     blocks.append(current)
                 places[item.name] = len(blocks) - 1
             continue
-        if current.terminator or (item.opcode.startswith(SYNCHRONOUS) and fresh):
+        if current.terminator or (traits_of(item.opcode).meets and fresh):
             current = _Open()
             blocks.append(current)
-        if _ends_block(item):
+        if ends_block(item):
             current.terminator = item
         else:
             current.body.append(item)
-    if not _stops(blocks[-1].terminator):
+    if not stops(blocks[-1].terminator):
         if blocks[-1].terminator:
             blocks.append(_Open())
         blocks[-1].terminator = Instruction("exit", (), None, 0)
     made = []
     for index, block in enumerate(blocks):
         after = block.terminator
-        goes = tuple(places[name] for name in _targets(after, tables)) if after else ()
-        successors = goes if _stops(after) else (*goes, index + 1)
+        goes = tuple(places[name] for name in targets(after, tables)) if after else ()
+        successors = goes if stops(after) else (*goes, index + 1)
         uses, defs = _uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made
-
-
-def _stops(item: Instruction | None) -> bool:
-    """True when control never goes on to the instruction behind."""
-    if item is None:
-        return False
-    head = item.opcode.split(".", 1)[0]
-    return head in ("ret", "exit", "trap", "brx") or (head in ("bra", "skip") and item.guard is None)
-
-
-def _targets(item: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    head = item.opcode.split(".", 1)[0]
-    if head in ("bra", "skip"):
-        assert isinstance(item.operands[0], Symbol)
-        return (item.operands[0].name,)
-    if head == "brx":
-        assert isinstance(item.operands[1], Symbol)
-        return tables[item.operands[1].name]
-    return ()
-
-
-def is_barrier(opcode: str) -> bool:
-    """True for an instruction at which a whole block waits."""
-    words = opcode.split(".")
-    return words[0] in ("bar", "barrier") and "warp" not in words and "arrive" not in words
-
-
-def _ends_block(item: Instruction) -> bool:
-    head = item.opcode.split(".", 1)[0]
-    return head in ("bra", "skip", "brx", "ret", "exit", "trap") or is_barrier(item.opcode)
 
 
 def registers_of(operand: Operand) -> Iterator[int]:
@@ -186,27 +149,35 @@ def registers_of(operand: Operand) -> Iterator[int]:
 
 def has_destination(item: Instruction) -> bool:
     """True when the first operand is written."""
-    head = item.opcode.split(".", 1)[0]
-    return bool(item.operands) and head not in _NO_DESTINATION and not isinstance(item.operands[0], Address)
+    written = bool(item.operands) and not isinstance(item.operands[0], Address)
+    return written and traits_of(item.opcode).writes
+
+
+def reads(item: Instruction, carry: int) -> Iterator[int]:
+    """The registers that an instruction reads. `carry`: the one that stands for the condition code."""
+    for operand in item.operands[1 if has_destination(item) else 0 :]:
+        yield from registers_of(operand)
+    if item.guard:
+        yield item.guard.index
+    if traits_of(item.opcode).reads_carry:
+        yield carry
+
+
+def writes(item: Instruction, carry: int) -> Iterator[int]:
+    """The registers that an instruction writes."""
+    if has_destination(item):
+        yield from registers_of(item.operands[0])
+    if "cc" in item.words:
+        yield carry
 
 
 def _uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int]:
     uses = defs = 0
     for item in items:
-        made = 1 if has_destination(item) else 0
-        read = {index for operand in item.operands[made:] for index in registers_of(operand)}
-        if item.guard:
-            read.add(item.guard.index)
-        wrote = set(registers_of(item.operands[0])) if made else set()
-        words = item.words
-        if words[0] in ("addc", "subc", "madc"):
-            read.add(carry)
-        if "cc" in words:
-            wrote.add(carry)
-        for index in read:
+        for index in reads(item, carry):
             if not defs >> index & 1:
                 uses |= 1 << index
-        for index in wrote:
+        for index in writes(item, carry):
             defs |= 1 << index
     return uses, defs
 
@@ -225,3 +196,19 @@ def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
             if out != live_out[block.index] or before != live_in[block.index]:
                 live_out[block.index], live_in[block.index], changed = out, before, True
     return tuple(replace(b, live_in=live_in[b.index], live_out=live_out[b.index]) for b in blocks)
+
+
+def _without_unread(block: BasicBlock, carry: int) -> BasicBlock:
+    """An atomic gets no place for a result that nobody reads: the GPU's compiler then makes it a `red`."""
+    body, live = list(block.body), block.live_out
+    if block.terminator:
+        live |= sum({1 << index for index in reads(block.terminator, carry)})
+    for number, item in reversed(list(enumerate(body))):
+        target = item.operands[0] if has_destination(item) else None
+        if isinstance(target, Register) and traits_of(item.opcode).memory == "atomic" and not live >> target.index & 1:
+            body[number] = replace(item, operands=(Sink(), *item.operands[1:]))
+        for index in writes(item, carry):
+            live &= ~(1 << index)
+        for index in reads(item, carry):
+            live |= 1 << index
+    return replace(block, body=tuple(body))

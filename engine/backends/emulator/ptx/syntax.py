@@ -10,6 +10,7 @@ WIDTHS: dict[str, int] = {
     **{f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)},
     "f16x2": 32, "bf16": 16, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "tf32": 32, "b128": 128, "pred": 1,
 }  # fmt: skip
+SPACES = ("global", "shared", "local", "const", "param")
 
 
 class PtxError(Exception):
@@ -154,6 +155,11 @@ class Instruction:
     def words(self) -> tuple[str, ...]:
         """The opcode's dotted parts."""
         return tuple(self.opcode.split("."))
+
+    @property
+    def space(self) -> str:
+        """The memory that the opcode names, the first if several; "" where only the address tells."""
+        return next((name for word in self.words[1:] if (name := word.split("::")[0]) in SPACES), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,11 @@ computed from varies, or when threads that went different ways write it in diffe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from engine.backends.emulator.ptx.program import BasicBlock, Program, has_destination, registers_of
+from engine.backends.emulator.ptx.program import BasicBlock, Program, registers_of, writes
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
+from engine.backends.emulator.ptx.traits import traits_of
 
 _OWN = ("%tid", "%laneid", "%lanemask", "%warpid", "%clock", "%globaltimer", "%pm")  # a thread's or a warp's own
-# What these give depends on who asks, or on which lanes are there.
-_ASKING = ("atom", "shfl", "vote", "match", "redux", "elect", "activemask")
 
 
 def varying(program: Program) -> frozenset[int]:
@@ -23,7 +20,7 @@ def varying(program: Program) -> frozenset[int]:
     writers: dict[int, int] = {}
     for block in blocks:
         for item in block.body:
-            for index in _made(item, program.carry):
+            for index in writes(item, program.carry):
                 writers[index] = writers.get(index, 0) + 1
     found: set[int] = set()
     before = -1
@@ -34,7 +31,7 @@ def varying(program: Program) -> frozenset[int]:
             for item in block.body:
                 differs = _differs(item, found, program.carry)
                 split = block.index in apart or (item.guard is not None and item.guard.index in found)
-                found |= {i for i in _made(item, program.carry) if differs or (split and writers[i] > 1)}
+                found |= {i for i in writes(item, program.carry) if differs or (split and writers[i] > 1)}
     return frozenset(found)
 
 
@@ -46,19 +43,10 @@ def operand_varies(operand: Operand, found: frozenset[int] | set[int]) -> bool:
 
 
 def _differs(item: Instruction, found: set[int], carry: int) -> bool:
-    words = item.words
-    if words[0] in _ASKING or (words[0] in ("ld", "ldu") and "local" in words):
-        return True
-    if words[0] in ("addc", "subc", "madc") and carry in found:
+    traits = traits_of(item.opcode)
+    if traits.varies or (traits.memory == "load" and item.space == "local") or (traits.reads_carry and carry in found):
         return True
     return any(operand_varies(operand, found) for operand in item.operands[1:])
-
-
-def _made(item: Instruction, carry: int) -> Iterator[int]:
-    if has_destination(item):
-        yield from registers_of(item.operands[0])
-    if "cc" in item.words:
-        yield carry
 
 
 def _apart(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.backends.emulator.instructions.dispatch import steps_of
-from engine.backends.emulator.instructions.warp_wide import members_reader
-from engine.backends.emulator.ptx.program import SYNCHRONOUS, BasicBlock, is_barrier
-from engine.backends.emulator.ptx.syntax import Register
+from engine.backends.emulator.instructions.warp_wide import members_reader, members_register
+from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, reader
 
@@ -40,23 +40,22 @@ def compile_block(machine: Machine, place: int) -> Code:
     item, kind, decide, counted = block.terminator, "fall", None, True
     widths = machine.program.widths
     if item is not None:
-        head = item.opcode.split(".", 1)[0]
-        if head in ("bra", "skip"):
-            kind, counted = ("branch" if item.guard else "jump"), head == "bra"
+        traits = traits_of(item.opcode)
+        if traits.control == "branch":
+            kind, counted = ("branch" if item.guard else "jump"), traits.issued
             decide = reader(item.guard, "pred", widths, item.line) if item.guard else None
-        elif head == "brx":
+        elif traits.control == "switch":
             kind, decide = "switch", reader(item.operands[0], "u32", widths, item.line)
-        elif is_barrier(item.opcode):
+        elif traits.control == "barrier":
             kind = "barrier"
             last = item.operands[-1] if item.operands else None
             if ".red." in item.opcode and last is not None:
                 decide = reader(last, "pred", widths, item.line)
         else:
-            kind = "trap" if head == "trap" else "exit"
+            kind = traits.control
     members, members_of = None, -1
-    if block.body and block.body[0].opcode.startswith(SYNCHRONOUS):
-        last = block.body[0].operands[-1]
-        members, members_of = members_reader(machine, block.body[0]), last.index if isinstance(last, Register) else -1
+    if block.body and traits_of(block.body[0].opcode).meets:
+        members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
     code = machine.code[place] = Code(
         block, tuple(steps_of(machine, block)), kind, decide, _bits(block.uses), _bits(block.defs & block.live_out),
         _bits(block.defs & ~block.live_out), members, members_of, counted, _polls(machine, block),

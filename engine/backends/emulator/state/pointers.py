@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.backends.emulator.ptx.program import Program, has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
+from engine.backends.emulator.ptx.traits import traits_of
 
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
@@ -18,9 +19,9 @@ def written_arrays(machine: Machine) -> frozenset[int]:
     A pointer comes from a kernel argument or a variable and stays recognisable through arithmetic. A store through
     a pointer that was itself loaded from memory may meet any array.
     """
-    writing = ("st", "atom", "red")
     items = [item for block in machine.program.blocks for item in block.body]
-    return arrays_met(machine, [item for item in items if item.words[0] in writing and not _elsewhere(item)])
+    writing = [item for item in items if traits_of(item.opcode).memory in ("store", "atomic")]
+    return arrays_met(machine, [item for item in writing if item.space not in ("shared", "local")])
 
 
 def arrays_met(machine: Machine, items: Sequence[Instruction]) -> frozenset[int]:
@@ -46,10 +47,6 @@ def arrays_met(machine: Machine, items: Sequence[Instruction]) -> frozenset[int]
     return frozenset(bases - {machine.workspace})
 
 
-def _elsewhere(item: Instruction) -> bool:
-    return any(word.split("::")[0] in ("shared", "local") for word in item.words)
-
-
 def _names_of(address: Address, origins: dict[int, set[str]]) -> set[str]:
     if isinstance(address.base, Symbol):
         return {address.base.name}
@@ -65,7 +62,7 @@ def _origins(program: Program) -> dict[int, set[str]]:
         changed = False
         for item in items:
             sources: set[str] = set()
-            if item.opcode.startswith("ld") and not item.opcode.startswith("ld.param"):
+            if traits_of(item.opcode).memory == "load":
                 continue
             for operand in item.operands[1:]:
                 if isinstance(operand, Symbol):
@@ -87,9 +84,6 @@ def _origins(program: Program) -> dict[int, set[str]]:
 def smallest_shared_part(program: Program) -> int:
     """Bytes of the smallest access to shared memory, at most 4: the unit in which it is watched."""
     sizes = [
-        WIDTHS.get(item.words[-1], 32) // 8
-        for block in program.blocks
-        for item in block.body
-        if any(word.split("::")[0] == "shared" for word in item.words)
+        WIDTHS.get(item.words[-1], 32) // 8 for block in program.blocks for item in block.body if item.space == "shared"
     ]
     return min([4, *sizes])

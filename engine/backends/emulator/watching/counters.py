@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -147,7 +148,7 @@ class Counters:
         for block, warps, lanes in self._blocks.values():
             items = (*block.body, block.terminator) if block.terminator else block.body
             for item in items:
-                if item.opcode.split(".", 1)[0] not in ("skip", "bar_result"):
+                if traits_of(item.opcode).issued:
                     row = self._line(item.line)
                     row[warps_at] += warps
                     row[lanes_at] += lanes

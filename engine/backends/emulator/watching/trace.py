@@ -15,6 +15,7 @@ import numpy as np
 from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 MOST_STEPS = 2_000
 MOST_REQUESTS = 4_000
 SECTOR = 32
-_UNCOUNTED = ("skip", "bar_result")
 
 Kind = Literal["compute", "load", "store", "atomic", "branch", "barrier", "sync"]
 _KINDS: dict[str, Kind] = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
@@ -147,7 +147,7 @@ class Tracer:
             return
         self._lanes = _sets(rows)
         items = (*block.body, block.terminator) if block.terminator else block.body
-        self._pending = [item for item in items if item.opcode.split(".", 1)[0] not in _UNCOUNTED]
+        self._pending = [item for item in items if traits_of(item.opcode).issued]
 
     def on_access(self, access: Access) -> None:
         """A load, store or atomic."""

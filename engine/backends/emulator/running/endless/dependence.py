@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.backends.emulator.ptx.program import SYNCHRONOUS, BasicBlock, Program, has_destination, registers_of
+from engine.backends.emulator.ptx.program import BasicBlock, Program, has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import Address, Instruction, Operand, Special
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.pointers import arrays_met
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _always_needed(blocks: Sequence[BasicBlock]) -> set[int]:
             wanted: list[Operand] = [operand for operand in item.operands if isinstance(operand, Address)]
             if item is block.terminator or item.words[0] == "cp":
                 wanted = list(item.operands)
-            elif item.opcode.startswith(SYNCHRONOUS):
+            elif traits_of(item.opcode).meets == "named":
                 wanted.append(item.operands[-1])
             needed |= {index for operand in wanted for index in registers_of(operand)}
             if item.guard:
@@ -93,7 +94,7 @@ def _follow(item: Instruction, needed: set[int], spaces: set[str], carry: int) -
     words = item.words
     if _makes(item, needed) or ("cc" in words and carry in needed):
         needed |= {index for operand in item.operands[1:] for index in registers_of(operand)}
-        if words[0] in ("addc", "subc", "madc"):
+        if traits_of(item.opcode).reads_carry:
             needed.add(carry)
         if _is_load(item):
             spaces |= {_space(item)} if _space(item) else set(_MEMORIES)
@@ -122,4 +123,4 @@ def _unsteady(item: Instruction) -> bool:
     """True for an instruction whose result differs from turn to turn for no reason in registers or memory."""
     clocks = ("%clock", "%globaltimer", "%pm")
     named = [operand.name for operand in item.operands if isinstance(operand, Special)]
-    return item.words[0] == "activemask" or any(name.startswith(clocks) for name in named)
+    return traits_of(item.opcode).unsteady or any(name.startswith(clocks) for name in named)

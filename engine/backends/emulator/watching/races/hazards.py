@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.backends.emulator.ptx.names import readable
+from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
 
 _MOST_FINDINGS = 50
-_CALLED = {
-    "bar": "__syncwarp()", "shfl": "a shuffle (__shfl_…_sync)", "match": "__match_…_sync()",
-    "vote": "a vote (__ballot_sync, __any_sync, __all_sync)", "redux": "__reduce_…_sync()",
-}  # fmt: skip
 
 
 class Hazards:
@@ -76,7 +73,7 @@ class Hazards:
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction names lanes that never come."""
         lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
-        what = _CALLED.get(opcode.split(".")[0], "a warp-wide function")
+        what = traits_of(opcode).called or "a warp-wide function"
         message = f"{lane} executes {what} with a mask that names lanes which never come there"
         self._report("divergent-barrier", line, None, f"line {line}: {message}; on a GPU the result is undefined.")
 

@@ -1,0 +1,106 @@
+"""ld and st, and the kernel's arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.backends.emulator.instructions.addresses import address_reader, site_of
+from engine.backends.emulator.instructions.memory_port import Port
+from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.ptx.check import typed_bits
+from engine.backends.emulator.ptx.syntax import (
+    WIDTHS,
+    Address,
+    Instruction,
+    InvalidPtx,
+    PtxError,
+    Register,
+    Symbol,
+    Vector,
+)
+from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
+from engine.backends.emulator.registers.values import UNSIGNED
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+
+def check_access(item: Instruction) -> None:
+    """Its type, and as many registers as it says."""
+    typed_bits(item)
+    count = next((int(word[1:]) for word in item.words if word in ("v2", "v4", "v8")), 1)
+    data = item.operands[1 if item.words[0] == "st" else 0]
+    given = len(data.items) if isinstance(data, Vector) else 1
+    if given != count:
+        raise InvalidPtx(f"{item.opcode} moves {count} {'number' if count == 1 else 'numbers'} and names {given}")
+
+
+describe(
+    Traits("st.param", "av", check=check_access, writes=False),  # becomes a mov when the call is inlined
+    Traits("st.async", writes=False),
+    Traits("st.bulk", writes=False),
+)
+
+
+@executes(Traits("ld.param", "da", check=check_access))
+def load_parameter(machine: Machine, item: Instruction) -> Step:
+    """A kernel argument: the same for all lanes."""
+    address, code = item.operands[1], item.words[-1]
+    if not isinstance(address, Address) or not isinstance(address.base, Symbol):
+        raise PtxError("a kernel argument at a computed address is not emulated", item.line)
+    targets = item.operands[0].items if isinstance(item.operands[0], Vector) else (item.operands[0],)
+    size, kind = WIDTHS[code] // 8, f"u{WIDTHS[code]}"
+    at = address.base.offset + address.offset
+    raw = machine.argument(address.base.name)
+    fixed = []
+    for number, target in enumerate(targets):
+        number_at = at + number * size
+        bits = int.from_bytes(raw[number_at : number_at + size], "little")
+        fixed.append((writer(target, code, machine.program.widths, item.line), constant(bits, kind)))
+
+    def step(registers: Registers, mask: Mask) -> None:
+        for put, value in fixed:
+            put(registers, value)
+
+    return step
+
+
+@executes(*(Traits(head, "da?v", check=check_access, memory="load") for head in ("ld", "ldu")))
+def load(machine: Machine, item: Instruction) -> Step:
+    """ld of one register or several."""
+    target, address = item.operands[:2]
+    site, code = site_of(machine, item), item.words[-1]
+    get, offset = address_reader(machine, address, item.line)
+    port = Port(machine, site, offset)
+    targets = target.items if isinstance(target, Vector) else (target,)
+    puts = [writer(part, code, machine.program.widths, item.line) for part in targets]
+    if len(puts) == 1:
+        (put,) = puts
+        return lambda registers, mask: put(registers, port.load(get(registers), mask)[0])
+
+    def step(registers: Registers, mask: Mask) -> None:
+        for put, value in zip(puts, port.load(get(registers), mask), strict=True):
+            put(registers, value)
+
+    return step
+
+
+@executes(Traits("st", "av?v", check=check_access, writes=False, memory="store"))
+def store(machine: Machine, item: Instruction) -> Step:
+    """st of one register or several."""
+    address, source = item.operands[:2]
+    site = site_of(machine, item)
+    get, offset = address_reader(machine, address, item.line)
+    port = Port(machine, site, offset)
+    sources = source.items if isinstance(source, Vector) else (source,)
+    kind, code, widths = f"u{8 * site.part}", item.words[-1], machine.program.widths
+    gets = [reader(part, kind if isinstance(part, Register) else code, widths, item.line) for part in sources]
+    unsigned = UNSIGNED[8 * site.part]
+
+    def step(registers: Registers, mask: Mask) -> None:
+        values = [read(registers) for read in gets]
+        port.store(get(registers), mask, [v if v.dtype is unsigned else v.view(unsigned) for v in values])
+
+    return step

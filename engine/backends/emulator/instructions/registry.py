@@ -1,0 +1,39 @@
+"""Who makes the steps of which instructions: one decorator, beside the function that makes them.
+
+    @executes(Traits("isspacep", "dv"))
+    def is_space(machine, item): ...
+
+A step is a closure `step(registers, mask)` that executes one instruction for the lanes of a mask. The registers are in
+the mask's own rows and columns (`running` sees to that), so arithmetic never looks at the mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from engine.backends.emulator.ptx.syntax import Instruction
+from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+Step = Callable[[Registers, Mask], None]
+Maker = Callable[["Machine", Instruction], Step | None]  # None: nothing to be done
+
+Made = TypeVar("Made", bound=Maker)
+
+MAKERS: dict[str, Maker] = {}  # by the head of the opcode's row
+
+
+def executes(*rows: Traits) -> Callable[[Made], Made]:
+    """Register the rows of some opcodes, and the function that makes their steps."""
+
+    def register(make: Made) -> Made:
+        describe(*rows)
+        MAKERS.update({row.head: make for row in rows})
+        return make
+
+    return register
