@@ -190,20 +190,19 @@ def _read(path: Path) -> str:
 
 
 def _measured(choices: Sequence[Choice], schedule: str | None) -> list[Measurement]:
-    """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence."""
+    """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence.
+
+    The worker ends with this process."""
     from engine.service import service
 
     measurements = []
-    try:
-        for choice in choices:
-            try:
-                handle = service.submit(choice, "command line", schedule=schedule)
-            except NotRunnable as refused:
-                measurements.append(failed(choice, refused))
-            else:
-                measurements.append(service.measurement_of(handle, choice))
-    finally:
-        service.connect().close()
+    for choice in choices:
+        try:
+            handle = service.submit(choice, "command line", schedule=schedule)
+        except NotRunnable as refused:
+            measurements.append(failed(choice, refused))
+        else:
+            measurements.append(service.measurement_of(handle, choice))
     return measurements
 
 

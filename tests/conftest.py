@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.history import history
+from engine.service import service
 
 PLACES = {"HOME": "", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config"}
 SETTINGS = ("STREAMLIT_", "KERNEL_LADDER_")  # how variables begin that would change what is tested
@@ -23,6 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before any module is imported: this process, and every process that it starts, is nobody's in particular."""
     home = Path(tempfile.mkdtemp(prefix="kernel-ladder-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    config.add_cleanup(service.disconnect)  # the worker that the tests share ends with them
     for name in [name for name in os.environ if name.startswith(SETTINGS)]:
         del os.environ[name]
     os.environ.update(places(home))

@@ -4,10 +4,12 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from engine.__main__ import main
 from engine.catalogue import KERNELS
 from engine.records import COUNTERS
 
@@ -30,16 +32,44 @@ PAST_THE_END = """extern "C" __global__ void reduce_sequential(const T *in, T *o
 """
 
 
-def engine(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "engine", *arguments], capture_output=True, text=True, timeout=120)
+Command = Callable[..., tuple[int, str]]
+Run = Callable[..., tuple[int, dict]]
 
 
-def run(*arguments: str) -> tuple[int, dict]:
-    done = engine("run", *arguments, "--device", "emulator", "--json")
-    return done.returncode, json.loads(done.stdout)
+@pytest.fixture
+def engine(capsys: pytest.CaptureFixture[str]) -> Command:
+    """(exit status, what it printed) of a command, in this process; its worker is kept for the next one."""
+
+    def command(*arguments: str) -> tuple[int, str]:
+        return main(arguments), capsys.readouterr().out
+
+    return command
 
 
-def test_a_run_prints_one_object_with_every_field_of_the_contract():
+@pytest.fixture
+def run(engine: Command) -> Run:
+    """(exit status, record) of a run on the emulator."""
+
+    def one(*arguments: str) -> tuple[int, dict]:
+        status, printed = engine("run", *arguments, "--device", "emulator", "--json")
+        return status, json.loads(printed)
+
+    return one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["run", "reduce_racy", "--n", "1000", "--device", "emulator"], 1, "The answer is wrong"),
+        (["run", "reduce_sequental"], 2, "Did you mean reduce_sequential"),
+    ],
+)
+def test_a_process_ends_with_the_exit_status(arguments: list[str], status: int, words: str):
+    done = subprocess.run([sys.executable, "-m", "engine", *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status and words in done.stdout + done.stderr
+
+
+def test_a_run_prints_one_object_with_every_field_of_the_contract(run: Run):
     status, record = run("reduce_sequential", "--n", "1000", "--block-size", "64")
     assert status == 0
     assert set(record) >= FIELDS
@@ -58,13 +88,13 @@ def test_a_run_prints_one_object_with_every_field_of_the_contract():
     assert set(record["environment"]) >= {"driver", "cuda", "cupy", "python", "commit", "utc"}
 
 
-def test_a_wrong_kernel_ends_with_1_and_its_findings():
+def test_a_wrong_kernel_ends_with_1_and_its_findings(run: Run):
     status, record = run("reduce_racy", "--n", "1000")
     assert status == 1 and record["status"] == "wrong"
     assert {finding["kind"] for finding in record["findings"]} & {"global-race", "warp-race"}
 
 
-def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else():
+def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else(run: Run):
     answers = {
         schedule: run("reduce_racy", "--n", "4096", "--schedule", schedule)[1]["result"]
         for schedule in ("lockstep", "waves:1", "waves:8")
@@ -89,20 +119,20 @@ def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else():
         (["reduce_sequential", "--schedule", "sideways"], "lockstep, independent:SEED or waves:BLOCKS"),
     ],
 )
-def test_what_cannot_run_is_refused_with_2_and_one_sentence(arguments: list[str], words: str):
+def test_what_cannot_run_is_refused_with_2_and_one_sentence(run: Run, arguments: list[str], words: str):
     status, record = run(*arguments)
     assert status == 2 and record["status"] == "refused"
     assert words in record["reason"]
     assert record["result"] is None and record["counters"] is None
 
 
-def test_without_a_gpu_asking_for_one_is_refused():
+def test_without_a_gpu_asking_for_one_is_refused(engine: Command):
     from engine.host.devices import gpus
 
     if gpus():
         pytest.skip("this machine has a GPU")
-    done = engine("run", "reduce_sequential", "--device", "gpu", "--json")
-    assert done.returncode == 2 and "no GPU" in json.loads(done.stdout)["reason"]
+    status, printed = engine("run", "reduce_sequential", "--device", "gpu", "--json")
+    assert status == 2 and "no GPU" in json.loads(printed)["reason"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +145,7 @@ def test_without_a_gpu_asking_for_one_is_refused():
     ],
 )
 def test_a_students_broken_source_costs_one_sentence(
-    tmp_path: Path, source: str, exit_status: int, status: str, words: str
+    run: Run, tmp_path: Path, source: str, exit_status: int, status: str, words: str
 ):
     file = tmp_path / "student.cu"
     file.write_text(source)
@@ -124,8 +154,8 @@ def test_a_students_broken_source_costs_one_sentence(
     assert words in record["reason"]
 
 
-def test_the_catalogue_is_printed_with_the_kernels_knobs():
-    rows = json.loads(engine("kernels", "--json").stdout)
+def test_the_catalogue_is_printed_with_the_kernels_knobs(engine: Command):
+    rows = json.loads(engine("kernels", "--json")[1])
     assert [row["kernel"] for row in rows] == list(KERNELS)
     knobs = {row["kernel"]: row["parameter"] for row in rows}
     assert knobs["reduce_racy"] is None
@@ -133,12 +163,12 @@ def test_the_catalogue_is_printed_with_the_kernels_knobs():
         "name": "OFFSET", "label": "Offset (elements)", "values": list(range(33)), "default": 1, "words": []
     }  # fmt: skip
     assert {row["kernel"] for row in rows if row["grid_free"]} >= {"reduce_warp_shuffle", "histogram_shared"}
-    text = engine("kernels").stdout
+    _, text = engine("kernels")
     assert "[--parameter: Offset (elements), 0 to 32, else 1]" in text
     assert "[--parameter: Threads per tile, 1 2 4 8 16 32, else 8]" in text
 
 
-def test_a_run_says_which_knob_and_which_grid():
+def test_a_run_says_which_knob_and_which_grid(run: Run):
     status, record = run("banks_strided", "--n", "1024")
     assert (status, record["parameter"], record["grid_asked"]) == (0, 32, None)
     conflicts = record["counters"]["bank_conflicts"]
@@ -148,34 +178,34 @@ def test_a_run_says_which_knob_and_which_grid():
     assert record["answer_count"] == 1024 and record["answer_off"] == []
 
 
-def test_a_sweep_goes_through_knobs_and_grids(tmp_path: Path):
+def test_a_sweep_goes_through_knobs_and_grids(engine: Command, tmp_path: Path):
     table = tmp_path / "sweep.csv"
-    done = engine("sweep", "reduce_warp_shuffle", "--n", "4096", "--grid-sizes", "1", "4", "--device", "emulator",
+    status, _ = engine("sweep", "reduce_warp_shuffle", "--n", "4096", "--grid-sizes", "1", "4", "--device", "emulator",
                   "--csv", str(table))  # fmt: skip
     rows = list(csv.DictReader(table.read_text().splitlines()))
-    assert done.returncode == 0
+    assert status == 0
     assert [(row["Blocks asked for"], row["Blocks"], row["Elements per thread"]) for row in rows] == [
         ("1", "1", "32"), ("4", "4", "8")
     ]  # fmt: skip
-    done = engine(
+    status, printed = engine(
         "sweep", "banks_strided", "--n", "256", "--parameter", "1", "2", "64", "--device", "emulator", "--json"
     )
-    found = json.loads(done.stdout)
-    assert done.returncode == 2
+    found = json.loads(printed)
+    assert status == 2
     assert [(row["parameter"], row["status"]) for row in found] == [(1, "ok"), (2, "ok"), (64, "refused")]
     assert "cannot be 64" in found[2]["reason"]
 
 
-def test_a_sweep_writes_every_cell_also_the_refused_ones(tmp_path: Path):
+def test_a_sweep_writes_every_cell_also_the_refused_ones(engine: Command, tmp_path: Path):
     table = tmp_path / "sweep.csv"
-    done = engine("sweep", "reduce_strided", "reduce_sequential", "--n", "1000", "--block-sizes", "32", "33",
+    status, _ = engine("sweep", "reduce_strided", "reduce_sequential", "--n", "1000", "--block-sizes", "32", "33",
                   "--device", "emulator", "--csv", str(table))  # fmt: skip
-    assert done.returncode == 2
+    assert status == 2
     lines = table.read_text().splitlines()
     assert len(lines) == 5 and sum("refused" in line for line in lines) == 2
 
 
-def test_the_doctor_says_what_works_and_one_fix_a_line():
-    checks = json.loads(engine("doctor", "--json").stdout)
+def test_the_doctor_says_what_works_and_one_fix_a_line(engine: Command):
+    checks = json.loads(engine("doctor", "--json")[1])
     assert {check["name"] for check in checks} >= {"Python", "NVRTC", "GPU"}
     assert all(check["ok"] or check["fix"] for check in checks)

@@ -1,4 +1,7 @@
-"""What the page tests share: open a page at an address, and read what stands on it."""
+"""What the page tests share: open a page at an address, with Streamlit's own test runner, and read what stands on it.
+
+Runs go to a real worker on the emulator.
+"""
 
 from __future__ import annotations
 
