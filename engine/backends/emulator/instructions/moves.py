@@ -8,10 +8,12 @@ import numpy as np
 
 from engine.backends.emulator.instructions.registry import Step, executes
 from engine.backends.emulator.ptx.check import typed_bits
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Instruction,
     InvalidPtx,
+    PtxError,
     Register,
     Special,
     Symbol,
@@ -25,8 +27,6 @@ from engine.backends.emulator.state.memory import LOCAL_WINDOW, SHARED_WINDOW
 
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
-
-_WIDE = ("%clock64", "%globaltimer", "%current_graph_exec")  # 64 bits; the other special registers have 32
 
 
 def check_move(item: Instruction) -> None:
@@ -81,7 +81,9 @@ def move(machine: Machine, item: Instruction) -> Step:
 
 def _special_code(name: str, code: str) -> str:
     """The type of a special register, once `mov.code` may read it."""
-    made = "u64" if name in _WIDE else "pred" if name == "%is_explicit_cluster" else "u32"
+    if name not in SPECIAL_REGISTERS:
+        raise PtxError(f"the register {name} is not emulated")
+    made = SPECIAL_REGISTERS[name].code
     if WIDTHS[code] != WIDTHS[made]:
         raise InvalidPtx(f"{name} has {WIDTHS[made]} bits, but is read by mov.{code}")
     return made

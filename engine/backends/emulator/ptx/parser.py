@@ -13,6 +13,7 @@ from dataclasses import replace
 from engine.backends.emulator.ptx.check import check_instruction
 from engine.backends.emulator.ptx.constants import DECLARED, bracketed, immediate, parameters, split, variable, whole
 from engine.backends.emulator.ptx.control import check_targets
+from engine.backends.emulator.ptx.special_registers import is_special
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -39,11 +40,6 @@ _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_a
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
-_SPECIALS = re.compile(
-    r"%(tid|ntid|ctaid|nctaid|cluster_\w+|clusterid|nclusterid)(\.[xyzw])?$|%(laneid|warpid|nwarpid|smid|nsmid|gridid"
-    r"|lanemask_(eq|le|lt|ge|gt)|clock|clock_hi|clock64|globaltimer(_lo|_hi)?|envreg\d+|total_smem_size|aggr_smem_size"
-    r"|dynamic_smem_size|is_explicit_cluster|current_graph_exec|reserved_smem_\w+|pm\d+)$"
-)
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _MOST_REGISTERS = 100_000
 
@@ -317,7 +313,7 @@ class _Parser:
             if text in scope:
                 return scope[text]
         if text[:1] == "%":
-            if _SPECIALS.match(text):
+            if is_special(text):
                 return Special(text)
             if re.fullmatch(r"%[a-z]{1,3}\d+", text):
                 raise InvalidPtx(f"the register {text} is not declared", self.line)

@@ -7,10 +7,9 @@ computed from varies, or when threads that went different ways write it in diffe
 from __future__ import annotations
 
 from engine.backends.emulator.ptx.program import BasicBlock, Program, registers_of, writes
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
 from engine.backends.emulator.ptx.traits import traits_of
-
-_OWN = ("%tid", "%laneid", "%lanemask", "%warpid", "%clock", "%globaltimer", "%pm")  # a thread's or a warp's own
 
 
 def varying(program: Program) -> frozenset[int]:
@@ -38,7 +37,8 @@ def varying(program: Program) -> frozenset[int]:
 def operand_varies(operand: Operand, found: frozenset[int] | set[int]) -> bool:
     """Whether an operand can differ between the threads of a block; `found`: the registers that can."""
     if isinstance(operand, Special):
-        return operand.name.startswith(_OWN)
+        known = SPECIAL_REGISTERS.get(operand.name)
+        return known is None or known.differs != "block"
     return any(index in found for index in registers_of(operand))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol
 from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP, Mask
@@ -193,69 +194,25 @@ class Machine:
         return self.arguments[name]
 
     def special(self, name: str) -> Array:
-        """A built-in register over the whole chunk, as small as what it depends on."""
-        if name.startswith(("%clock", "%globaltimer")):
-            kind = np.uint64 if name in ("%clock64", "%globaltimer") else np.uint32
-            return np.array([[self.steps_done]]).astype(kind)
+        """A special register over the whole chunk, as small as what it depends on."""
+        row = SPECIAL_REGISTERS[name]
         found = self._specials.get(name)
         if found is None:
-            found = self._special(name)
+            found = row.value(self._asked())
+            if row.differs == "time":
+                return found
             if self.options.flat:
                 found = np.ascontiguousarray(np.broadcast_to(found, (self.rows, self.chunk_blocks)))
             self._specials[name] = found
         return found
 
-    def _special(self, name: str) -> Array:
-        base, _, axis = name[1:].partition(".")
-        number = "xyzw".find(axis or "x")
-        sizes = (*self.block, 1), (*self.grid, 1)
+    def _asked(self) -> Asked:
         threads = np.arange(self.rows, dtype=np.int64)[:, None]
         blocks = self.first + np.arange(self.chunk_blocks, dtype=np.int64)[None, :]
-        lane = threads % WARP
-        match base:
-            case "tid":
-                made = _coordinate(threads, sizes[0], number)
-            case "ctaid" | "clusterid":
-                made = _coordinate(blocks, sizes[1], number)
-            case "ntid":
-                made = _one(sizes[0][number])
-            case "nctaid" | "nclusterid":
-                made = _one(sizes[1][number])
-            case "laneid":
-                made = lane
-            case "warpid":
-                made = threads // WARP
-            case "nwarpid":
-                made = _one(64)
-            case "smid":
-                made = blocks % 132
-            case "nsmid":
-                made = _one(132)
-            case "envreg1":
-                made = _one(self.workspace >> 32)
-            case "envreg2":
-                made = _one(self.workspace & 0xFFFFFFFF)
-            case "cluster_nctaid" | "cluster_nctarank":
-                made = _one(1)
-            case "dynamic_smem_size":
-                made = _one(self.dynamic_shared)
-            case "total_smem_size" | "aggr_smem_size":
-                made = _one(self.shared_size)
-            case "is_explicit_cluster":
-                return np.array([[False]])
-            case "lanemask_eq":
-                made = 1 << lane
-            case "lanemask_lt":
-                made = (1 << lane) - 1
-            case "lanemask_le":
-                made = (2 << lane) - 1
-            case "lanemask_gt":
-                made = 0xFFFFFFFF & ~((2 << lane) - 1)
-            case "lanemask_ge":
-                made = 0xFFFFFFFF & ~((1 << lane) - 1)
-            case _:
-                made = _one(0)
-        return (made & 0xFFFFFFFF).astype(np.uint32)
+        return Asked(
+            threads, blocks, self.block, self.grid, self.shared_size, self.dynamic_shared, self.workspace,
+            self.steps_done,
+        )  # fmt: skip
 
     # ---- failures
 
@@ -279,18 +236,6 @@ class Machine:
         """The same for a lane counted through the whole grid, with blocks padded to warps."""
         row, block = lane % self.rows, lane // self.rows
         return f"thread {_place(row, self.block)} of block {_place(block, self.grid)}"
-
-
-def _one(value: int) -> Array:
-    return np.array([[value]], np.int64)
-
-
-def _coordinate(linear: Array, size: tuple[int, ...], number: int) -> Array:
-    """x, y or z of linear numbers; a size of 1 gives one zero for all."""
-    if number >= 3 or size[number] == 1:
-        return _one(0)
-    below = int(np.prod(size[:number], dtype=np.int64))
-    return linear // below % size[number] if number < 2 or size[2] > 1 else linear // below
 
 
 def _place(linear: int, size: Size) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.backends.emulator.ptx.program import BasicBlock, Program, has_destination, registers_of
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Address, Instruction, Operand, Special
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.pointers import arrays_met
@@ -121,6 +122,5 @@ def _space(item: Instruction) -> str:
 
 def _unsteady(item: Instruction) -> bool:
     """True for an instruction whose result differs from turn to turn for no reason in registers or memory."""
-    clocks = ("%clock", "%globaltimer", "%pm")
-    named = [operand.name for operand in item.operands if isinstance(operand, Special)]
-    return traits_of(item.opcode).unsteady or any(name.startswith(clocks) for name in named)
+    named = [SPECIAL_REGISTERS.get(operand.name) for operand in item.operands if isinstance(operand, Special)]
+    return traits_of(item.opcode).unsteady or any(row is not None and row.differs == "time" for row in named)
