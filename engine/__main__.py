@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, default_choice
+from engine.counters import IN_JSON
 from engine.elements import strides
 from engine.measuring.measure import failed
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, COUNTERS, DEVICES, Choice, Measurement, NotRunnable
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
+from engine.words import whole_number
 
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
 
@@ -40,7 +42,7 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
 
     record = {field.name: getattr(measurement, field.name) for field in fields(measurement)}
     counters = measurement.counters
-    record["counters"] = None if counters is None else {name: counters.get(name) for name in COUNTERS}
+    record["counters"] = None if counters is None else {name: counters.get(name) for name in IN_JSON}
     return record
 
 
@@ -226,10 +228,8 @@ def _sentence(m: Measurement) -> str:
 
 
 def _whole_number(text: str) -> int:
-    """An int, also as 2^22 or 4_194_304."""
     try:
-        base, power, exponent = text.partition("^")
-        return int(base) ** int(exponent) if power else int(text)
+        return whole_number(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
@@ -244,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")
     run.add_argument("kernel", metavar="KERNEL")
-    run.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 works too")
+    run.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 and 4M work too")
     run.add_argument("--block-size", type=_whole_number)
     run.add_argument("--grid-size", type=_whole_number, help="blocks, of a kernel that strides over the grid")
     run.add_argument("--parameter", type=_whole_number, metavar="V", help="the kernel's own knob, where it has one")

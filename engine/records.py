@@ -42,14 +42,6 @@ COMBINES: dict[str, str] = {
 Status = Literal["ok", "wrong", "hazard", "refused", "compile-error", "out-of-bounds",
                  "deadlock", "timeout", "crashed"]  # fmt: skip
 
-# Counters of the emulator (and of a profiler), in the order of tables and of --json.
-COUNTERS: tuple[str, ...] = (
-    "warp_instructions", "thread_instructions", "active_lanes_per_instruction", "branches", "divergent_branches",
-    "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
-    "shared_load_requests", "shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts",
-    "bank_conflicts", "barriers", "atomics", "atomic_max_contention", "shuffles",
-)  # fmt: skip
-
 
 class NotRunnable(Exception):
     """The choice cannot be run as asked, and the user can change it. `str(error)` is one sentence."""

@@ -9,9 +9,11 @@ from statistics import median
 import pandas as pd
 
 from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
+from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
 from engine.elements import strides
 from engine.history.history import Known, device_line
-from engine.records import COUNTERS, Choice, Measurement
+from engine.records import Choice, Measurement
+from engine.words import size_text
 
 MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"
 
@@ -30,6 +32,12 @@ class Column:
     def heading(self) -> str:
         """Title and unit: "Bandwidth (GB/s)"."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+def _counted(counter: Counter) -> Column:
+    unit = f"of {counter.full}" if counter.full else ""
+    return Column(counter.name, counter.title, unit, COUNTED,
+                  counter.meaning + (" Counted in the PTX." if counter.in_ptx else ""))  # fmt: skip
 
 
 COLUMNS: dict[str, Column] = {
@@ -64,37 +72,9 @@ COLUMNS: dict[str, Column] = {
         Column("lecture_step", "Step speedup", "", LECTURE),
         Column("lecture_cumulative", "Cumulative speedup", "", LECTURE),
         Column("lecture_origin", "Published for", "", LECTURE),
-        Column("warp_instructions", "Warp instructions", "", COUNTED, "PTX instructions, one per warp that runs it."),
-        Column("divergent_branches", "Divergent branches", "", COUNTED,
-               "Branches that split a warp in the PTX. A GPU may predicate them away."),
-        Column("active_lanes_per_instruction", "Active lanes", "of 32", COUNTED, "Mean over all warp instructions."),
-        Column("bank_conflicts", "Bank conflicts", "", COUNTED,
-               "Passes of shared memory beyond the one that each request needs."),
-        Column("wavefronts", "Shared wavefronts", "", COUNTED, "Passes of shared memory, loads and stores."),
-        Column("sectors", "Global sectors", "", COUNTED, "32-byte pieces of global memory, loads and stores."),
-        Column("sectors_per_request", "Sectors per request", "", COUNTED,
-               "4 is perfect for 4-byte elements, 32 is the worst."),
-        Column("barriers", "Barriers", "", COUNTED, "__syncthreads, counted once per warp."),
-        Column("atomics", "Atomics", "", COUNTED),
-        Column("shuffles", "Shuffles", "", COUNTED),
         Column("note", "Note"),
+        *(_counted(COUNTERS[name]) for name in IN_PLOTS),
     )
-}  # fmt: skip
-
-# What the ladder's table shows of the counters, and what a plot without times can show.
-LADDER_COUNTERS = ("warp_instructions", "divergent_branches", "active_lanes_per_instruction", "bank_conflicts",
-                   "wavefronts", "sectors", "sectors_per_request", "barriers", "atomics", "shuffles")  # fmt: skip
-
-STATUS_WORDS = {
-    "ok": "correct",
-    "wrong": "wrong",
-    "hazard": "hazard",
-    "refused": "refused",
-    "compile-error": "does not compile",
-    "out-of-bounds": "out of bounds",
-    "deadlock": "deadlock",
-    "timeout": "timeout",
-    "crashed": "crashed",
 }
 
 
@@ -143,7 +123,7 @@ def _ladder_row(
         "lecture_step": paper.step_speedup if paper else None,
         "lecture_cumulative": paper.cumulative_speedup if paper else None,
         "lecture_origin": published_line(paper) if paper else None,
-        **counter_values(fact.counted),
+        **plotted(fact.counted.counters if fact.counted else None),
     }
 
 
@@ -188,25 +168,6 @@ def published_line(figure: Published) -> str:
     return ", ".join([*words, figure.dtype])
 
 
-def counter_values(counted: Measurement | None) -> dict[str, float | None]:
-    """The counters a page shows, derived from the contract's; all None where nothing was counted."""
-    raw: Mapping[str, float] = (counted.counters or {}) if counted else {}
-
-    def total(*names: str) -> float | None:
-        values = [raw.get(name) for name in names]
-        return None if any(value is None for value in values) else sum(v for v in values if v is not None)
-
-    requests = total("global_load_requests", "global_store_requests")
-    sectors = total("global_load_sectors", "global_store_sectors")
-    wavefronts = total("shared_load_wavefronts", "shared_store_wavefronts")
-    return {
-        **{name: raw.get(name) for name in LADDER_COUNTERS if name in COUNTERS},
-        "wavefronts": wavefronts,
-        "sectors": sectors,
-        "sectors_per_request": sectors / requests if requests and sectors is not None else None,
-    }
-
-
 def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
     """One row a measurement, for a file or a sweep: what was asked, how it ended, every number with its origin."""
     rows = [
@@ -225,7 +186,7 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
             "reason": m.reason,
             **_numbers(m if m.status in ("ok", "hazard") else None),
             "origin": device_line(m),
-            **counter_values(m),
+            **plotted(m.counters),
         }
         for m in measurements
     ]
@@ -295,51 +256,3 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
         if rates:
             found[peer] = median(rates)
     return found
-
-
-def text_of(key: str, value: object) -> str:
-    """A cell as a reader wants it: "12.3 µs", "1,203", "2.33×"; "" for what was not measured."""
-    if value is None or (isinstance(value, float) and pd.isna(value)):
-        return ""
-    if not isinstance(value, int | float):
-        return STATUS_WORDS.get(str(value), str(value)) if key == "status" else str(value)
-    if key in ("time_us", "low_us", "high_us", "lecture_time_us"):
-        return time_text(value)
-    if key in ("step", "cumulative", "lecture_step", "lecture_cumulative"):
-        return f"{_three_digits(value)}×"
-    if key == "percent_of_peak":
-        return f"{_three_digits(value)}%"
-    if key == "n":
-        return f"{value:,}"
-    if key in LADDER_COUNTERS and value == int(value):
-        return count_text(int(value))
-    return _three_digits(value)
-
-
-def time_text(us: float) -> str:
-    """A time with the unit that suits it: "8.05 ms", "12.3 µs"."""
-    for size, unit in ((1e6, "s"), (1e3, "ms")):
-        if us >= size:
-            return f"{_three_digits(us / size)} {unit}"
-    return f"{_three_digits(us)} µs"
-
-
-def count_text(count: int) -> str:
-    """A count that can be read from afar: "1,234", "12.3 M"."""
-    for size, unit in ((10**9, "G"), (10**6, "M")):
-        if count >= size:
-            return f"{_three_digits(count / size)} {unit}"
-    return f"{count:,}"
-
-
-def size_text(n: int) -> str:
-    """N as the lectures write it: "2^22", "1,000"."""
-    return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else f"{n:,}"
-
-
-def _three_digits(value: float) -> str:
-    if value >= 99.95:
-        return f"{value:,.0f}"
-    if 0 < value < 0.095:
-        return f"{value:.2g}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -11,7 +11,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.catalogue import KERNELS
-from engine.records import COUNTERS
+from engine.counters import IN_JSON
 
 FIELDS = {
     "kernel", "n", "block_size", "grid_size", "dtype", "cache", "device", "status", "reason", "result", "expected",
@@ -82,7 +82,7 @@ def test_a_run_prints_one_object_with_every_field_of_the_contract(run: Run):
     assert record["status"] == "ok" and record["reason"] is None and record["result"] == record["expected"]
     assert record["device"]["kind"] == "emulator" and record["device"]["name"]
     assert record["times_us"] is record["time_us"] is record["bandwidth_gb_s"] is record["percent_of_peak"] is None
-    assert set(record["counters"]) == set(COUNTERS)
+    assert set(record["counters"]) == set(IN_JSON)
     totals = {name: sum(line[name] for line in record["lines"]) for name in ("global_load_sectors", "barriers")}
     assert totals == {name: record["counters"][name] for name in totals}
     assert set(record["environment"]) >= {"driver", "cuda", "cupy", "python", "commit", "utc"}

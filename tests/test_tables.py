@@ -12,7 +12,7 @@ from engine import tables
 from engine.catalogue import LADDERS, TOPICS
 from engine.history.history import Known
 from engine.records import Choice, Measurement
-from engine.tables import COLUMNS, text_of
+from engine.tables import COLUMNS
 
 HARRIS = LADDERS["harris"]
 
@@ -90,19 +90,6 @@ def test_the_lectures_figure_is_the_one_for_the_chosen_block_size() -> None:
         assert figure is not None and figure.bandwidth_gb_s == bandwidth
 
 
-def test_counters_are_derived_and_missing_ones_stay_missing() -> None:
-    raw = {
-        "shared_load_requests": 10.0, "shared_store_requests": 5.0, "shared_load_wavefronts": 40.0,
-        "shared_store_wavefronts": 5.0, "global_load_requests": 4.0, "global_load_sectors": 16.0,
-        "global_store_requests": 0.0, "global_store_sectors": 0.0, "bank_conflicts": 30.0,
-    }  # fmt: skip
-    values = tables.counter_values(measured("reduce_strided", None, counters=raw))
-    assert values["bank_conflicts"] == 30
-    assert values["sectors_per_request"] == 4
-    assert values["barriers"] is None
-    assert set(tables.counter_values(None).values()) == {None}
-
-
 def test_marks_are_the_peak_and_the_median_peer_of_one_gpu() -> None:
     def known(time_us: float, cub: float, name: str = "NVIDIA H200") -> Known:
         device = {"kind": "gpu", "name": name, "peak_bandwidth_gb_s": 4800.0}
@@ -149,21 +136,3 @@ def test_heidelbergs_last_columns() -> None:
     assert (most[1]["best_block_size"], most[1]["best_value"]) == (None, None)
     least = tables.heat_table(["a"], [32, 64], cells, smallest=True).to_dict("records")
     assert least[0]["best_block_size"] == 32
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "text"),
-    [
-        ("time_us", 12.34, "12.3 µs"), ("time_us", 8054.0, "8.05 ms"), ("time_us", 2.5e6, "2.50 s"),
-        ("step", 2.333, "2.33×"), ("cumulative", 30.04, "30.0×"), ("percent_of_peak", 96.4, "96.4%"),
-        ("bandwidth_gb_s", 1234.5, "1,234"), ("bank_conflicts", 1490000, "1.49 M"), ("barriers", 131592, "131,592"),
-        ("time_us", None, ""), ("status", "compile-error", "does not compile"), ("sectors_per_request", 4.0, "4"),
-    ],
-)  # fmt: skip
-def test_numbers_as_a_reader_wants_them(key: str, value: object, text: str) -> None:
-    assert text_of(key, value) == text
-
-
-@pytest.mark.parametrize(("n", "text"), [(2**22, "2^22"), (1000, "1,000"), (512, "512"), (10_000_000, "10,000,000")])
-def test_sizes_as_the_lectures_write_them(n: int, text: str) -> None:
-    assert tables.size_text(n) == text

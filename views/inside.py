@@ -12,8 +12,10 @@ import streamlit as st
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.emulator.watching.trace import Trace
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
+from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from engine.figures import block as inside_figures
 from engine.figures import ladder as figures
+from engine.history import profiles
 from engine.history.history import ran_on_cpu
 from engine.lectures import changes as inside
 from engine.plan import plan
@@ -27,6 +29,7 @@ Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
 LOOKS = {"change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
 LOCKSTEP = "lockstep"
+LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
 ALL = "all"
 LOOK = figures.Look(14)
@@ -36,7 +39,7 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     """The row of menus."""
     knobs = choices.has_knobs(topic)
     columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5, 0.6], vertical_alignment="bottom")
-    meant = inside.TITLES[inside.shown_counter(ladder, position)]
+    meant = LABELS[inside.shown_counter(ladder, position)]
     with columns[0]:
         choices.size(topic)
     with columns[1]:
@@ -56,7 +59,7 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
         )  # fmt: skip
     with columns[-2]:
         choices.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
-                       [AUTO, *inside.TITLES], AUTO, {AUTO: "what this rung changes", **inside.TITLES},
+                       [AUTO, *ON_LINES], AUTO, {AUTO: "what this rung changes", **LABELS},
                        help="What the heat of the lines shows, and the comparison with the rung before.")  # fmt: skip
     with columns[-1]:
         st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=again,
@@ -72,7 +75,7 @@ def again() -> None:
 def chosen_counter(otherwise: str) -> str:
     """The counter of the menu, if it is one."""
     name = str(st.session_state.get("heat") or AUTO)
-    return name if name in inside.TITLES else otherwise
+    return name if name in ON_LINES else otherwise
 
 
 def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: int) -> Choice:
@@ -80,8 +83,8 @@ def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: in
     rung, shown = ladder.rungs[position], ladder.rungs[on_page]
     return Choice(
         kernel=rung.kernel,
-        n=choices.whole_number(chosen["n"], "N"),
-        block_size=choices.whole_number(chosen["block"], "The block size"),
+        n=choices.number_of(chosen["n"], "N"),
+        block_size=choices.number_of(chosen["block"], "The block size"),
         dtype=chosen["dtype"],
         device="emulator",
         combine=rung.combine,
@@ -124,8 +127,8 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> Asked:
         choice=choice_of(ladder, position, chosen, position),
         before=choice_of(ladder, position - 1, chosen, position) if position else None,
         schedule=None if schedule == LOCKSTEP else schedule,
-        block=choices.whole_number(str(st.session_state.get("b") or "0"), "The number of the block"),
-        launch=choices.whole_number(str(st.session_state.get("launch") or "1"), "The number of the launch"),
+        block=choices.number_of(str(st.session_state.get("b") or "0"), "The number of the block"),
+        launch=choices.number_of(str(st.session_state.get("launch") or "1"), "The number of the launch"),
     )
 
 
@@ -236,10 +239,10 @@ def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurem
 def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -> None:
     """Before and after, and the GPU's own counters beside the emulator's."""
     if not position:
-        first = f"The lines show: {inside.TITLES[counter]}."
+        first = f"The lines show: {LABELS[counter]}."
         if ran_on_cpu(looking.run):
             first = "It runs on one thread of the CPU, where nothing is counted."
-        meaning = "" if ran_on_cpu(looking.run) else f"<p class='why'>{escape(inside.MEANINGS[counter])}</p>"
+        meaning = "" if ran_on_cpu(looking.run) else f"<p class='why'>{escape(COUNTERS[counter].meaning)}</p>"
         limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
         more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
         st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">'
@@ -260,17 +263,15 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
 def show_hardware(looking: Looking) -> None:
     """What a GPU's profiler counted for the same choice; where only another size was recorded, the way there."""
     choice, run = looking.asked.choice, looking.run
-    found = inside.recorded(choice)
+    found = profiles.recorded(choice)
     if run is None or run.counters is None:
         return
     if found is not None:
         ours, theirs = inside.values_of(run), inside.values_of(replace(run, counters=found.counters, findings=()))
-        both = [
-            (name, ours[name], theirs[name]) for name in inside.TITLES if name not in (inside.FINDINGS, inside.LAUNCHES)
-        ]
+        both = [(name, ours[name], theirs[name]) for name in ON_LINES if name not in (FINDINGS, LAUNCHES)]
         st.html(heat.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
         return
-    sizes = inside.recorded_sizes(choice)
+    sizes = profiles.recorded_sizes(choice)
     if sizes and looking.finished:  # what is drawn while something runs is drawn again
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine import tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
+from engine.counters import IN_PLOTS
 from engine.figures import ladder as figures
 from engine.history.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
@@ -57,9 +58,9 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Choice:
     combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
     return Choice(
         kernel=rung.kernel,
-        n=choices.whole_number(chosen["n"], "N"),
-        block_size=choices.whole_number(chosen["block"], "The block size"),
-        grid_size=None if not this or blocks in ("", AUTO) else choices.whole_number(blocks, "The number of blocks"),
+        n=choices.number_of(chosen["n"], "N"),
+        block_size=choices.number_of(chosen["block"], "The block size"),
+        grid_size=None if not this or blocks in ("", AUTO) else choices.number_of(blocks, "The number of blocks"),
         dtype=chosen["dtype"],
         cache=chosen["cache"],
         device=chosen["device"],
@@ -225,7 +226,7 @@ class Drawing:
 
 def choices_of_counter() -> None:
     """The menu for the counter that is plotted."""
-    words = {key: tables.COLUMNS[key].title for key in tables.LADDER_COUNTERS}
+    words = {key: tables.COLUMNS[key].title for key in IN_PLOTS}
     if st.session_state.get("counter") not in words:
         st.session_state["counter"] = "bank_conflicts"
     now = list(words).index(st.session_state["counter"])

@@ -8,11 +8,13 @@ import streamlit as st
 
 from engine import tables
 from engine.catalogue import KERNELS, LADDERS
+from engine.counters import COUNTERS, plotted
 from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.complexity import CLAIM
 from engine.records import Measurement, NotRunnable
-from engine.tables import COLUMNS, COUNTED, size_text, text_of
+from engine.tables import COLUMNS, COUNTED
+from engine.words import size_text, text_of
 from views.html import grid
 from views.session import choices, keyboard, state, work
 from views.sweeping import menus as sweep_menus
@@ -98,7 +100,7 @@ def value_of(fact: Known, key: str) -> float | None:
     used = used_of(fact, key)
     if used is None or (fact.failed is not None and fact.failed.status != "hazard"):
         return None
-    value = tables.counter_values(used).get(key) if COLUMNS[key].group == COUNTED else getattr(used, key)
+    value = plotted(used.counters).get(key) if key in COUNTERS else getattr(used, key)
     return None if value is None else float(value)
 
 

@@ -51,7 +51,7 @@ class Kernel:
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
-    `shows`: the counter that it is meant to change against the rung before, one of engine.counters.TITLES, which
+    `shows`: the counter that it is meant to change against the rung before, one of engine.counters.COUNTERS, which
     falls; "+counter": it rises, "=counter": it stays; engine.lectures.meant has what depends on the rung before.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),

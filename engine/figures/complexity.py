@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.figures.ladder import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
 from engine.lectures.arithmetic.complexity import CLAIM, Level, Point, cost_of, steps_of, work
-from engine.tables import count_text, time_text
+from engine.words import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
 SMALL = 420  # pixels: below that only what is necessary

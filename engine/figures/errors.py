@@ -19,7 +19,7 @@ from engine.figures.ladder import (
     centred,
     spread,
 )
-from engine.tables import size_text
+from engine.words import size_text
 
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
 

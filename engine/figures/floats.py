@@ -11,7 +11,7 @@ from engine.figures.ladder import BLUE, GREEN, GREY, ON_PAGE, Figure, Look, base
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement
-from engine.tables import size_text
+from engine.words import size_text
 
 MOST_BARS = 40
 

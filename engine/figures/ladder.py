@@ -13,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from engine.tables import COLUMNS, COUNTED, MEASURED, size_text, text_of
+from engine.tables import COLUMNS, COUNTED, MEASURED
+from engine.words import size_text, text_of
 
 Figure = dict[str, Any]
 

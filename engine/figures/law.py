@@ -11,7 +11,7 @@ from engine.lectures.laws import counted as laws
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
 from engine.records import Choice
-from engine.tables import size_text, time_text
+from engine.words import size_text, time_text
 
 HEIGHT = 430
 WORDS = 21  # the largest type above the plot: its lines must fit the width of a column

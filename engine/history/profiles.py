@@ -10,15 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, spelled_out
+from engine.counters import with_derived
 from engine.history.recordings import FOLDER
 from engine.records import Choice
 
 _FOLDER = FOLDER / "counters"
-# Counters of the page that are sums of what a profiler counts apart.
-_SUMS = {
-    "bank_conflicts": ("shared_load_conflicts", "shared_store_conflicts"),
-    "atomics": ("global_red_requests", "global_atom_requests", "shared_atomic_requests"),
-}
 
 
 @dataclass(frozen=True)
@@ -70,10 +66,7 @@ def _hardware() -> dict[tuple[str, str, int | None], tuple[Hardware, ...]]:
             choice = Choice(
                 row["kernel"], row["n"], row["block_size"], dtype=row["dtype"], parameter=row.get("parameter")
             )
-            counters = {name: value for name, value in row.items() if isinstance(value, int | float)}
-            for name, parts in _SUMS.items():
-                if all(part in counters for part in parts):
-                    counters[name] = sum(counters[part] for part in parts)
+            counters = with_derived({name: value for name, value in row.items() if isinstance(value, int | float)})
             entry = Hardware(about["device"], about["date"], choice.n, choice.block_size, counters)
             found[_key(choice)] = (*found.get(_key(choice), ()), entry)
     return found

@@ -2,7 +2,6 @@
 
 trace(choice, block) -> Trace                 heat(measurement, counter) -> {line: value}
 change(before, after, counter) -> Change      meant(ladder, position) -> (counter, direction)
-recorded(choice) -> Hardware
 """
 
 from __future__ import annotations
@@ -10,75 +9,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
 from engine.history.history import ran_on_cpu
-from engine.history.profiles import Hardware, recorded, recorded_sizes
 from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
 from engine.plan import plan as plan_of
 from engine.records import Choice, HostRun, Launch, Measurement, NotRunnable, Plan, Progress, RunFailed, Zero
+from engine.words import text_of
 
 if TYPE_CHECKING:
     from engine.backends.emulator.watching.trace import Trace
     from engine.catalogue import Ladder
     from engine.service.queue import Handle
 
-__all__ = ["FINDINGS", "LAUNCHES", "MEANINGS", "PTX_COUNTED", "TITLES", "WHOLE_RUN", "Change", "Hardware", "change",
-           "counter_text", "heat", "meant", "recorded", "recorded_sizes", "shares", "shown_counter", "submit_trace",
-           "trace", "values_of"]  # fmt: skip
-
 TRACE_DEADLINE_S = 60.0
 _LITTLE = 1.05  # below this factor the difference says more
-FINDINGS, LAUNCHES = "findings", "launches"
-# What a line or a rung can be looked at by: the counters of tables and these, which only this page needs. Instruction
-# and branch counts are those of the PTX.
-TITLES: dict[str, str] = {
-    "warp_instructions": "Warp instructions (PTX)",
-    "branches": "Branches (PTX)",
-    "divergent_branches": "Divergent branches (PTX)",
-    "active_lanes_per_instruction": "Active lanes (PTX)",
-    "bank_conflicts": "Bank conflicts",
-    "wavefronts": "Shared wavefronts",
-    "shared_load_requests": "Shared load requests",
-    "sectors": "Global sectors",
-    "sectors_per_request": "Sectors per request",
-    "global_load_sectors": "Global load sectors",
-    "global_load_requests": "Global load requests",
-    "global_store_requests": "Global store requests",
-    "barriers": "Barriers",
-    "atomics": "Atomics",
-    "atomic_max_contention": "Lanes at one address",
-    "shuffles": "Shuffles",
-    LAUNCHES: "Kernel launches",
-    FINDINGS: "Hazards found",
-}
-# What a counter counts, in a sentence for a student.
-MEANINGS: dict[str, str] = {
-    "warp_instructions": "An instruction counts once for a warp, however many of its 32 lanes take part.",
-    "branches": "A branch counts once for a warp that comes to it.",
-    "divergent_branches": "A branch diverges where lanes of one warp go both ways: the warp walks the two ways one "
-    "after the other.",
-    "active_lanes_per_instruction": "Of the 32 lanes of a warp so many take part in an instruction, on average.",
-    "bank_conflicts": "A conflict is a further pass through shared memory, as lanes of one warp want different words "
-    "of one bank.",
-    "wavefronts": "A wavefront is one pass through shared memory: at best one for a load or store of a warp.",
-    "shared_load_requests": "A request is one load from shared memory by one warp.",
-    "sectors": "A sector is a piece of 32 bytes: what global memory moves at least, however little of it is asked for.",
-    "sectors_per_request": "To load or store 32 neighbouring words a warp needs 4 sectors of 32 bytes; to reach 32 "
-    "words far apart it needs 32.",
-    "global_load_sectors": "A sector is a piece of 32 bytes: what global memory moves at least, however little of it "
-    "is asked for.",
-    "global_load_requests": "A request is one load from global memory by one warp.",
-    "global_store_requests": "A request is one store to global memory by one warp.",
-    "barriers": "A barrier counts once for a warp that arrives there and waits for the others of its block.",
-    "atomics": "An atomic counts once for a warp; its lanes at one address are served one after the other.",
-    "atomic_max_contention": "The most lanes of one warp that meet at one address in one atomic: they wait in line.",
-    "shuffles": "A shuffle hands registers from lane to lane, without memory and without a barrier.",
-    LAUNCHES: "Each launch waits until the one before has ended.",
-    FINDINGS: "A hazard is a place where the answer depends on who comes first.",
-}
-WHOLE_RUN = frozenset((LAUNCHES,))  # what no line has a part of
-PTX_COUNTED = frozenset(name for name, title in TITLES.items() if title.endswith("(PTX)"))
 
 
 def trace(
@@ -171,15 +117,12 @@ def submit_trace(
 
 
 def values_of(measurement: Measurement | None) -> dict[str, float | None]:
-    """Every counter of TITLES over the whole run; None where it was not counted, as on the CPU."""
-    from engine.tables import counter_values
-
-    counters: Mapping[str, float] = (measurement.counters or {}) if measurement else {}
-    if measurement is None or not counters:
-        return dict.fromkeys(TITLES)
-    found = {**counters, **counter_values(measurement), FINDINGS: len(measurement.findings),
+    """Every counter of ON_LINES over the whole run; None where it was not counted, as on the CPU."""
+    if measurement is None or not measurement.counters:
+        return dict.fromkeys(ON_LINES)
+    found = {**with_derived(measurement.counters), FINDINGS: len(measurement.findings),
              LAUNCHES: _launches(measurement)}  # fmt: skip
-    return {name: found.get(name) for name in TITLES}
+    return {name: found.get(name) for name in ON_LINES}
 
 
 def _launches(m: Measurement) -> int | None:
@@ -200,34 +143,19 @@ def heat(measurement: Measurement, counter: str) -> dict[int, float]:
     if counter == FINDINGS:
         lines = [line for f in measurement.findings for line in {f["line"], f["other_line"]} if line]
         return {line: float(lines.count(line)) for line in sorted(set(lines))}
-    values = {
-        int(line["line"]): None if counter in WHOLE_RUN else _line_value(measurement, line, counter)
-        for line in measurement.lines
-    }
+    if COUNTERS[counter].whole_run:
+        return {}
+    values = {int(line["line"]): with_derived(line).get(counter) for line in measurement.lines}
     return {line: value for line, value in values.items() if value is not None}
-
-
-def _line_value(measurement: Measurement, line: Mapping[str, Any], counter: str) -> float | None:
-    from engine.tables import counter_values
-
-    return {**line, **counter_values(replace(measurement, counters=line, findings=()))}.get(counter)
 
 
 def shares(values: Mapping[int, float], counter: str) -> dict[int, float]:
     """How hot each line is, 0 to 1: its part of the hottest line; of active lanes, how many of 32 are missing."""
-    if counter == "active_lanes_per_instruction":
-        return {line: 1 - value / 32 for line, value in values.items()}
+    full = COUNTERS[counter].full
+    if full is not None:
+        return {line: 1 - value / full for line, value in values.items()}
     most = max(values.values(), default=0.0)
     return {line: value / most if most else 0.0 for line, value in values.items()}
-
-
-def counter_text(counter: str, value: float | None) -> str:
-    """A counter as a reader wants it: "92,925", "4.51"; "" where it was not counted."""
-    from engine.tables import count_text, text_of
-
-    if value is None:
-        return ""
-    return count_text(int(value)) if value == int(value) else text_of(counter, value)
 
 
 @dataclass(frozen=True)
@@ -248,8 +176,7 @@ class Change:
 def change(before: Measurement | None, after: Measurement | None, counter: str) -> Change:
     """What a rung did to `counter`, against the rung before."""
     old, new = values_of(before)[counter], values_of(after)[counter]
-    title = TITLES[counter]
-    words = title.removesuffix(" (PTX)")
+    title, words = COUNTERS[counter].label, COUNTERS[counter].title
     if old is None or new is None:
         return Change(counter, title, old, new, _uncounted(before if old is None else after, words))
     if old == new:
@@ -258,14 +185,14 @@ def change(before: Measurement | None, after: Measurement | None, counter: str) 
     factor = ""
     if old and new:
         ratio = max(old, new) / min(old, new)
-        by = counter_text(counter, abs(new - old))
+        by = text_of(counter, abs(new - old))
         factor = f", a factor of {_factor(ratio)}" if ratio >= _LITTLE else f", by {by}"
     sentence = f"{words} {verb} from {_or_none(counter, old)} to {_or_none(counter, new)}{factor}."
     return Change(counter, title, old, new, sentence, verb)
 
 
 def _or_none(counter: str, value: float) -> str:
-    return counter_text(counter, value) if value else "none"
+    return text_of(counter, value) if value else "none"
 
 
 def _uncounted(run: Measurement | None, words: str) -> str:

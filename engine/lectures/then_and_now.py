@@ -22,10 +22,11 @@ from typing import Any
 
 from engine.catalogue import KERNELS, Ladder, Published
 from engine.history.history import device_line, recorded_for
-from engine.lectures import changes as inside
+from engine.history.profiles import recorded
 from engine.plan import plan
 from engine.records import Choice, Launch, Measurement
-from engine.tables import count_text, published_for, size_text, text_of, time_text
+from engine.tables import published_for
+from engine.words import count_text, size_text, text_of, time_text
 
 _FIGURE = re.compile(r"\{([^}]*)\}")
 _NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "knob": "parameter",
@@ -163,7 +164,7 @@ def _published(asked: _Asked, kernel: str) -> Published:
 
 def _count(asked: _Asked) -> str:
     counter, kernel = asked.about
-    counted = inside.recorded(replace(_choice(asked, kernel), combine=None))
+    counted = recorded(replace(_choice(asked, kernel), combine=None))
     if counted is None or counter not in counted.counters:
         raise _Unknown(kernel)
     asked.origins.add(f"counted by a profiler on an {counted.device} at N = {size_text(counted.n)}")

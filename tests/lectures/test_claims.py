@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS
+from engine.counters import IN_JSON
 from engine.history.history import recorded_for
 from engine.lectures.claims.kinds import LECTURES
 from engine.lectures.claims.verdicts import (
@@ -25,7 +26,7 @@ from engine.lectures.claims.verdicts import (
 )
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
-from engine.records import COUNTERS, Choice, Measurement, RunFailed
+from engine.records import Choice, Measurement, RunFailed
 
 # The claims whose conditions an older recording may not hold: a chosen number of blocks, another way to combine.
 MAYBE_UNRECORDED = {"latency", "hidden-latency", "gpu-wins-hekun", "occupancy", "resized"}
@@ -78,7 +79,7 @@ def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(c
         assert choice.parameter is None or choice.parameter in kernel.parameter.values
         assert choice.combine is None or choice.combine in kernel.combines
     if isinstance(claim, Claim):
-        assert claim.count.over in COUNTERS and (claim.count.under in COUNTERS or not claim.count.under)
+        assert claim.count.over in IN_JSON and (claim.count.under in IN_JSON or not claim.count.under)
         assert (claim.counted is None) == (claim.why == "")
     if isinstance(claim, Timed):
         assert (claim.today == "holds") or claim.why

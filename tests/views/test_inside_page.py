@@ -10,8 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import LADDERS
-from engine.lectures import changes as inside
-from engine.lectures.changes import Hardware
+from engine.counters import COUNTERS
+from engine.history import profiles
+from engine.history.profiles import Hardware
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.session import rungs
 from views.session.inside_work import Looking
@@ -48,7 +49,7 @@ def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> N
     html = html_of(looked(rung="reduce_sequential"))
     assert "What this rung is meant to change: Bank conflicts" in html
     assert "Bank conflicts fall from" in html and "to none." in html
-    assert inside.MEANINGS["bank_conflicts"] in html
+    assert COUNTERS["bank_conflicts"].meaning in html
     html = html_of(looked(rung="reduce_sequential", heat="barriers"))
     assert "The chosen counter" in html and "stay at" in html
 
@@ -56,7 +57,7 @@ def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> N
 def test_the_first_rung_has_nothing_before() -> None:
     html = html_of(looked(rung="reduce_interleaved"))
     assert "nothing came before" in html and heat_of(html, 21) == 1
-    assert inside.TITLES["divergent_branches"] in html and "may predicate instead of branching" in html
+    assert COUNTERS["divergent_branches"].label in html and "may predicate instead of branching" in html
 
 
 def test_findings_stand_under_their_line_and_link_to_the_other() -> None:
@@ -213,15 +214,15 @@ def test_a_rung_of_the_cpu_has_no_block() -> None:
 
 def test_the_gpus_own_counts_stand_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Hardware("NVIDIA H200", "2026-11-21", 4096, 128, {"branches": 17, "bank_conflicts": 1485})
-    monkeypatch.setattr(inside, "recorded", lambda choice: counted)
+    monkeypatch.setattr(profiles, "recorded", lambda choice: counted)
     html = html_of(looked(rung="reduce_strided"))
     assert "NVIDIA H200, recorded 2026-11-21" in html
     assert "<small>SASS</small> 17" in html and html.count("1,485") >= 2
 
 
 def test_another_recorded_size_is_one_click_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inside, "recorded", lambda choice: None)
-    monkeypatch.setattr(inside, "recorded_sizes", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})])
+    monkeypatch.setattr(profiles, "recorded", lambda choice: None)
+    monkeypatch.setattr(profiles, "recorded_sizes", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})])
     app = looked(rung="reduce_strided")
     app.button(key="recorded 64").click().run()
     assert asked(app)["n"] == "2000" and asked(app)["block"] == "64"

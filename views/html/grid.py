@@ -8,7 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from engine.tables import COLUMNS, LADDER_COUNTERS, STATUS_WORDS, text_of
+from engine.counters import IN_TABLE
+from engine.tables import COLUMNS
+from engine.words import STATUS_WORDS, text_of
 
 # Ours -> the lecture's figure that stands below it in the same cell.
 _PAIRS = {
@@ -17,7 +19,6 @@ _PAIRS = {
     "step": "lecture_step",
     "cumulative": "lecture_cumulative",
 }
-_COUNTERS = ("warp_instructions", "divergent_branches", "bank_conflicts", "sectors_per_request", "barriers")
 _SIGNS = {"ok": "✓", None: ""}
 
 
@@ -25,7 +26,7 @@ def ladder_html(frame: pd.DataFrame, metric: str, current: int, counters: bool, 
     """A ladder's table. `metric`: its rate column; `counters`: whether to show the emulator's; `headings`: group ->
     where its numbers come from."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
-    counted = [key for key in _COUNTERS if key in LADDER_COUNTERS] if counters else []
+    counted = IN_TABLE if counters else ()
     head = "".join(_heading(key) for key in (*numbers, *counted))
     groups = f'<th colspan="3"></th><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
     if counted:

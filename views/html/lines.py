@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from engine.counters import COUNTERS
 from engine.history.history import ran_on_cpu
-from engine.lectures.changes import MEANINGS, PTX_COUNTED, TITLES, WHOLE_RUN, Change, Hardware, counter_text
+from engine.history.profiles import Hardware
+from engine.lectures.changes import Change
 from engine.records import Measurement
-from engine.tables import STATUS_WORDS
+from engine.words import STATUS_WORDS, text_of
 from views.html.source import coloured_lines, header_length
 
 PREDICATED = (
@@ -48,7 +50,7 @@ def source_heat(
     rows = []
     for number, code in enumerate(coloured_lines(text)[start:], start + 1):
         value = values.get(number)
-        said = counter_text(counter, value) if value else ""
+        said = text_of(counter, value) if value else ""
         chip = f'<i style="background:{colours[number]}"></i>' if colours and number in colours else ""
         partner = others.get(number)
         back = f'<a class="partner" href="#L{partner}">with line {partner}</a>' if partner else ""
@@ -63,11 +65,11 @@ def source_heat(
     nowhere = ": none in this rung" if counted and not any(values.values()) else ""
     where = (
         ", of the whole run: no line has a part of them"
-        if counter in WHOLE_RUN
+        if COUNTERS[counter].whole_run
         else f" at each line, emulated{nowhere}"
     )
-    words = f"<b>{escape(TITLES[counter])}</b>{where}"
-    note = f"<p>{escape(PREDICATED)}</p>" if counter in PTX_COUNTED else ""
+    words = f"<b>{escape(COUNTERS[counter].label)}</b>{where}"
+    note = f"<p>{escape(PREDICATED)}</p>" if COUNTERS[counter].in_ptx else ""
     if on_cpu:
         words, note = "On one thread of the CPU, where nothing is counted", ""
     about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
@@ -163,33 +165,33 @@ def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str
         bar = f'<i style="width:{100 * value / most:.2f}%"></i>' if value else ""
         rows.append(
             f'<div class="side {"now" if now else ""}"><label><b>{escape(label)}</b> {escape(title)}</label>'
-            f"<strong>{counter_text(change.counter, value) or '–'}</strong>"
+            f"<strong>{text_of(change.counter, value) or '–'}</strong>"
             f'<div class="bar">{bar}</div></div>'
         )
     head = _HEADS.get(meant or "", "The chosen counter, from rung to rung")
     other = meant and change.direction and change.direction != meant
     aside = " Here it goes the other way: choose the lecture's own N, and lockstep warps." if other else ""
     reason = f'<p class="why"><b>Fixes</b> {escape(why)}</p>' if why and meant else ""
-    note = f'<p class="smallprint">{escape(PREDICATED)}</p>' if change.counter in PTX_COUNTED else ""
+    note = f'<p class="smallprint">{escape(PREDICATED)}</p>' if COUNTERS[change.counter].in_ptx else ""
     return (
         f'<section class="change"><h3>{head}: {escape(change.title)} <small>emulated, whole run</small></h3>'
         f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence + aside)}</p>'
-        f'<p class="why">{escape(MEANINGS[change.counter])}</p>{reason}{note}'
+        f'<p class="why">{escape(COUNTERS[change.counter].meaning)}</p>{reason}{note}'
         "</section>"
     )
 
 
 def _code(language: str, name: str) -> str:
     """Of what code an instruction count is: the GPU runs other instructions than the PTX names."""
-    return f"<small>{language}</small> " if name in PTX_COUNTED else ""
+    return f"<small>{language}</small> " if COUNTERS[name].in_ptx else ""
 
 
 def hardware(rows: Sequence[tuple[str, float | None, float | None]], of: Hardware) -> str:
     """Counters of the emulator beside those that a GPU's profiler recorded for the same choice."""
     body = "".join(
-        f"<tr><td>{escape(TITLES[name].removesuffix(' (PTX)'))}</td>"
-        f"<td>{_code('PTX', name)}{counter_text(name, ours)}</td>"
-        f"<td>{_code('SASS', name)}{counter_text(name, theirs)}</td></tr>"
+        f"<tr><td>{escape(COUNTERS[name].title)}</td>"
+        f"<td>{_code('PTX', name)}{text_of(name, ours)}</td>"
+        f"<td>{_code('SASS', name)}{text_of(name, theirs)}</td></tr>"
         for name, ours, theirs in rows
     )
     return (

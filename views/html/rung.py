@@ -9,16 +9,17 @@ from typing import Any
 import streamlit as st
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
+from engine.counters import IN_TABLE
 from engine.history.history import Known
 from engine.records import Measurement
-from engine.tables import COLUMNS, STATUS_WORDS, text_of
+from engine.tables import COLUMNS
+from engine.words import STATUS_WORDS, text_of
 from views.html.source import source_html
 
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
 # Ours, the lecture's.
 _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
           ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
-_COUNTER_TILES = ("warp_instructions", "divergent_branches", "bank_conflicts", "sectors_per_request", "barriers")
 
 
 def rung_text(rung: Rung, kernel: Kernel) -> None:
@@ -136,7 +137,7 @@ def _counters(row: Mapping[str, Any]) -> str:
     tiles = "".join(
         f'<div class="tile" title="{escape(COLUMNS[key].meaning)}"><label>{escape(COLUMNS[key].title)}</label>'
         f"<strong>{escape(text_of(key, row[key])) or '–'}</strong></div>"
-        for key in _COUNTER_TILES
+        for key in IN_TABLE
     )
     return f'<div class="tiles counted">{tiles}</div>'
 

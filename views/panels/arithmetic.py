@@ -20,7 +20,7 @@ from engine.lectures.arithmetic.matmul import (
     LectureNumbers,
 )
 from engine.records import Choice, CompileError, Measurement, NotRunnable
-from engine.tables import count_text
+from engine.words import count_text
 from views.panels.entries import Section
 from views.session import choices, work
 from views.session.page import Page

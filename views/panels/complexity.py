@@ -14,7 +14,7 @@ from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity
 from engine.records import NotRunnable
-from engine.tables import time_text
+from engine.words import time_text
 from views.panels.entries import Picture, Section
 from views.session import work
 from views.session.page import WORK, Page

@@ -9,7 +9,7 @@ from html import escape
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import Gpu, residency
 from engine.records import Choice, CompileError, NotRunnable
-from engine.tables import time_text
+from engine.words import time_text
 from views.panels.arithmetic import cell, controls, gpu_chosen, headings, no_such_gpu
 from views.panels.entries import Section
 from views.session import work

@@ -14,7 +14,8 @@ from engine.history.history import Known, device_line
 from engine.lectures import paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
-from engine.tables import STATUS_WORDS, checked_by, published_line, size_text, text_of
+from engine.tables import checked_by, published_line
+from engine.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
 from views.session import choices, work
 from views.session.page import WORK, Page

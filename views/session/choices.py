@@ -14,7 +14,7 @@ from engine.catalogue.entries import Parameter
 from engine.plan import plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable
 from engine.service import service
-from engine.tables import size_text
+from engine.words import size_text, whole_number
 from views.session import state
 
 AUTO, NONE = "auto", "none"
@@ -139,7 +139,7 @@ def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
     if not chosen:
         return None
     own, same = shown.parameter, kernel.parameter
-    value = whole_number(chosen, _short(own) if own else "The knob")
+    value = number_of(chosen, _short(own) if own else "The knob")
     if kernel.name == shown.name:
         return value
     holds = own is not None and same is not None and own.name == same.name and value in same.values
@@ -151,17 +151,10 @@ def _short(knob: Parameter) -> str:
     return knob.label.partition(" (")[0]
 
 
-def whole_number(text: str, what: str) -> int:
-    """`text` as a number: "1000", "4,194,304", "2^22", "4M". NotRunnable with a sentence if it is none."""
-    plain = text.strip().replace(",", "").replace("_", "").replace(" ", "")
-    units = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
+def number_of(text: str, what: str) -> int:
+    """`text` as a number. NotRunnable with a sentence about `what` if it is none."""
     try:
-        base, power, exponent = plain.partition("^")
-        if power and 0 <= int(exponent) < 64:
-            return int(base) ** int(exponent)
-        if plain[-1:] in units:
-            return int(plain[:-1]) * units[plain[-1]]
-        return int(plain)
+        return whole_number(text)
     except ValueError:
         raise NotRunnable(f"{what} must be a whole number such as 1000, 2^20 or 4M, not {text!r}.") from None
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
+from engine.counters import IN_PLOTS
 from engine.elements import ELEMENTS
 from engine.records import Choice
-from engine.tables import COLUMNS, COUNTED, size_text
+from engine.tables import COLUMNS, COUNTED
+from engine.words import size_text
 from views.session import choices, state
 from views.sweeping.sweep import OVER, Sweep, fitting, kernels_of, knobs_of, ways_of
-
-COUNTERS = ("warp_instructions", "divergent_branches", "bank_conflicts", "wavefronts", "sectors",
-            "sectors_per_request", "barriers", "atomics")  # fmt: skip
 
 
 def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str]) -> list[str]:
@@ -136,15 +135,15 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
         cache = choices.cache_state()
     with columns[4]:
         device = choices.device()
-    keys = [topic.metric, "time_us", "percent_of_peak", *COUNTERS]
+    keys = [topic.metric, "time_us", "percent_of_peak", *IN_PLOTS]
     words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
     with columns[5]:
         key = choices.select("Shown", "value", keys, topic.metric, words)
     place = columns[6].empty()
     base = Choice(
         kernel=topic.kernels[0].name,
-        n=choices.whole_number(n, "N") if n else topic.default_n,
-        block_size=choices.whole_number(block, "The block size") if block else topic.default_block_size,
+        n=choices.number_of(n, "N") if n else topic.default_n,
+        block_size=choices.number_of(block, "The block size") if block else topic.default_block_size,
         dtype=dtype,
         cache=cache,
         device=device,

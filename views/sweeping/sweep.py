@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from engine.catalogue import KERNELS, Kernel, Topic
 from engine.catalogue.entries import Parameter
+from engine.counters import COUNTERS
 from engine.elements import ELEMENTS, grid_for, offered, strides
 from engine.lectures.arithmetic.complexity import CLAIM, SAME
 from engine.records import Choice
-from engine.tables import COLUMNS, COUNTED, size_text
+from engine.words import size_text
 
 OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
 # The name in the address of what is gone through.
@@ -73,7 +74,7 @@ class Sweep:
     @property
     def smallest(self) -> bool:
         """Whether the least number is the best."""
-        return COLUMNS[self.key].group == COUNTED or self.key == "time_us"
+        return COUNTERS[self.key].full is None if self.key in COUNTERS else self.key == "time_us"
 
 
 def knobs_of(topic: Topic) -> dict[str, Parameter]:

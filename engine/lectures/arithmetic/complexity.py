@@ -17,7 +17,7 @@ from engine.elements import grid_for, offered, strides
 from engine.history.history import Known, device_line, recorded_for
 from engine.plan import plan as plan_of
 from engine.records import Choice, HostRun, Launch, Measurement, Scalar
-from engine.tables import size_text, time_text
+from engine.words import size_text, time_text
 
 CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
 SLIDE = "Algorithm Cascading"

@@ -29,7 +29,7 @@ Outcome = Literal["holds", "differs", "close"]  # close: too close to call
 class Count:
     """scale * over / under, or just scale * over: of the whole run, or of the .cu line that contains `line`.
 
-    `over`, `under`: names of engine.records.COUNTERS. `whole_under`: `under` is of the whole run even with a `line`.
+    `over`, `under`: names of engine.counters.COUNTERS. `whole_under`: `under` is of the whole run even with a `line`.
     """
 
     over: str

@@ -10,7 +10,7 @@ from engine.history.history import Known, device_line
 from engine.lectures.claims.verdicts import counted
 from engine.lectures.laws.formulas import Law, law_of
 from engine.records import Choice, Measurement
-from engine.tables import time_text
+from engine.words import time_text
 
 SLIGHT = 1.1  # times that differ by less are hardly different ...
 SAME = 1.03  # ... and by less than this, the same

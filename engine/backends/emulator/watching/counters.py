@@ -21,7 +21,8 @@ from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.watching.gathered_atomics import gathered_sectors
 from engine.backends.emulator.watching.passes import global_sectors_batch, shared_wavefronts_batch
-from engine.records import COUNTERS, Array
+from engine.counters import IN_JSON
+from engine.records import Array
 
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
@@ -32,7 +33,7 @@ DETAILS = (
     "shared_atomic_conflicts", "global_atom_requests", "global_atom_sectors", "global_red_requests",
     "global_red_sectors", "local_requests",
 )  # fmt: skip
-NAMES = (*COUNTERS, *DETAILS)
+NAMES = (*IN_JSON, *DETAILS)
 _AT = {name: number for number, name in enumerate(NAMES)}
 _MAXIMA = frozenset((_AT["atomic_max_contention"],))
 _SECTOR = 32
@@ -117,7 +118,7 @@ class Counters:
 
     def totals(self) -> dict[str, float]:
         """The contract's counters over all lines and launches."""
-        return _named(_sum(self._all().values()), COUNTERS)
+        return _named(_sum(self._all().values()), IN_JSON)
 
     def details(self) -> dict[str, float]:
         """All counters, those beyond the contract too."""
@@ -127,7 +128,7 @@ class Counters:
         """(line, counters) of one file, in the order of lines."""
         for (name, line), row in sorted(self._all().items()):
             if name == file_name and line:
-                yield line, _named(row, COUNTERS)
+                yield line, _named(row, IN_JSON)
 
     # ---- inside
 

@@ -1,0 +1,40 @@
+"""Numbers as they are read, and as they are typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.words import size_text, text_of, whole_number
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("time_us", 12.34, "12.3 µs"), ("time_us", 8054.0, "8.05 ms"), ("time_us", 2.5e6, "2.50 s"),
+        ("step", 2.333, "2.33×"), ("cumulative", 30.04, "30.0×"), ("percent_of_peak", 96.4, "96.4%"),
+        ("bandwidth_gb_s", 1234.5, "1,234"), ("bank_conflicts", 1490000, "1.49 M"), ("barriers", 131592, "131,592"),
+        ("time_us", None, ""), ("status", "compile-error", "does not compile"), ("sectors_per_request", 4.0, "4"),
+    ],
+)  # fmt: skip
+def test_numbers_as_a_reader_wants_them(key: str, value: object, text: str) -> None:
+    assert text_of(key, value) == text
+
+
+@pytest.mark.parametrize(("n", "text"), [(2**22, "2^22"), (1000, "1,000"), (512, "512"), (10_000_000, "10,000,000")])
+def test_sizes_as_the_lectures_write_them(n: int, text: str) -> None:
+    assert size_text(n) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1000", 1000), ("4,194,304", 2**22), ("4_194_304", 2**22), ("2^22", 2**22), ("4M", 2**22), ("16k", 2**14),
+     (" 1G ", 2**30), ("-3", -3), ("2^0", 1)],
+)  # fmt: skip
+def test_a_number_as_it_is_typed(text: str, number: int) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "many", "2^x", "2^64", "2^-1", "4.5", "M", "4MM"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        whole_number(text)
