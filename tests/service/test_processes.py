@@ -1,0 +1,101 @@
+"""Workers end with the process that asked, however it ends, and outlive the thread that did."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engine.service.failures import Cancelled, Rejected
+from engine.service.queue import JobQueue
+from engine.service.worker_slot import ROOT, WorkerSlot
+from tests.service.jobs import alive, job, until
+
+
+def test_closing_cancels_everything_and_leaves_no_process() -> None:
+    queue = JobQueue([WorkerSlot("emulator", "one")])
+    process_id = queue.submit(job("process_id"), "a").result(10)
+    handles = [queue.submit(job("endless_loop", deadline=60), "a") for _ in range(3)]
+    assert until(lambda: handles[0].position() == 0)
+    start = time.monotonic()
+    queue.close()
+    assert time.monotonic() - start < 2
+    for handle in handles:
+        with pytest.raises(Cancelled):
+            handle.result(0)
+    assert not alive(process_id)
+    with pytest.raises(Rejected, match="closed"):
+        queue.submit(job("add", 1, 1), "a")
+
+
+def test_a_queue_outlives_the_thread_that_made_it() -> None:
+    """A page's script thread ends with the page; PR_SET_PDEATHSIG follows the thread that started the worker."""
+    made: list[tuple[JobQueue, int]] = []
+
+    def page() -> None:
+        queue = JobQueue([WorkerSlot("emulator", "plain")])
+        made.append((queue, queue.submit(job("process_id"), "a").result(10)))
+
+    thread = threading.Thread(target=page)
+    thread.start()
+    thread.join()
+    queue, process_id = made[0]
+    time.sleep(0.2)
+    assert queue.submit(job("process_id"), "a").result(10) == process_id
+    queue.close()
+
+
+PARENT = """
+import sys, time
+from engine.service.queue import Job, JobQueue
+from engine.service.worker_slot import WorkerSlot
+queue = JobQueue([WorkerSlot("emulator", "plain")])
+print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(10), flush=True)
+if sys.argv[1] != "idle":
+    handle = queue.submit(Job("tests.service.misbehaving:" + sys.argv[1], deadline=60), "a")
+    while handle.position():
+        time.sleep(0.01)
+    time.sleep(0.1)
+print("busy", flush=True)
+time.sleep(60)
+"""
+
+
+@contextlib.contextmanager
+def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
+    """A process whose worker is in this state, the worker's id, and how many seconds "at once" may take.
+
+    That is 2 s, or as long as the start took where that is more: it does several times the work of an end, and other
+    programs slow both down alike. Whoever waits for the job instead takes a minute.
+    """
+    began = time.monotonic()
+    command = [sys.executable, "-c", PARENT, state]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT) as process:
+        try:
+            assert process.stdout is not None
+            worker = int(process.stdout.readline())
+            assert process.stdout.readline() == "busy\n"
+            assert alive(worker)
+            yield process, worker, max(2.0, time.monotonic() - began)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("state", ["idle", "endless_loop", "hang_in_c"])
+def test_no_worker_outlives_a_killed_parent(state: str) -> None:
+    with parent(state) as (process, worker, at_once_s):
+        process.kill()
+        assert until(lambda: not alive(worker), at_once_s)
+
+
+def test_an_interrupted_parent_ends_at_once_with_its_worker() -> None:
+    with parent("endless_loop") as (process, worker, at_once_s):
+        process.send_signal(signal.SIGINT)
+        process.wait(at_once_s)
+        assert until(lambda: not alive(worker), at_once_s)

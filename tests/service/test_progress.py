@@ -1,0 +1,103 @@
+"""Progress, cancelling, superseding and the place in the queue, while real workers run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.service.failures import Cancelled
+from engine.service.queue import JobQueue
+from tests.service.jobs import job, next_run_is_soon, queue_with, until
+
+
+def test_progress_is_seen_while_the_job_runs(shared: JobQueue) -> None:
+    handle = shared.submit(job("steps", 8), "a")
+    seen = set()
+    while not handle.done.wait(0.005):
+        seen.add(handle.progress)
+    assert {text for _, text in seen} >= {f"step {step}" for step in range(8)}
+    assert handle.progress == (1.0, "Done")
+    assert handle.result(0) == 8
+
+
+def test_cancelling_a_job_that_reports_progress_keeps_its_worker(shared: JobQueue) -> None:
+    before = shared.submit(job("process_id"), "a").result(10)
+    handle = shared.submit(job("endless_steps"), "a")
+    assert until(lambda: handle.progress[1] == "going on")
+    handle.cancel()
+    with pytest.raises(Cancelled):
+        handle.result(0)
+    assert shared.submit(job("process_id"), "a").result(10) == before
+
+
+@pytest.mark.parametrize("name", ["endless_loop", "hang_in_c"])
+def test_cancelling_a_job_that_does_not_listen_kills_it(name: str) -> None:
+    with queue_with() as queue:
+        before = queue.submit(job("process_id"), "a").result(10)
+        handle = queue.submit(job(name, deadline=60), "a")
+        assert until(lambda: handle.position() == 0)
+        handle.cancel()
+        assert handle.done.is_set()
+        next_run_is_soon(queue)
+        assert queue.submit(job("process_id"), "a").result(10) != before
+
+
+def test_cancelling_a_waiting_job_means_that_it_never_runs(shared: JobQueue, tmp_path: Path) -> None:
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    first = shared.submit(job("gate", str(door)), "a")
+    waiting = shared.submit(job("mark", str(trace), "x"), "a")
+    waiting.cancel()
+    door.touch()
+    first.result(10)
+    shared.submit(job("add", 1, 1), "a").result(10)
+    assert waiting.done.is_set()
+    assert not trace.exists()
+
+
+def test_cancelling_after_the_end_changes_nothing(shared: JobQueue) -> None:
+    handle = shared.submit(job("add", 1, 1), "a")
+    assert handle.result(10) == 2
+    handle.cancel()
+    assert handle.result(0) == 2
+
+
+def test_sessions_take_turns_and_positions_say_so(shared: JobQueue, tmp_path: Path) -> None:
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    first = shared.submit(job("gate", str(door)), "z")
+    assert until(lambda: first.position() == 0)
+    words = [("a", "a0"), ("a", "a1"), ("a", "a2"), ("b", "b0"), ("b", "b1"), ("c", "c0")]
+    handles = {word: shared.submit(job("mark", str(trace), word), session) for session, word in words}
+    expected = ["a0", "b0", "c0", "a1", "b1", "a2"]
+    assert {word: handle.position() for word, handle in handles.items()} == {
+        word: place for place, word in enumerate(expected, 1)
+    }
+    assert handles["a0"].progress == (0.0, "Next in the queue")
+    assert handles["c0"].progress == (0.0, "In the queue, 2 runs ahead")
+    door.touch()
+    for handle in handles.values():
+        handle.result(10)
+    assert trace.read_text().split() == expected
+
+
+def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    first = shared.submit(job("gate", str(door)), "z")
+    old, other = shared.submit(job("add", 1, 1), "a"), shared.submit(job("add", 2, 2), "b")
+    new = shared.submit(job("add", 3, 3), "a", supersede=True)
+    door.touch()
+    with pytest.raises(Cancelled):
+        old.result(10)
+    assert (new.result(10), other.result(10)) == (6, 4)
+    first.result(10)
+
+
+def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    same = job("slow_mark", str(trace), "x", 0.2, key="superseded")
+    old = shared.submit(same, "a")
+    new = shared.submit(same, "a", supersede=True)
+    with pytest.raises(Cancelled):
+        old.result(10)
+    assert new.result(10) == "x"
+    assert trace.read_text() == "x\n"
