@@ -15,8 +15,8 @@ from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, default_choice
 from engine.counters import IN_JSON
-from engine.elements import strides
 from engine.measuring.measure import failed
+from engine.plan import strides
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
 from engine.words import whole_number
 

@@ -1,11 +1,17 @@
-"""Choice -> Plan, or NotRunnable with the reason. Nothing that was asked for is ever changed quietly."""
+"""Choice -> Plan, or NotRunnable with the reason. Nothing that was asked for is ever changed quietly.
+
+A kernel that strides over the grid can be asked for by elements per thread: how many numbers each thread takes.
+"""
 
 from __future__ import annotations
+
+from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable, Plan
 
 MAX_GRID = 2**31 - 1
+ELEMENTS: tuple[int, ...] = tuple(2**power for power in range(15))  # per thread
 
 
 def plan(choice: Choice) -> Plan:
@@ -16,6 +22,21 @@ def plan(choice: Choice) -> Plan:
     _check_size(topic, choice)
     _check_kernel(kernel, topic, choice)
     return topic.plan(kernel, choice)
+
+
+def grid_for(n: int, block_size: int, elements: int) -> int:
+    """The blocks with which each thread takes about `elements` of the n numbers; at least one block."""
+    return max(1, ceil(n / (block_size * elements)))
+
+
+def offered(n: int, block_size: int) -> tuple[int, ...]:
+    """Those of ELEMENTS that fit: from one element a thread up to all numbers in one block."""
+    return tuple(elements for elements in ELEMENTS if elements == 1 or grid_for(n, block_size, elements // 2) > 1)
+
+
+def strides(kernel: Kernel) -> bool:
+    """Whether the kernel strides over the grid, so that its elements per thread can be chosen."""
+    return kernel.coverage is None
 
 
 def _check_words(choice: Choice) -> None:

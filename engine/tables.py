@@ -10,8 +10,8 @@ import pandas as pd
 
 from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
 from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
-from engine.elements import strides
 from engine.history.history import Known, device_line
+from engine.plan import strides
 from engine.records import Choice, Measurement
 from engine.words import size_text
 

@@ -55,7 +55,7 @@ def elements(choice: Choice) -> Scalar:
     return Scalar("uint32", choice.n)
 
 
-def plan_of(
+def plan_with(
     choice: Choice,
     buffers: tuple[Buffer, ...],
     steps: tuple[Step, ...],

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, spelled_out
-from engine.elements import strides
 from engine.history.recordings import load
+from engine.plan import strides
 from engine.records import Choice, Measurement
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
 from engine.history.history import ran_on_cpu
 from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Choice, HostRun, Launch, Measurement, NotRunnable, Plan, Progress, RunFailed, Zero
 from engine.words import text_of
 
@@ -35,9 +35,9 @@ def trace(
     A run that fails gives the steps up to the failure. NotRunnable: there is no such block, or nothing to look into.
     CompileError: the source does not compile.
     """
-    plan = plan_of(replace(choice, device="emulator"))
-    launches = [step for step in plan.steps if isinstance(step, Launch)]
-    if not launches or any(isinstance(step, HostRun) for step in plan.steps):
+    made = plan(replace(choice, device="emulator"))
+    launches = [step for step in made.steps if isinstance(step, Launch)]
+    if not launches or any(isinstance(step, HostRun) for step in made.steps):
         raise NotRunnable(f"{choice.kernel} runs on one thread of the CPU: there is no block to look into.")
     if not 1 <= launch <= len(launches):
         raise NotRunnable(f"There is no launch {launch}: this choice makes {len(launches)}.")
@@ -45,7 +45,7 @@ def trace(
     blocks = asked.grid[0] * asked.grid[1] * asked.grid[2]
     if not 0 <= block < blocks:
         raise NotRunnable(f"There is no block {block:,}: launch {launch} has blocks 0 to {blocks - 1:,}.")
-    return _traced(plan, launches, launch, block, progress, schedule)
+    return _traced(made, launches, launch, block, progress, schedule)
 
 
 def _traced(
@@ -132,10 +132,10 @@ def _launches(m: Measurement) -> int | None:
     kernel = KERNELS.get(m.kernel)
     grid = m.grid_size if kernel and kernel.coverage is None else None
     try:
-        plan = plan_of(Choice(m.kernel, m.n, m.block_size, grid, m.dtype, combine=m.combine, parameter=m.parameter))
+        made = plan(Choice(m.kernel, m.n, m.block_size, grid, m.dtype, combine=m.combine, parameter=m.parameter))
     except NotRunnable:
         return None
-    return sum(isinstance(step, Launch) for step in plan.steps)
+    return sum(isinstance(step, Launch) for step in made.steps)
 
 
 def heat(measurement: Measurement, counter: str) -> dict[int, float]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
-from engine.elements import grid_for, offered, strides
 from engine.lectures import paper
 from engine.lectures.claims import verdicts as claims
+from engine.plan import grid_for, offered, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice
 
 COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])

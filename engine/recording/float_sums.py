@@ -18,7 +18,7 @@ from engine.history.recordings import FOLDER as RECORDED
 from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
 from engine.host.environment import device, environment, has_gpu
 from engine.lectures.arithmetic.float_sums import ORDERS, RUNS, SIZES, TOPICS, Repeats, on_random_numbers, repeat
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed
 
 FOLDER = RECORDED / "float-sums"
@@ -90,7 +90,7 @@ def repeats(choice: Choice) -> Repeats | None:
     for recording in _recordings():
         found = recording.repeats.get(_key(made))
         if found is not None:
-            on_cpu = cpu.host_step(plan_of(made)) is not None
+            on_cpu = cpu.host_step(plan(made)) is not None
             orders = ORDERS["cpu" if on_cpu else "gpu"]
             return Repeats(made, recording.device, found[1], found[0], orders, recording.environment)
     return None
@@ -122,12 +122,12 @@ def _answer(choice: Choice) -> tuple[str, float, float] | None:
 
     topic = topic_of(choice.kernel)
     try:
-        plan = plan_of(choice)
-        on_cpu = cpu.host_step(plan)
-        run = cpu.run(plan) if on_cpu else gpu.execute(gpu.prepare(plan, topic.input_recipe(choice)))
+        made = plan(choice)
+        on_cpu = cpu.host_step(made)
+        run = cpu.run(made) if on_cpu else gpu.execute(gpu.prepare(made, topic.input_recipe(choice)))
     except (NotRunnable, CompileError, RunFailed):
         return None
-    checked = topic.check(plan, run.output)
+    checked = topic.check(made, run.output)
     return "ok" if checked.ok else "wrong", float(checked.result), float(checked.expected)
 
 

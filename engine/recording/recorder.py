@@ -25,7 +25,7 @@ from engine.history.recordings import (
     write,
 )
 from engine.host.environment import device, environment, has_gpu
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.recording.contents import Wanted, wanted
 from engine.records import (
     CACHE_STATES,
@@ -110,28 +110,28 @@ class _Recorder:
         """Measure what is missing of one choice. Returns why it was left out. Raises RunFailed."""
         choice = spelled_out(replace(item.choice, device="gpu"))
         try:
-            plan = plan_of(choice)
+            made = plan(choice)
         except NotRunnable as refused:
             self._add({cache: {"status": "refused", "reason": str(refused)} for cache in item.caches}, choice)
             return None
         rows = self.recording.rows
         keys = {cache: key_of(choice, cache) for cache in item.caches}
-        here = {cache: rows[key] for cache, key in keys.items() if still_holds(self.recording, key, plan, self.now)}
+        here = {cache: rows[key] for cache, key in keys.items() if still_holds(self.recording, key, made, self.now)}
         times = [row["time_us"] for row in here.values() if row.get("time_us")]
         missing = tuple(cache for cache in item.caches if cache not in here)
         if missing and not (times and times[0] > SLOW_US):
             speed = self._speeds.get(_speed_key(choice), 0.0)
-            if plan.flops * speed > item.limit_s * 1e6:
+            if made.flops * speed > item.limit_s * 1e6:
                 return f"{choice.kernel} at large n: one run would take longer than {item.limit_s} s"
             try:
-                found = _measured(topic_of(choice.kernel), plan, missing)
+                found = _measured(topic_of(choice.kernel), made, missing)
             except (NotRunnable, CompileError) as error:
                 status = "refused" if isinstance(error, NotRunnable) else "compile-error"
                 found = {cache: {"status": status, "reason": str(error)} for cache in missing}
             self._add(found, choice)
             times += [row["time_us"] for row in found.values() if row.get("time_us")]
         if times:
-            self._speeds[_speed_key(choice)] = times[0] / max(1, plan.flops)
+            self._speeds[_speed_key(choice)] = times[0] / max(1, made.flops)
         return None
 
     def _add(self, found: dict[str, Row], choice: Choice) -> None:

@@ -31,7 +31,7 @@ from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import link
 from engine.catalogue import KERNELS, TOPICS, data, default_choice, topic_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Array, Buffer, Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source
 
 REFERENCE_US = 27.0  # the unit on the machine of the goals
@@ -123,14 +123,14 @@ def catalogue_case(choice: Choice, group: str, name: str) -> Case:
     """A kernel of the catalogue."""
 
     def prepare() -> Callable[[bool], Any]:
-        plan = plan_of(choice)
+        whole = plan(choice)
         recipe = topic_of(choice.kernel).input_recipe(choice)
         inputs = {key: data.repeated(numbers, count) for key, (numbers, count) in recipe.items()}
 
         def run(observe: bool) -> None:
-            made = execute(plan, inputs, observe=observe)
+            made = execute(whole, inputs, observe=observe)
             if KERNELS[choice.kernel].expect == "ok":
-                assert topic_of(choice.kernel).check(plan, made.output).ok, f"{choice.kernel}: a wrong answer"
+                assert topic_of(choice.kernel).check(whole, made.output).ok, f"{choice.kernel}: a wrong answer"
 
         return run
 
@@ -161,7 +161,7 @@ def compile_case(name: str) -> Case:
 
     def prepare() -> Callable[[bool], Any]:
         choice = replace(default_choice(name), n=512, device="emulator")
-        launch = next(step for step in plan_of(choice).steps if isinstance(step, Launch))
+        launch = next(step for step in plan(choice).steps if isinstance(step, Launch))
 
         def run(observe: bool) -> None:
             source = replace(launch.source, text=f"{launch.source.text}\n// {time.perf_counter()}")
@@ -217,10 +217,10 @@ def _runs(case: Case) -> bool:
         return True
     choice = replace(default_choice(case.name.split()[0]), device="emulator")
     try:
-        plan = plan_of(replace(choice, n=256 if case.group.endswith(("256", "512")) else choice.n))
+        made = plan(replace(choice, n=256 if case.group.endswith(("256", "512")) else choice.n))
     except NotRunnable:
         return False
-    return not any(isinstance(step, HostRun) for step in plan.steps)
+    return not any(isinstance(step, HostRun) for step in made.steps)
 
 
 # ---- measuring

@@ -12,7 +12,7 @@ from engine.records import Choice, Launch, Zero
 KERNELS = {kernel.name: kernel for kernel in other_reductions.KERNELS}
 
 
-def plan_of(kernel: str, n: int, dtype: str = "int32", **changes):
+def plan_for(kernel: str, n: int, dtype: str = "int32", **changes):
     return other_reductions.plan(KERNELS[kernel], Choice(kernel, n, 256, dtype=dtype, source="", **changes))
 
 
@@ -46,7 +46,7 @@ def test_no_part_of_the_float_product_overflows():
 
 def test_one_factor_less_is_found_out():
     for dtype in ("int32", "float32", "float64"):
-        made = plan_of("reduce_product", 2**20, dtype)
+        made = plan_for("reduce_product", 2**20, dtype)
         right = other_reductions._expected("reduce_product", dtype, 2**20)
         kind = np.dtype({"int32": "i4", "float32": "f4", "float64": "f8"}[dtype])
         assert other_reductions.check(made, np.array([right], kind)).ok
@@ -60,7 +60,7 @@ def test_minimum_and_maximum(dtype: str):
     for n in (1, 31, 2_000_000):
         numbers = numbers_of("reduce_min", n, dtype)
         for kernel, right in (("reduce_min", numbers.min()), ("reduce_max", numbers.max())):
-            made = plan_of(kernel, n, dtype)
+            made = plan_for(kernel, n, dtype)
             assert other_reductions.check(made, np.array([right])).ok
             wrong = right - 1 if dtype == "int32" else np.nextafter(right, numbers.dtype.type(0))
             assert not other_reductions.check(made, np.array([wrong], numbers.dtype)).ok
@@ -69,7 +69,7 @@ def test_minimum_and_maximum(dtype: str):
 @pytest.mark.parametrize("bins", [1, 2, 256])
 def test_the_histogram_counts_every_value(bins: int):
     for n in (1, 1000, 1_048_600):
-        made = plan_of("histogram_shared", n, parameter=bins)
+        made = plan_for("histogram_shared", n, parameter=bins)
         counts = np.bincount(numbers_of("histogram_shared", n, parameter=bins), minlength=bins).astype(np.int32)
         assert made.result_count == len(counts) == bins and other_reductions.check(made, counts).ok
         counts[-1] += 1
@@ -78,7 +78,7 @@ def test_the_histogram_counts_every_value(bins: int):
 
 
 def test_the_counts_start_from_zero_and_the_knob_is_compiled_in():
-    made = plan_of("histogram_warps", 1000, parameter=16)
+    made = plan_for("histogram_warps", 1000, parameter=16)
     zero, launch = made.steps
     assert zero == Zero("out") and isinstance(launch, Launch)
     assert launch.source.defines == (("BLOCK_SIZE", 256), ("BINS", 16))

@@ -15,7 +15,7 @@ from engine.records import Choice, HostRun, HostSum, Launch
 KERNELS = {kernel.name: kernel for kernel in trapezoid.KERNELS}
 
 
-def plan_of(kernel: str, n: int, block_size: int = 256, source: str | None = None):
+def plan_for(kernel: str, n: int, block_size: int = 256, source: str | None = None):
     return trapezoid.plan(KERNELS[kernel], Choice(kernel, n, block_size, dtype="float64", source=source))
 
 
@@ -42,7 +42,7 @@ def test_the_function_is_the_lectures():
 
 
 def test_a_wrong_sum_is_found_out_and_a_right_one_passes():
-    made = plan_of("trapezoid_sequential", 65536)
+    made = plan_for("trapezoid_sequential", 65536)
     right = trapezoid.trapezoid_sum(65536)
     assert trapezoid.check(made, np.array([right])).ok
     # one point less, NaN, and the value on the lecture's slide
@@ -56,7 +56,7 @@ def test_a_wrong_sum_is_found_out_and_a_right_one_passes():
 @pytest.mark.parametrize("n", [2, 3, 255, 256, 257, 65536, 70001])
 def test_relaunching_ends_with_one_block(n: int):
     for kernel in ("trapezoid_shared_relaunch", "trapezoid_sequential"):
-        made = plan_of(kernel, n)
+        made = plan_for(kernel, n)
         launches = [step for step in made.steps if isinstance(step, Launch)]
         assert launches[0].kernel == kernel and launches[-1].grid == (1, 1, 1)
         assert all(step.kernel == "reduce_sums" for step in launches[1:])
@@ -66,14 +66,14 @@ def test_relaunching_ends_with_one_block(n: int):
 
 
 def test_the_host_adds_one_sum_per_block():
-    assert plan_of("trapezoid_shared_host", 1000, 32).steps[-1] == HostSum("out", 32)
-    assert plan_of("trapezoid_blocked_global", 1000, 32).steps[-1] == HostSum("out", 32)
+    assert plan_for("trapezoid_shared_host", 1000, 32).steps[-1] == HostSum("out", 32)
+    assert plan_for("trapezoid_blocked_global", 1000, 32).steps[-1] == HostSum("out", 32)
 
 
 def test_only_our_own_text_runs_on_the_cpu():
     own = KERNELS["trapezoid_scalar"].text
-    assert isinstance(plan_of("trapezoid_scalar", 10, source=own).steps[0], HostRun)
-    foreign = plan_of("trapezoid_scalar", 10, source=own + "// edited").steps[0]
+    assert isinstance(plan_for("trapezoid_scalar", 10, source=own).steps[0], HostRun)
+    foreign = plan_for("trapezoid_scalar", 10, source=own + "// edited").steps[0]
     assert isinstance(foreign, Launch) and foreign.grid == foreign.block == (1, 1, 1)
 
 
@@ -81,7 +81,7 @@ def test_pythons_stand_in_does_what_the_file_does():
     for n in (2, 3, 1000):
         out = np.full(1, np.nan)
         trapezoid._in_python(out, trapezoid.A, trapezoid.B, n)
-        assert trapezoid.check(replace(plan_of("trapezoid_scalar", n)), out).ok
+        assert trapezoid.check(replace(plan_for("trapezoid_scalar", n)), out).ok
 
 
 def test_the_race_is_the_lectures_example_of_blocks_that_run_one_after_the_other():
@@ -90,9 +90,9 @@ def test_the_race_is_the_lectures_example_of_blocks_that_run_one_after_the_other
     terms = values * 2 / 15
     terms[[0, -1]] /= 2
     one_by_one = ptx.Schedule("waves", blocks_per_wave=1)
-    run = ptx.run(plan_of("trapezoid_global_race", 16, 8), {}, schedule=one_by_one)
+    run = ptx.run(plan_for("trapezoid_global_race", 16, 8), {}, schedule=one_by_one)
     assert run.output[0] == pytest.approx(fsum(terms[:8]) + terms[8], rel=1e-14) and run.findings
-    alone = ptx.run(plan_of("trapezoid_global_race", 8, 8), {}, schedule=one_by_one)
+    alone = ptx.run(plan_for("trapezoid_global_race", 8, 8), {}, schedule=one_by_one)
     assert alone.output[0] == pytest.approx(trapezoid.trapezoid_sum(8), rel=1e-14)
 
 

@@ -33,7 +33,7 @@ from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import (
     Array,
     Choice,
@@ -109,10 +109,10 @@ def choices() -> tuple[Choice, ...]:
                     default_choice(name), dtype=dtype, n=n, block_size=block_size, grid_size=grid, device="emulator"
                 )
                 try:
-                    plan = plan_of(choice)
+                    steps = plan(choice).steps
                 except NotRunnable:
                     continue
-                if not any(isinstance(step, HostRun) for step in plan.steps):
+                if not any(isinstance(step, HostRun) for step in steps):
                     made.append(choice)
     return tuple(made)
 
@@ -128,7 +128,7 @@ def inputs_of(choice: Choice) -> Mapping[str, Array]:
 def answer_of(choice: Choice) -> bytes | None:
     """What the unbroken kernel answers; None where its lesson is that it does not."""
     try:
-        return launch.execute(plan_of(choice), inputs_of(choice), observe=False).output.tobytes()
+        return launch.execute(plan(choice), inputs_of(choice), observe=False).output.tobytes()
     except RunFailed:
         return None
 
@@ -138,21 +138,21 @@ def case(seed: int, number: int, sources: float = SOURCE_SHARE) -> Case:
     make = random.Random(f"{seed}:{number}")
     choice = make.choice(choices())
     schedule = make.choice(SCHEDULES)
-    plan = plan_of(choice)
+    made = plan(choice)
     if make.random() < sources:
         original = KERNELS[choice.kernel].text
         changed = mutated_source(original, make)
         return Case(
             number,
-            plan_of(replace(choice, source=changed, source_name="changed.cu")),
+            plan(replace(choice, source=changed, source_name="changed.cu")),
             original,
             changed,
             False,
             schedule,
         )
-    first = next(step for step in plan.steps if isinstance(step, Launch))
+    first = next(step for step in made.steps if isinstance(step, Launch))
     original = compile_source(first.source, EMULATED_ARCHITECTURE).decode()
-    return Case(number, plan, original, mutated_ptx(original, make), True, schedule)
+    return Case(number, made, original, mutated_ptx(original, make), True, schedule)
 
 
 def outcome(this: Case) -> Outcome:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from engine.catalogue import TOPICS, Kernel, Topic, default_choice  # noqa: E402
-from engine.plan import plan as plan_of  # noqa: E402
+from engine.plan import plan  # noqa: E402
 from engine.records import Choice, Launch, NotRunnable  # noqa: E402
 
 # Ragged on purpose. Threads that wait for a lock are few: the emulator watches each of them wait.
@@ -112,7 +112,7 @@ def _choices_of(kernel: Kernel, topic: Topic) -> Iterator[Choice]:
         asked += [replace(first, parameter=value) for value in others]
     for choice in asked:
         try:  # as the emulator will be asked: it refuses what it could not count in good time
-            steps = plan_of(replace(choice, device="emulator")).steps
+            steps = plan(replace(choice, device="emulator")).steps
         except NotRunnable:
             continue
         if any(isinstance(step, Launch) for step in steps):
@@ -121,7 +121,7 @@ def _choices_of(kernel: Kernel, topic: Topic) -> Iterator[Choice]:
 
 def launches(choice: Choice) -> list[Launch]:
     """The launches of a choice, in their order."""
-    return [step for step in plan_of(choice).steps if isinstance(step, Launch)]
+    return [step for step in plan(choice).steps if isinstance(step, Launch)]
 
 
 def run_all(topic: Topic) -> None:
@@ -129,7 +129,7 @@ def run_all(topic: Topic) -> None:
     from engine.backends import gpu
 
     for choice in choices(topic):
-        gpu.run(plan_of(choice), topic.input_recipe(choice))
+        gpu.run(plan(choice), topic.input_recipe(choice))
 
 
 def profile(topic: Topic) -> list[dict[str, Any]]:

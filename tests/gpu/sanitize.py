@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from engine.catalogue import KERNELS, default_choice, topic_of  # noqa: E402
-from engine.plan import plan as plan_of  # noqa: E402
+from engine.plan import plan  # noqa: E402
 from engine.records import Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source, Zero  # noqa: E402
 from tests.backends.emulator.planted import Planted, planted  # noqa: E402
 
@@ -110,8 +110,8 @@ def choice_of(name: str) -> Choice | None:
     for size in sizes:
         choice = replace(default_choice(name), n=size, block_size=block_size)
         try:
-            steps = plan_of(choice).steps
-            plan_of(replace(choice, device="emulator"))
+            steps = plan(choice).steps
+            plan(replace(choice, device="emulator"))
         except NotRunnable as refused:
             reason = refused
             continue
@@ -135,8 +135,8 @@ def run_subject(job: Job) -> None:
     else:
         choice = choice_of(job.name)
         assert choice is not None
-        plan = plan_of(choice)
-        steps, arrays = list(plan.steps), plan_arrays(plan)
+        made = plan(choice)
+        steps, arrays = list(made.steps), plan_arrays(made)
     launch_all(steps, arrays)
     print("finished", flush=True)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
 from engine.counters import IN_PLOTS
-from engine.elements import ELEMENTS
+from engine.plan import ELEMENTS
 from engine.records import Choice
 from engine.tables import COLUMNS, COUNTED
 from engine.words import size_text

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from engine.catalogue import KERNELS, Kernel, Topic
 from engine.catalogue.entries import Parameter
 from engine.counters import COUNTERS
-from engine.elements import ELEMENTS, grid_for, offered, strides
 from engine.lectures.arithmetic.complexity import CLAIM, SAME
+from engine.plan import ELEMENTS, grid_for, offered, strides
 from engine.records import Choice
 from engine.words import size_text
 

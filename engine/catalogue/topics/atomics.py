@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
-from engine.catalogue.plans import elements, knob, launch_of, plan_of
+from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks as answers
 from engine.catalogue.topics.reduction import BLOCKS_RESIDENT, MULTIPROCESSORS, THREADS_RESIDENT
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Step, Zero
@@ -95,7 +95,7 @@ def _sums(kernel: Kernel, choice: Choice) -> Plan:
     """ADDRESSES results, zero before; every thread adds to one of them."""
     n, addresses = choice.n, knob(kernel, choice)
     _check_tries(kernel, choice, addresses)
-    return plan_of(
+    return plan_with(
         choice,
         (Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, addresses, "zero")),
         (Zero("out"), launch_of(kernel, choice, ("in", "out", elements(choice)), n)),
@@ -122,7 +122,7 @@ def _places(kernel: Kernel, choice: Choice) -> Plan:
     n, count = choice.n, choice.n + knob(kernel, choice)
     args = ("in", "out", elements(choice)) if kernel.name == "atomic_exch" else ("out", elements(choice))
     inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
-    return plan_of(
+    return plan_with(
         choice,
         (*inputs, Buffer("out", choice.dtype, count, "zero")),
         (Zero("out"), launch_of(kernel, choice, args, n)),
@@ -138,7 +138,7 @@ def _drawn(kernel: Kernel, choice: Choice) -> Plan:
     args = ("out", elements(choice), "counter") if kernel.name == "order_place" else (
         "in", "out", elements(choice), "counter")  # fmt: skip
     inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
-    return plan_of(
+    return plan_with(
         choice,
         (*inputs, Buffer("out", choice.dtype, max(1, count), "poison"), Buffer("counter", "uint32", 1, "zero")),
         (Zero("counter"), launch_of(kernel, choice, args, n)),
@@ -149,7 +149,7 @@ def _drawn(kernel: Kernel, choice: Choice) -> Plan:
 
 def _each(kernel: Kernel, choice: Choice) -> Plan:
     """Every thread writes one number."""
-    return plan_of(
+    return plan_with(
         choice,
         (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, choice.n, "poison")),
         (launch_of(kernel, choice, ("in", "out", elements(choice)), choice.n),),
@@ -165,7 +165,7 @@ def _prefix_sum(kernel: Kernel, choice: Choice) -> Plan:
     steps = 5 if kernel.name == "warp_prefix_sum" else 11
     if kernel.name != "grid_prefix_sum":
         made = _each(kernel, choice)
-        return plan_of(choice, made.buffers, made.steps, result_count=n, moved=2 * n, flops=n, additions=steps)
+        return plan_with(choice, made.buffers, made.steps, result_count=n, moved=2 * n, flops=n, additions=steps)
     buffers = [Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, n, "poison")]
     down: list[Step] = []
     up: list[Step] = []
@@ -180,7 +180,7 @@ def _prefix_sum(kernel: Kernel, choice: Choice) -> Plan:
             break
         up.insert(0, launch_of(kernel, choice, (target, size, sums), count, function="add_block_sums"))
         source, target, count = sums, sums, blocks  # a thread reads only the element that it writes
-    return plan_of(
+    return plan_with(
         choice,
         tuple(buffers),
         (*down, *up),
@@ -210,7 +210,7 @@ def _largest(kernel: Kernel, choice: Choice) -> Plan:
             result = "out2"
             buffers.append(Buffer("out2", choice.dtype, 1, "poison"))
             steps.append(launch_of(kernel, choice, ("out", "out2", Scalar("uint32", blocks)), block_size))
-    return plan_of(choice, tuple(buffers), tuple(steps), result=result, result_count=1, moved=n, flops=n - 1,
+    return plan_with(choice, tuple(buffers), tuple(steps), result=result, result_count=1, moved=n, flops=n - 1,
                    additions=1, grid_size=blocks)  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Topic
-from engine.catalogue.plans import elements, launch_of, plan_of
+from engine.catalogue.plans import elements, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, Plan
 
 SEED = 2020
@@ -40,7 +40,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     """One launch with a thread, or with a block, per sum; the choice has passed engine.plan's checks."""
     n = choice.n
     together = choice.block_size if kernel.name in BLOCK_PER_ROW else 1
-    return plan_of(
+    return plan_with(
         choice,
         (Buffer("in", choice.dtype, n * n, "input"), Buffer("out", choice.dtype, n, "poison")),
         (launch_of(kernel, choice, ("in", "out", elements(choice)), n * together),),

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
-from engine.catalogue.plans import elements, knob, launch_of, plan_of
+from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, Plan
 
 SEED = 121
@@ -70,7 +70,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     macros = {} if kernel.name.startswith(("copy", "banks_pairs", "divergence_three")) else {"ROUNDS": ROUNDS}
     threads = ceil(choice.n / (kernel.coverage or 1))
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros=macros)
-    return plan_of(
+    return plan_with(
         choice,
         (Buffer("in", choice.dtype, _inputs(kernel, choice), "input"), Buffer("out", choice.dtype, choice.n, "poison")),
         (launch,),
@@ -85,7 +85,7 @@ def _chained(kernel: Kernel, choice: Choice) -> Plan:
     """One thread, or n of them, follow a chain; `moved` and `flops` count its numbers."""
     threads, rounds = _chains(kernel.name, choice.n)
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros={"ROUNDS": rounds})
-    return plan_of(
+    return plan_with(
         choice,
         (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, threads, "poison")),
         (launch,),

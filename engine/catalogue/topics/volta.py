@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
-from engine.catalogue.plans import elements, knob, launch_of, plan_of
+from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Step, Zero
 
 SEED = 2017
@@ -86,7 +86,7 @@ def _planned(
         steps.append(Zero(counters[0]))
     launch = launch_of(kernel, choice, args, choice.n)
     moved = results + (choice.n if inputs else 0)
-    return plan_of(choice, tuple(buffers), (*steps, launch), result_count=results, moved=moved, additions=32)
+    return plan_with(choice, tuple(buffers), (*steps, launch), result_count=results, moved=moved, additions=32)
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:

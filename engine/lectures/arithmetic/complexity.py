@@ -13,9 +13,8 @@ from math import ceil, log2
 from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.elements import grid_for, offered, strides
 from engine.history.history import Known, device_line, recorded_for
-from engine.plan import plan as plan_of
+from engine.plan import grid_for, offered, plan, strides
 from engine.records import Choice, HostRun, Launch, Measurement, Scalar
 from engine.words import size_text, time_text
 
@@ -86,11 +85,11 @@ class Level:
 
 def levels(choice: Choice) -> tuple[Level, ...]:
     """The launches of a reduction's plan, in their order. NotRunnable where the choice is."""
-    kernel, plan = KERNELS[choice.kernel], plan_of(choice)
-    if isinstance(plan.steps[0], HostRun):
+    kernel, whole = KERNELS[choice.kernel], plan(choice)
+    if isinstance(whole.steps[0], HostRun):
         return (Level(choice.n, 1, 1, choice.n, 0),)
     made = []
-    for step in plan.steps:
+    for step in whole.steps:
         if isinstance(step, Launch):
             n = next(arg.value for arg in step.args if isinstance(arg, Scalar))
             blocks, threads = step.grid[0], step.block[0]

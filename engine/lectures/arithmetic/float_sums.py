@@ -20,7 +20,7 @@ from engine.catalogue.topics import floats, reduction
 from engine.host.devices import resolve
 from engine.host.environment import device
 from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Array, Choice, Measurement, NotRunnable, Plan, Progress
 
 if TYPE_CHECKING:
@@ -90,22 +90,22 @@ def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repea
     if not can_repeat(choice):
         raise NotRunnable("Only a sum of floats is rounded: choose float32 or float64.")
     choice = repeated_choice(choice)
-    plan = plan_of(choice)
+    made = plan(choice)
     results, orders = [], ORDERS["gpu"]
-    if cpu.host_step(plan):
+    if cpu.host_step(made):
         orders = ORDERS["cpu"]
-        results = [float(cpu.run(plan).output[0]) for _ in range(min(runs, 5))]
+        results = [float(cpu.run(made).output[0]) for _ in range(min(runs, 5))]
     elif choice.device == "emulator":
         orders = f"independent lanes, seeds 1 to {runs}; the emulator's blocks keep their order"
-        results = _emulated(plan, runs, say)
+        results = _emulated(made, runs, say)
     else:
         from engine.backends import gpu
 
-        prepared = gpu.prepare(plan, topic_of(choice.kernel).input_recipe(choice))
+        prepared = gpu.prepare(made, topic_of(choice.kernel).input_recipe(choice))
         for number in range(runs):
             results.append(float(gpu.execute(prepared).output[0]))
             say((number + 1) / runs, f"Run {number + 1} of {runs}")
-    exact = topic_of(choice.kernel).check(plan, np.array([results[0]])).expected
+    exact = topic_of(choice.kernel).check(made, np.array([results[0]])).expected
     return Repeats(choice, device(choice.device), tuple(results), float(exact), orders)
 
 
@@ -126,7 +126,7 @@ def submit_repeats(choice: Choice, session: str) -> Handle:
     from engine.service.queue import Job
 
     made = repeated_choice(choice)
-    plan_of(made)
+    plan(made)
     runs = RUNS[made.device]
     same = repr(("repeats", KERNELS[choice.kernel].text, made, runs))
     key = hashlib.sha256(same.encode()).hexdigest()
@@ -165,7 +165,7 @@ def bounds(choice: Choice) -> tuple[float, float]:
 
 def chain_of(choice: Choice) -> int:
     """The longest chain of additions of a choice's plan: every number goes through at most so many roundings."""
-    return plan_of(choice).additions
+    return plan(choice).additions
 
 
 def rounding(choice: Choice, measurement: Measurement | None) -> Rounding | None:

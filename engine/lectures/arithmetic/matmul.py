@@ -12,7 +12,7 @@ from math import ceil
 from engine.catalogue import kernel_named
 from engine.catalogue.topics import matmul
 from engine.compile.cubin import Resources, resources_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Choice, Launch, NotRunnable
 
 WARP = 32
@@ -148,7 +148,7 @@ def residency(choice: Choice, gpu: Gpu = H200) -> tuple[int, Resources, Occupanc
 
     NotRunnable: nothing is launched, or no block fits. CompileError.
     """
-    launch = next((step for step in plan_of(choice).steps if isinstance(step, Launch)), None)
+    launch = next((step for step in plan(choice).steps if isinstance(step, Launch)), None)
     if launch is None:
         raise NotRunnable(f"{choice.kernel} runs on the CPU: it has no blocks.")
     threads = launch.block[0] * launch.block[1] * launch.block[2]

@@ -13,7 +13,7 @@ from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.schedule import Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Array, Choice, HostRun, HostSum, Launch, NotRunnable, Plan, Zero, dtype_of
 from tests.backends.emulator import oracle, random_programs
 
@@ -47,7 +47,7 @@ def small_plan(kernel: str, dtype: str) -> Plan:
         block_size=size if size in entry.block_sizes else entry.block_sizes[0],
         grid_size=2 if entry.coverage is None else None,
     )  # fmt: skip
-    return plan_of(choice)
+    return plan(choice)
 
 
 def inputs_of(choice: Choice) -> dict[str, Array]:

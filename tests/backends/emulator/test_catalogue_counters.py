@@ -19,7 +19,7 @@ from engine.backends.emulator.watching.counters import Counters
 from engine.catalogue import KERNELS, default_choice
 from engine.history.recordings import FOLDER
 from engine.measuring.measure import inputs_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Launch, Zero
 from tests.gpu import profile_kernels
 
@@ -93,11 +93,11 @@ def counted(at: int) -> tuple[dict[str, float], dict[str, Any]]:
     """(on the emulator, on the GPU) of one plan."""
     gpu = ROWS[at]
     chosen = {name: gpu.get(name) for name in ("n", "block_size", "dtype", "parameter")}
-    plan = plan_of(replace(default_choice(gpu["kernel"]), device="emulator", **chosen))
-    inputs, device, counters = inputs_of(plan.choice), Device(), Counters()
-    for buffer in plan.buffers:
+    made = plan(replace(default_choice(gpu["kernel"]), device="emulator", **chosen))
+    inputs, device, counters = inputs_of(made.choice), Device(), Counters()
+    for buffer in made.buffers:
         device.place(buffer, inputs)
-    for step in plan.steps:
+    for step in made.steps:
         if isinstance(step, Launch):
             launch(device, step, [counters])
         elif isinstance(step, Zero):

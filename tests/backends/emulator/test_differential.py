@@ -14,7 +14,7 @@ from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Array, Choice, HostRun, NotRunnable, Plan, Run, RunFailed
 
 pytestmark = pytest.mark.thorough
@@ -59,12 +59,12 @@ def inputs_of(choice: Choice) -> dict[str, Array]:
 def emulated_plan(kernel: str, number: int) -> Plan:
     """The kernel's plan; skips what the emulator does not run."""
     try:
-        plan = plan_of(choice_of(kernel, number))
+        made = plan(choice_of(kernel, number))
     except NotRunnable as reason:
         pytest.skip(str(reason))
-    if any(isinstance(step, HostRun) for step in plan.steps):
+    if any(isinstance(step, HostRun) for step in made.steps):
         pytest.skip("runs on the CPU")
-    return plan
+    return made
 
 
 def facts(run: Run) -> tuple[bytes, object, object]:

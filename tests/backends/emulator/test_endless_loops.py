@@ -15,7 +15,7 @@ from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.catalogue import KERNELS, default_choice
 from engine.measuring.measure import inputs_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import Buffer, Launch, RunFailed, Source
 from tests.backends.emulator.small_kernels import execute, zeros
 
@@ -162,10 +162,10 @@ def test_a_forgotten_increment_at_the_default_size_is_told_within_seconds(name: 
     for text in forgotten(KERNELS[name].text):
         for block_size in KERNELS[name].block_sizes[:: max(1, len(KERNELS[name].block_sizes) - 1)]:
             choice = replace(default_choice(name), source=text, source_name="mine.cu", block_size=block_size)
-            plan = plan_of(replace(choice, device="emulator"))
-            inputs, started = inputs_of(plan.choice), time.process_time()
+            made = plan(replace(choice, device="emulator"))
+            inputs, started = inputs_of(made.choice), time.process_time()
             with pytest.raises(RunFailed, match="this loop never ends"):
-                launch.run(plan, inputs, seconds=30)
+                launch.run(made, inputs, seconds=30)
             assert time.process_time() - started < 5  # far from the 30 s that it may take; 0.1 s on a fast machine
 
 

@@ -11,7 +11,7 @@ from engine.backends.emulator.watching.counters import Counters
 from engine.backends.emulator.watching.races.hazards import Hazards
 from engine.catalogue import KERNELS
 from engine.measuring.measure import inputs_of
-from engine.plan import plan as plan_of
+from engine.plan import plan
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
 from tests.gpu.sanitize import choice_of
@@ -289,6 +289,6 @@ def test_no_correct_kernel_of_the_catalogue_is_accused(name):
     choice = choice_of(name)
     if choice is None:
         pytest.skip("runs on the CPU")
-    plan = plan_of(replace(choice, device="emulator"))
+    made = plan(replace(choice, device="emulator"))
     for schedule in (Schedule("independent", seed=2), Schedule("waves", blocks_per_wave=1)):
-        assert kinds(launch.run(plan, inputs_of(plan.choice), schedule=schedule).findings) == []
+        assert kinds(launch.run(made, inputs_of(made.choice), schedule=schedule).findings) == []
