@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.meanings.integer import bit_mask, unsigned
+from engine.backends.emulator.meanings.bit_patterns import bit_mask, unsigned
 from engine.backends.emulator.meanings.registry import BITS, INTEGERS, computes
 from engine.records import Array
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.backends.emulator.meanings.bit_patterns import bit_mask, packed, unsigned
 from engine.backends.emulator.meanings.half import from_bfloat, to_bfloat
-from engine.backends.emulator.meanings.integer import bit_mask, packed, unsigned
 from engine.backends.emulator.meanings.registry import DTYPES, ROUNDINGS, computes
 from engine.backends.emulator.meanings.rounding import (
     flushed,

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from engine.backends.emulator.meanings.bit_patterns import packed
 from engine.backends.emulator.meanings.compare import FLOAT_TESTS, JOINS, compare, truth
-from engine.backends.emulator.meanings.floating import EXTREMES
-from engine.backends.emulator.meanings.integer import packed
+from engine.backends.emulator.meanings.extremes import EXTREMES
 from engine.backends.emulator.meanings.registry import computes
 from engine.backends.emulator.meanings.rounding import saturated, to_odd, two_sum
 from engine.records import Array

@@ -9,9 +9,14 @@ from __future__ import annotations
 from functools import cache
 
 from engine.backends.emulator.meanings import (  # noqa: F401  (they fill the table)
+    approximate,
     bits,
+    carries,
     compare,
     convert,
+    division,
+    dot_products,
+    extremes,
     floating,
     half,
     integer,
