@@ -11,7 +11,7 @@ import pytest
 
 from engine.catalogue import LADDERS
 from engine.history import history
-from engine.lectures import paper
+from engine.lectures import conditions, paper
 from tests.conftest import places
 from tests.history.test_history import measured
 
@@ -34,7 +34,7 @@ def used(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     for name, place in places(home).items():
         monkeypatch.setenv(name, place)
     for device in ("gpu", "emulator"):
-        for ladder in paper.published_ladders():
+        for ladder in conditions.published_ladders():
             for line in paper.lines(LADDERS[ladder], device):
                 history.remember(line.choice, measured(line.choice, time_us=1.0))
     (home / ".streamlit").mkdir()

@@ -1,4 +1,4 @@
-"""On what a number was measured: the device, its limits, and the state it was in. Reads; changes nothing."""
+"""On what a number was measured: the versions, and the state that the GPU was in. Reads; changes nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-CLOCK_RATE_KHZ, MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 13, 36, 37  # cudaDeviceAttr
 CUDA_NEEDED = 13000  # the driver must know CUDA 13
-# FP32 multiply-adds per multiprocessor and cycle, by compute capability (CUDA programming guide, "Throughput of
-# native arithmetic instructions"); 128 where it is not listed.
-FP32_LANES = {"70": 64, "72": 64, "75": 64, "80": 64}
 # What NVML calls a reason why the clock is below its maximum, and whether that slows a kernel down.
 THROTTLE_REASONS = {
     0x4: "power cap",
@@ -48,49 +44,6 @@ def driver_state() -> str:
     if status != 0 or count.value == 0:
         return f"The NVIDIA driver finds no GPU (CUDA error {status})." if status else "There is no GPU to be seen."
     return "ok"
-
-
-@lru_cache(maxsize=2)
-def device(kind: str) -> dict[str, Any]:
-    """What ran: {kind, name, ...}; for a GPU its limits, with the source of each peak. Asked once a process."""
-    if kind == "emulator":
-        return {"kind": "emulator", "name": "SIMT emulator (PTX)"}
-    import cupy
-    from cupy_backends.cuda.api import runtime
-
-    from engine.measuring import probes
-
-    number = runtime.getDevice()
-    properties = runtime.getDeviceProperties(number)
-    capability = cupy.cuda.Device(number).compute_capability
-    sms, clock = properties["multiProcessorCount"], probes.max_megahertz()
-    lanes = FP32_LANES.get(capability, 128)
-    peak, source = _peak_bandwidth(number)
-    return {
-        "kind": "gpu",
-        "name": properties["name"].decode(),
-        "compute_capability": capability,
-        "multiprocessors": sms,
-        "l2_bytes": probes.attribute(probes.L2_BYTES),
-        "memory_bytes": properties["totalGlobalMem"],
-        "clock_max_mhz": clock,
-        "peak_bandwidth_gb_s": peak,
-        "peak_bandwidth_source": source,
-        "read_ceiling_gb_s": round(probes.read_ceiling_gb_s(), 1),
-        "peak_gflop_s": sms * lanes * 2 * clock / 1e3,
-        "peak_gflop_source": f"{sms} multiprocessors x {lanes} FP32 multiply-adds x {clock:.0f} MHz",
-    }
-
-
-def _peak_bandwidth(number: int) -> tuple[float | None, str | None]:
-    """Bytes that the memory bus can carry: two transfers per memory clock."""
-    from cupy_backends.cuda.api import runtime
-
-    clock_khz = runtime.deviceGetAttribute(MEMORY_CLOCK_KHZ, number)
-    bits = runtime.deviceGetAttribute(BUS_WIDTH_BITS, number)
-    if not clock_khz or not bits:
-        return None, None
-    return 2 * clock_khz * bits / 8 / 1e6, f"2 x {clock_khz / 1e3:.0f} MHz x {bits} bits / 8 (device attributes)"
 
 
 def environment() -> dict[str, Any]:

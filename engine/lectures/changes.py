@@ -1,119 +1,23 @@
-"""What a kernel does inside: a trace of one block, a counter by source line, what a rung changed.
+"""What a rung changed: a counter by source line, and before and after.
 
-trace(choice, block) -> Trace                 heat(measurement, counter) -> {line: value}
-change(before, after, counter) -> Change      meant(ladder, position) -> (counter, direction)
+heat(measurement, counter) -> {line: value}    change(before, after, counter) -> Change
+meant(ladder, position) -> (counter, direction)
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from engine.catalogue import KERNELS, Ladder
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
 from engine.history.history import ran_on_cpu
-from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
+from engine.lectures.meant import told
 from engine.plan import plan
-from engine.records import Choice, HostRun, Launch, Measurement, NotRunnable, Plan, Progress, RunFailed, Zero
+from engine.records import Choice, Launch, Measurement, NotRunnable
 from engine.words import text_of
 
-if TYPE_CHECKING:
-    from engine.backends.emulator.watching.trace import Trace
-    from engine.catalogue import Ladder
-    from engine.service.queue import Handle
-
-TRACE_DEADLINE_S = 60.0
 _LITTLE = 1.05  # below this factor the difference says more
-
-
-def trace(
-    choice: Choice, block: int = 0, progress: Progress | None = None, *, launch: int = 1, schedule: str | None = None
-) -> Trace:
-    """What block number `block` of launch number `launch` (from 1) did, on the emulator, whatever `choice.device` says.
-
-    A run that fails gives the steps up to the failure. NotRunnable: there is no such block, or nothing to look into.
-    CompileError: the source does not compile.
-    """
-    made = plan(replace(choice, device="emulator"))
-    launches = [step for step in made.steps if isinstance(step, Launch)]
-    if not launches or any(isinstance(step, HostRun) for step in made.steps):
-        raise NotRunnable(f"{choice.kernel} runs on one thread of the CPU: there is no block to look into.")
-    if not 1 <= launch <= len(launches):
-        raise NotRunnable(f"There is no launch {launch}: this choice makes {len(launches)}.")
-    asked = launches[launch - 1]
-    blocks = asked.grid[0] * asked.grid[1] * asked.grid[2]
-    if not 0 <= block < blocks:
-        raise NotRunnable(f"There is no block {block:,}: launch {launch} has blocks 0 to {blocks - 1:,}.")
-    return _traced(made, launches, launch, block, progress, schedule)
-
-
-def _traced(
-    plan: Plan, launches: list[Launch], number: int, block: int, progress: Progress | None, schedule: str | None
-) -> Trace:
-    import time
-
-    from engine.backends.emulator.launch import Device, launch
-    from engine.backends.emulator.state.machine import Options
-    from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-    from engine.backends.emulator.watching.trace import Done, Trace, Tracer
-
-    order = parse_schedule(schedule)
-    options = Options(deadline=time.monotonic() + EMULATOR_SECONDS)
-    inputs, device = inputs_of(plan.choice), Device()
-    for buffer in plan.buffers:
-        device.place(buffer, inputs)
-    tracer = Tracer(block, number - 1)
-    ended = None
-    try:
-        for step in plan.steps:
-            if isinstance(step, Launch):
-                launch(device, step, [tracer], order, options, progress)
-            elif isinstance(step, Zero):
-                device.arrays[step.buffer].data[:] = 0
-    except Done:
-        pass
-    except RunFailed as error:
-        tracer.stop()
-        ended = str(error)
-    asked = launches[number - 1]
-    return Trace(
-        kernel=asked.kernel,
-        source=asked.source.text,
-        block=block,
-        blocks=asked.grid[0] * asked.grid[1] * asked.grid[2],
-        threads=asked.block[0] * asked.block[1] * asked.block[2],
-        launch=number,
-        launches=len(launches),
-        schedule=schedule_line(order),
-        steps=tuple(tracer.steps),
-        steps_in_all=tracer.steps_in_all,
-        ended=ended,
-    )
-
-
-def submit_trace(
-    choice: Choice, block: int, session: str, *, launch: int = 1, schedule: str | None = None, fresh: bool = False
-) -> Handle:
-    """`trace` on a worker; the handle's result is a Trace. Equal requests share one run."""
-    from engine.catalogue import kernel_named
-    from engine.service import service
-    from engine.service.queue import Job
-
-    settled = replace(choice, device="emulator")
-    same = repr(("trace", kernel_named(choice.kernel).text, settled, block, launch, schedule))
-    job = Job(
-        "engine.lectures.changes:trace",
-        (settled, block),
-        deadline=TRACE_DEADLINE_S,
-        key=hashlib.sha256(same.encode()).hexdigest(),
-        keywords=(("launch", launch), ("schedule", schedule)),
-        device="emulator",
-    )
-    return service.connect().submit(job, session, fresh=fresh)
-
-
-# ---- counters by line, and from rung to rung
 
 
 def values_of(measurement: Measurement | None) -> dict[str, float | None]:
@@ -127,8 +31,6 @@ def values_of(measurement: Measurement | None) -> dict[str, float | None]:
 
 def _launches(m: Measurement) -> int | None:
     """How many kernel launches gave the answer; None where what was run can no longer be planned."""
-    from engine.catalogue import KERNELS
-
     kernel = KERNELS.get(m.kernel)
     grid = m.grid_size if kernel and kernel.coverage is None else None
     try:
@@ -211,9 +113,6 @@ def _factor(ratio: float) -> str:
 
 def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
     """(counter, "fall", "rise" or "stay"): what a rung is meant to show against the one before; None: nothing."""
-    from engine.catalogue import KERNELS
-    from engine.lectures.meant import meant as told
-
     rungs = ladder.rungs
     before = KERNELS[rungs[position - 1].kernel] if position else None
     text = told(before, KERNELS[rungs[position].kernel])
@@ -225,8 +124,6 @@ def shown_counter(ladder: Ladder, position: int) -> str:
 
     On the first: what the next one will bring down, else what its kernel is about.
     """
-    from engine.catalogue import KERNELS
-
     here = meant(ladder, position)
     if here:
         return here[0]

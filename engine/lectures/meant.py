@@ -23,7 +23,7 @@ AGAINST: dict[tuple[str, str], str] = {
 }
 
 
-def meant(before: Kernel | None, kernel: Kernel) -> str:
+def told(before: Kernel | None, kernel: Kernel) -> str:
     """What `kernel` shows against `before`; "" where no counter tells them apart, or nothing came before."""
     if before is None:
         return ""

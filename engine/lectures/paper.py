@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.catalogue import LADDERS, Ladder, Published, Rung
+from engine.catalogue import Ladder, Published, Rung
 from engine.history.history import latest, recorded_for
+from engine.lectures.conditions import choice_of
 from engine.records import Choice, Measurement
 
 
@@ -64,34 +65,6 @@ class Line:
         if ours.bandwidth_gb_s is not None and theirs.bandwidth_gb_s is not None:
             return ours.bandwidth_gb_s / theirs.bandwidth_gb_s
         return None
-
-
-def has_figures(ladder: Ladder) -> bool:
-    """Whether the ladder's lecture prints figures."""
-    return any(rung.published for rung in ladder.rungs)
-
-
-def choices(ladder: Ladder, device: str = "auto") -> tuple[tuple[Choice, str], ...]:
-    """The runs at the published conditions, each once, with their names."""
-    found = {
-        choice_of(ladder, rung, figure, device): f"{rung.label}, {figure.lecture}'s conditions"
-        for rung in ladder.rungs
-        for figure in rung.published
-    }
-    return tuple(found.items())
-
-
-def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Choice:
-    """The rung under the conditions of a figure; what the lecture does not say is the ladder's own."""
-    return Choice(
-        kernel=rung.kernel,
-        n=figure.n,
-        block_size=figure.block_size or ladder.block_size,
-        grid_size=figure.grid_size,
-        dtype=figure.dtype,
-        device=device,
-        combine=rung.combine,
-    )
 
 
 def lines(ladder: Ladder, device: str) -> tuple[Line, ...]:
@@ -197,8 +170,3 @@ def by_block(found: Sequence[Line]) -> Mapping[str, Mapping[int, Line]]:
     for line in found:
         table.setdefault(line.rung.label, {})[line.choice.block_size] = line
     return table
-
-
-def published_ladders() -> tuple[str, ...]:
-    """The names of the ladders whose lectures print figures."""
-    return tuple(name for name, ladder in LADDERS.items() if has_figures(ladder))

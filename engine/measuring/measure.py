@@ -10,7 +10,8 @@ import numpy as np
 from engine.backends import cpu
 from engine.catalogue import data, spelled_out, topic_of
 from engine.host.devices import gpus, resolve
-from engine.host.environment import device, environment
+from engine.host.environment import environment
+from engine.measuring.device import device
 from engine.plan import plan as plan_of
 from engine.records import (
     Array,

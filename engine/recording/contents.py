@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
-from engine.lectures import paper
+from engine.lectures import conditions
 from engine.lectures.claims import verdicts as claims
 from engine.plan import grid_for, offered, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice
@@ -73,8 +73,8 @@ def _rungs() -> Iterator[Wanted]:
 
 def _lectures() -> Iterator[Wanted]:
     """The conditions of every figure that a lecture prints, and the runs that decide what it claims to be faster."""
-    for name in paper.published_ladders():
-        for choice, _ in paper.choices(LADDERS[name]):
+    for name in conditions.published_ladders():
+        for choice, _ in conditions.choices(LADDERS[name]):
             yield Wanted(choice, "published figures", limit_s=1.5)
     for claim in claims.CLAIMS:
         for choice in claims.runs(claim):

@@ -16,8 +16,9 @@ from engine.backends import cpu
 from engine.catalogue import KERNELS, LADDERS, spelled_out, topic_of
 from engine.history.recordings import FOLDER as RECORDED
 from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
-from engine.host.environment import device, environment, has_gpu
+from engine.host.environment import environment, has_gpu
 from engine.lectures.arithmetic.float_sums import ORDERS, RUNS, SIZES, TOPICS, Repeats, on_random_numbers, repeat
+from engine.measuring.device import device
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed
 

@@ -24,7 +24,8 @@ from engine.history.recordings import (
     this_session,
     write,
 )
-from engine.host.environment import device, environment, has_gpu
+from engine.host.environment import environment, has_gpu
+from engine.measuring.device import device
 from engine.plan import plan
 from engine.recording.contents import Wanted, wanted
 from engine.records import (

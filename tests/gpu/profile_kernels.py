@@ -172,7 +172,8 @@ def _totals(planned: Sequence[Choice], rows: Sequence[Mapping[str, str]]) -> lis
 
 def record(target: Path, topics: Sequence[str]) -> bool:
     """Profile these topics and write the file anew after each; the rows of other topics stay. True: all went well."""
-    from engine.host.environment import device, environment
+    from engine.host.environment import environment
+    from engine.measuring.device import device
 
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     same = (before.get("device"), before.get("driver")) == (device("gpu")["name"], environment()["driver"])

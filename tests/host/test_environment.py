@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.host import environment as around
+from engine.measuring.device import device
 
 
 def test_what_is_unknown_is_none_and_never_left_out():
@@ -16,8 +17,8 @@ def test_what_is_unknown_is_none_and_never_left_out():
 
 
 def test_the_emulator_is_a_device_without_peaks():
-    assert around.device("emulator")["kind"] == "emulator"
-    assert "peak_bandwidth_gb_s" not in around.device("emulator")
+    assert device("emulator")["kind"] == "emulator"
+    assert "peak_bandwidth_gb_s" not in device("emulator")
 
 
 @pytest.mark.skipif(around.has_gpu(), reason="for a machine without a GPU")

@@ -11,6 +11,7 @@ from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.counters import ON_LINES
 from engine.figures import block as inside_figures
 from engine.lectures import changes as inside
+from engine.measuring import tracing
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
 from engine.records import Choice, NotRunnable
@@ -152,7 +153,7 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
 
 
 def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
-    trace = inside.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
+    trace = tracing.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
     found = inside_figures.moments(trace, 0)
     figure = inside_figures.bank_figure(trace, 0)
     assert len(figure["frames"]) == len(inside_figures.shown_moments(found)) < inside_figures.MOST_FRAMES

@@ -10,7 +10,7 @@ import pytest
 from engine.catalogue import LADDERS, ladders
 from engine.figures import paper as paper_figures
 from engine.history import history
-from engine.lectures import paper
+from engine.lectures import conditions, paper
 from engine.lectures.paper import Numbers
 from tests.history.test_history import measured
 
@@ -23,7 +23,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def test_every_published_figure_has_a_line():
-    lines = [line for name in paper.published_ladders() for line in paper.lines(LADDERS[name], "emulator")]
+    lines = [line for name in conditions.published_ladders() for line in paper.lines(LADDERS[name], "emulator")]
     times = rows("published_times.csv")
     cells = [(row["kernel"], size) for row in rows("heidelberg_throughput.csv") for size in row if size.isdigit()]
     assert len(lines) == len(times) + len(cells) and len(times) == 16
@@ -35,7 +35,7 @@ def test_every_published_figure_has_a_line():
 
 
 def test_a_line_runs_under_the_conditions_of_its_figure():
-    for name in paper.published_ladders():
+    for name in conditions.published_ladders():
         ladder = LADDERS[name]
         for line in paper.lines(ladder, "gpu"):
             assert (line.choice.n, line.choice.dtype) == (line.figure.n, line.figure.dtype)
@@ -87,8 +87,8 @@ def test_a_live_run_on_a_gpu_comes_before_the_recorded_one():
 
 
 def test_the_runs_are_each_asked_for_once():
-    for name in paper.published_ladders():
-        asked = [choice for choice, _ in paper.choices(LADDERS[name])]
+    for name in conditions.published_ladders():
+        asked = [choice for choice, _ in conditions.choices(LADDERS[name])]
         assert len(asked) == len(set(asked)) == sum(len(rung.published) for rung in LADDERS[name].rungs)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.figures import paper as paper_figures
 from engine.figures.ladder import Figure, Look
 from engine.history.history import Known, device_line
-from engine.lectures import paper
+from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
 from engine.tables import checked_by, published_line
@@ -25,15 +25,15 @@ _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), (
 
 def run_these(page: Page) -> None:
     """Run every rung under the conditions of its published figures."""
-    asked = paper.choices(page.ladder, page.choice.device)
+    asked = conditions.choices(page.ladder, page.choice.device)
     work.start(WORK, [choice for choice, _ in asked], [name for _, name in asked])
 
 
 def controls(page: Page) -> None:
     """The button, where there is something to run."""
-    if not paper.has_figures(page.ladder):
+    if not conditions.has_figures(page.ladder):
         return
-    several = len(paper.choices(page.ladder))
+    several = len(conditions.choices(page.ladder))
     words = "An emulator checks and counts; it has no times." if page.counting else "Each is checked, then timed."
     st.button("Run these", key="run_paper", icon=":material/play_arrow:", on_click=run_these, args=(page,),
               help=f"{several} runs with the lecture's N, block size and type. {words}")  # fmt: skip
@@ -41,7 +41,7 @@ def controls(page: Page) -> None:
 
 def section(page: Page, facts: Sequence[Known]) -> str:
     """The table, if the lecture prints figures, and the paragraph."""
-    lines = paper.lines(page.ladder, choices.settled(page.choice).device) if paper.has_figures(page.ladder) else ()
+    lines = paper.lines(page.ladder, choices.settled(page.choice).device) if conditions.has_figures(page.ladder) else ()
     table = ""
     if lines:
         table = _block_table(lines) if paper.varies_block(page.ladder) else _line_table(lines)
@@ -157,5 +157,5 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     return paper_figures.speedup_lines(lines, look)
 
 
-PICTURE = Picture("paper", "Paper", lambda page: paper.has_figures(page.ladder), figure)
+PICTURE = Picture("paper", "Paper", lambda page: conditions.has_figures(page.ladder), figure)
 SECTION = Section("paper", "Paper against here", lambda page: bool(page.ladder.today), section, controls)

@@ -11,10 +11,10 @@ import streamlit as st
 
 from engine.backends.emulator.watching.trace import Trace
 from engine.history import history
-from engine.lectures import changes as inside
 from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
+from engine.service.traces import submit_trace
 from views.session import work
 
 
@@ -52,7 +52,7 @@ class Looking:
     def _submit(self, name: str, session: str, fresh: bool) -> service.Handle | None:
         asked = self.asked
         if name == "trace":
-            return inside.submit_trace(asked.choice, asked.block, session, launch=asked.launch,
+            return submit_trace(asked.choice, asked.block, session, launch=asked.launch,
                                        schedule=asked.schedule, fresh=fresh)  # fmt: skip
         choice = asked.choice if name == "run" else asked.before
         if choice is None:

@@ -18,7 +18,7 @@ from engine.backends import cpu
 from engine.catalogue import KERNELS, data, topic_of
 from engine.catalogue.topics import floats, reduction
 from engine.host.devices import resolve
-from engine.host.environment import device
+from engine.measuring.device import device
 from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
 from engine.plan import plan
 from engine.records import Array, Choice, Measurement, NotRunnable, Plan, Progress

@@ -1,0 +1,39 @@
+"""Under which conditions a lecture printed its figures, as choices that can be run here."""
+
+from __future__ import annotations
+
+from engine.catalogue import LADDERS, Ladder, Published, Rung
+from engine.records import Choice
+
+
+def has_figures(ladder: Ladder) -> bool:
+    """Whether the ladder's lecture prints figures."""
+    return any(rung.published for rung in ladder.rungs)
+
+
+def choices(ladder: Ladder, device: str = "auto") -> tuple[tuple[Choice, str], ...]:
+    """The runs at the published conditions, each once, with their names."""
+    found = {
+        choice_of(ladder, rung, figure, device): f"{rung.label}, {figure.lecture}'s conditions"
+        for rung in ladder.rungs
+        for figure in rung.published
+    }
+    return tuple(found.items())
+
+
+def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Choice:
+    """The rung under the conditions of a figure; what the lecture does not say is the ladder's own."""
+    return Choice(
+        kernel=rung.kernel,
+        n=figure.n,
+        block_size=figure.block_size or ladder.block_size,
+        grid_size=figure.grid_size,
+        dtype=figure.dtype,
+        device=device,
+        combine=rung.combine,
+    )
+
+
+def published_ladders() -> tuple[str, ...]:
+    """The names of the ladders whose lectures print figures."""
+    return tuple(name for name, ladder in LADDERS.items() if has_figures(ladder))

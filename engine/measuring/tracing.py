@@ -1,0 +1,72 @@
+"""What one block of one launch does, step by step, on the emulator. trace(choice, block) -> Trace"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from engine.backends.emulator.launch import Device, launch
+from engine.backends.emulator.state.machine import Options
+from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
+from engine.backends.emulator.watching.trace import Done, Trace, Tracer
+from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
+from engine.plan import plan
+from engine.records import Choice, HostRun, Launch, NotRunnable, Plan, Progress, RunFailed, Zero
+
+
+def trace(
+    choice: Choice, block: int = 0, progress: Progress | None = None, *, launch: int = 1, schedule: str | None = None
+) -> Trace:
+    """What block number `block` of launch number `launch` (from 1) did, on the emulator, whatever `choice.device` says.
+
+    A run that fails gives the steps up to the failure. NotRunnable: there is no such block, or nothing to look into.
+    CompileError: the source does not compile.
+    """
+    made = plan(replace(choice, device="emulator"))
+    launches = [step for step in made.steps if isinstance(step, Launch)]
+    if not launches or any(isinstance(step, HostRun) for step in made.steps):
+        raise NotRunnable(f"{choice.kernel} runs on one thread of the CPU: there is no block to look into.")
+    if not 1 <= launch <= len(launches):
+        raise NotRunnable(f"There is no launch {launch}: this choice makes {len(launches)}.")
+    asked = launches[launch - 1]
+    blocks = asked.grid[0] * asked.grid[1] * asked.grid[2]
+    if not 0 <= block < blocks:
+        raise NotRunnable(f"There is no block {block:,}: launch {launch} has blocks 0 to {blocks - 1:,}.")
+    return _traced(made, launches, launch, block, progress, schedule)
+
+
+def _traced(
+    plan: Plan, launches: list[Launch], number: int, block: int, progress: Progress | None, schedule: str | None
+) -> Trace:
+    order = parse_schedule(schedule)
+    options = Options(deadline=time.monotonic() + EMULATOR_SECONDS)
+    inputs, device = inputs_of(plan.choice), Device()
+    for buffer in plan.buffers:
+        device.place(buffer, inputs)
+    tracer = Tracer(block, number - 1)
+    ended = None
+    try:
+        for step in plan.steps:
+            if isinstance(step, Launch):
+                launch(device, step, [tracer], order, options, progress)
+            elif isinstance(step, Zero):
+                device.arrays[step.buffer].data[:] = 0
+    except Done:
+        pass
+    except RunFailed as error:
+        tracer.stop()
+        ended = str(error)
+    asked = launches[number - 1]
+    return Trace(
+        kernel=asked.kernel,
+        source=asked.source.text,
+        block=block,
+        blocks=asked.grid[0] * asked.grid[1] * asked.grid[2],
+        threads=asked.block[0] * asked.block[1] * asked.block[2],
+        launch=number,
+        launches=len(launches),
+        schedule=schedule_line(order),
+        steps=tuple(tracer.steps),
+        steps_in_all=tracer.steps_in_all,
+        ended=ended,
+    )
