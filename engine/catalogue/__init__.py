@@ -1,29 +1,18 @@
 """The only list of kernels, topics and ladders. Menus, tests, tables, docs and `--json` grow from here.
 
-A kernel variant is one `.cu` file and one entry in its topic's module. A ladder is data: an order of rungs, the
-lecture it comes from, and the sentence that leads from one rung to the next.
+A topic is its `.cu` files, its module in topics/, its module in ladders/, and its line in the list below. A kernel
+variant is one `.cu` file and one entry in its topic's module. A ladder is data: an order of rungs, the lecture it comes
+from, and the sentence that leads from one rung to the next.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 
-from engine.catalogue import ladders
 from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
-from engine.catalogue.ladders import lecture_ladders, more_ladders, today
-from engine.catalogue.topics import (
-    aggregate as other_reductions,
-)
-from engine.catalogue.topics import (
-    atomics,
-    floats,
-    matmul,
-    matrix_sums,
-    memory,
-    reduction,
-    trapezoid,
-    volta,
-)
+from engine.catalogue.ladders.today import paragraph
+from engine.catalogue.topics import aggregate, atomics, floats, matmul, matrix_sums, memory, reduction, trapezoid, volta
 from engine.records import Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
@@ -37,29 +26,50 @@ _TOPICS = (
     matrix_sums.TOPIC,
     atomics.TOPIC,
     volta.TOPIC,
-    other_reductions.TOPIC,
+    aggregate.TOPIC,
     floats.TOPIC,
 )
+# The lectures' ladders in the order of menus, where it is not that of the topics: one that is not named here follows.
+_FIRST = (
+    "harris", "crovella", "heidelberg", "hekun", "one-launch", "cs121-tiling", "cooper", "beyond-tiling",
+    "heidelberg-operators", "heidelberg-histogram", "float-truths", "cs121-latency", "cs121-coalescing",
+    "cs121-access", "cs121-banks", "cs121-divergence", "crovella-atomics", "crovella-order", "crovella-warps",
+    "crovella-max", "crovella-matrix-sums", "heidelberg-volta", "heidelberg-exercise",
+)  # fmt: skip
+
+
+def _all_rungs(topic: Topic) -> Ladder:
+    return Ladder(
+        name=f"all-{topic.name}",
+        title=f"{topic.title}: all rungs",
+        lecture="All lectures of the topic",
+        summary="Every kernel of the topic, in the order of the catalogue.",
+        rungs=tuple(Rung(kernel.name, str(i), f"{kernel.title}.") for i, kernel in enumerate(topic.kernels, 1)),
+        n=topic.default_n,
+        block_size=topic.default_block_size,
+        dtype=topic.kernels[0].dtypes[0],
+    )
+
+
+def _place(ladder: Ladder) -> tuple[bool, int]:
+    """Where a ladder stands in menus: those of all rungs of a topic last."""
+    return ladder.name.startswith("all-"), _FIRST.index(ladder.name) if ladder.name in _FIRST else len(_FIRST)
+
+
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
-KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in TOPICS.values() for kernel in topic.kernels}
-# The lectures' ladders first, in their order; those of all rungs of a topic last.
-_LADDERS = (
-    *ladders.all_ladders(TOPICS),
-    *more_ladders.more_ladders(TOPICS),
-    *lecture_ladders.lecture_ladders(TOPICS),
-)
-LADDERS: dict[str, Ladder] = {
-    ladder.name: replace(ladder, today=ladder.today or today.paragraph(ladder.name))
-    for ladder in sorted(_LADDERS, key=lambda ladder: ladder.name.startswith("all-"))
-}
+KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in _TOPICS for kernel in topic.kernels}
+_LADDERS = [
+    replace(ladder, topic=topic.name, today=paragraph(ladder.name))
+    for topic in _TOPICS
+    for ladder in (*topic.ladders, _all_rungs(topic))
+]
+LADDERS: dict[str, Ladder] = {ladder.name: ladder for ladder in sorted(_LADDERS, key=_place)}
 
 
 def kernel_named(name: str) -> Kernel:
     """The catalogue entry of that name. NotRunnable, with the nearest names, if there is none."""
     if name in KERNELS:
         return KERNELS[name]
-    from difflib import get_close_matches
-
     near = get_close_matches(name, KERNELS, n=3) or list(KERNELS)[:3]
     raise NotRunnable(f"There is no kernel named {name!r}. Did you mean {', '.join(near)}?")
 

@@ -142,13 +142,12 @@ class Ladder:
     """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from.
 
     `n`: the lecture's own; `emulator_n`: where there is no GPU and the emulator would take too long for that.
-    `today`: why the numbers of today have another shape than the lecture's; its figures are filled in by
-    engine.lectures.then_and_now.
+    The catalogue adds the name of the `topic` whose module lists the ladder, and `today`: why the numbers of today have
+    another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
     """
 
     name: str
     title: str
-    topic: str
     lecture: str
     summary: str
     rungs: tuple[Rung, ...]
@@ -157,6 +156,7 @@ class Ladder:
     dtype: str
     baseline: int = 0
     emulator_n: int | None = None
+    topic: str = ""
     today: tuple[str, ...] = ()
 
 
@@ -178,6 +178,7 @@ class Topic:
     size_label: str
     block_label: str
     kernels: tuple[Kernel, ...]
+    ladders: tuple[Ladder, ...]
     sizes: tuple[int, ...]
     default_n: int
     default_block_size: int

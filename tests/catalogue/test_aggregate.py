@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from engine.catalogue import data
-from engine.catalogue.topics import aggregate as other_reductions
+from engine.catalogue.topics import aggregate
 from engine.records import Choice, Launch, Zero
 
-KERNELS = {kernel.name: kernel for kernel in other_reductions.KERNELS}
+KERNELS = {kernel.name: kernel for kernel in aggregate.KERNELS}
 
 
 def plan_for(kernel: str, n: int, dtype: str = "int32", **changes):
-    return other_reductions.plan(KERNELS[kernel], Choice(kernel, n, 256, dtype=dtype, source="", **changes))
+    return aggregate.plan(KERNELS[kernel], Choice(kernel, n, 256, dtype=dtype, source="", **changes))
 
 
 def numbers_of(kernel: str, n: int, dtype: str = "int32", **changes):
-    ((numbers, count),) = other_reductions.input_recipe(Choice(kernel, n, 256, dtype=dtype, **changes)).values()
+    ((numbers, count),) = aggregate.input_recipe(Choice(kernel, n, 256, dtype=dtype, **changes)).values()
     return data.repeated(numbers, count)
 
 
@@ -27,7 +27,7 @@ def test_the_product_of_ints_is_the_exact_one_modulo_two_to_the_32(n: int):
     expected = 1
     for number in numbers.tolist():
         expected = expected * number & 0xFFFFFFFF
-    found = other_reductions._expected("reduce_product", "int32", n)
+    found = aggregate._expected("reduce_product", "int32", n)
     assert found & 0xFFFFFFFF == expected and -(2**31) <= found < 2**31 and found % 2
 
 
@@ -36,7 +36,7 @@ def test_the_product_of_floats_is_the_exact_one(dtype: str):
     for n in (1, 2, 3, 500):
         exact = prod(number.as_integer_ratio()[0] for number in numbers_of("reduce_product", n, dtype).tolist())
         below = prod(number.as_integer_ratio()[1] for number in numbers_of("reduce_product", n, dtype).tolist())
-        assert other_reductions._expected("reduce_product", dtype, n) == pytest.approx(exact / below, rel=3e-16)
+        assert aggregate._expected("reduce_product", dtype, n) == pytest.approx(exact / below, rel=3e-16)
 
 
 def test_no_part_of_the_float_product_overflows():
@@ -47,12 +47,12 @@ def test_no_part_of_the_float_product_overflows():
 def test_one_factor_less_is_found_out():
     for dtype in ("int32", "float32", "float64"):
         made = plan_for("reduce_product", 2**20, dtype)
-        right = other_reductions._expected("reduce_product", dtype, 2**20)
+        right = aggregate._expected("reduce_product", dtype, 2**20)
         kind = np.dtype({"int32": "i4", "float32": "f4", "float64": "f8"}[dtype])
-        assert other_reductions.check(made, np.array([right], kind)).ok
+        assert aggregate.check(made, np.array([right], kind)).ok
         factor = numbers_of("reduce_product", 1, dtype)[0].item()
         left_out = (right // factor if right % factor == 0 else right + 2) if dtype == "int32" else right / factor
-        assert not other_reductions.check(made, np.array([left_out]).astype(kind)).ok
+        assert not aggregate.check(made, np.array([left_out]).astype(kind)).ok
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
@@ -61,9 +61,9 @@ def test_minimum_and_maximum(dtype: str):
         numbers = numbers_of("reduce_min", n, dtype)
         for kernel, right in (("reduce_min", numbers.min()), ("reduce_max", numbers.max())):
             made = plan_for(kernel, n, dtype)
-            assert other_reductions.check(made, np.array([right])).ok
+            assert aggregate.check(made, np.array([right])).ok
             wrong = right - 1 if dtype == "int32" else np.nextafter(right, numbers.dtype.type(0))
-            assert not other_reductions.check(made, np.array([wrong], numbers.dtype)).ok
+            assert not aggregate.check(made, np.array([wrong], numbers.dtype)).ok
 
 
 @pytest.mark.parametrize("bins", [1, 2, 256])
@@ -71,9 +71,9 @@ def test_the_histogram_counts_every_value(bins: int):
     for n in (1, 1000, 1_048_600):
         made = plan_for("histogram_shared", n, parameter=bins)
         counts = np.bincount(numbers_of("histogram_shared", n, parameter=bins), minlength=bins).astype(np.int32)
-        assert made.result_count == len(counts) == bins and other_reductions.check(made, counts).ok
+        assert made.result_count == len(counts) == bins and aggregate.check(made, counts).ok
         counts[-1] += 1
-        found = other_reductions.check(made, counts)
+        found = aggregate.check(made, counts)
         assert not found.ok and found.error == 1 and f"value {bins - 1}" in found.note
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.catalogue import KERNELS, checks, topic_of
-from engine.catalogue.topics import aggregate as other_reductions
+from engine.catalogue.topics import aggregate
 from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice
@@ -45,7 +45,7 @@ def test_where_they_disagree_is_kept() -> None:
     made = plan(Choice("histogram_global", 1000, 64, parameter=4))
     counts = np.array(measured("histogram_global", 1000, parameter=4).answer)
     counts[2] += 1
-    assert other_reductions.check(made, counts).off == (2,)
+    assert aggregate.check(made, counts).off == (2,)
 
 
 def test_what_is_no_number_is_none() -> None:

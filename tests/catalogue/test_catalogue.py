@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, ladders
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
+from engine.catalogue.ladders import published
 from engine.compile.nvrtc import compile_source
 from engine.plan import plan
 from engine.records import C_TYPES, COMBINES, Choice, Launch, Source
@@ -156,10 +157,10 @@ def test_the_published_figures_agree_with_each_other():
 
 
 def test_heidelbergs_table_has_a_figure_for_every_block_size_and_its_maximum():
-    path = Path(ladders.__file__).parent / "published" / "heidelberg_throughput.csv"
+    path = Path(published.__file__).parent / "published" / "heidelberg_throughput.csv"
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     for row in csv.DictReader(lines):
-        figures = ladders.throughput(row["kernel"])
+        figures = published.throughput(row["kernel"])
         assert [figure.block_size for figure in figures] == [32, 64, 128, 256, 512, 1024]
         best = max(figures, key=lambda figure: figure.bandwidth_gb_s)
         assert (best.block_size, best.bandwidth_gb_s) == (int(row["max_threads"]), float(row["max_bandwidth"]))
@@ -169,6 +170,6 @@ def test_heidelbergs_table_has_a_figure_for_every_block_size_and_its_maximum():
 
 def test_a_figure_that_no_lecture_prints_is_a_key_error():
     with pytest.raises(KeyError, match="prints no figure"):
-        ladders.published("harris", "warp-shuffle")
+        published.published("harris", "warp-shuffle")
     with pytest.raises(KeyError, match="prints no figure"):
-        ladders.throughput("warp-shuffle")
+        published.throughput("warp-shuffle")

@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.ladders.aggregate import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import reduction
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Zero, dtype_of
@@ -192,10 +193,11 @@ def _halves(number: Array) -> tuple[Array, Array]:
 
 TOPIC = Topic(
     name="aggregate",
-    title="Other reductions",
+    title="Aggregates",
     size_label="N (elements)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=tuple(2**power for power in range(10, 29, 2)),
     default_n=2**22,
     default_block_size=256,

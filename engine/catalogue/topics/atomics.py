@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks as answers
 from engine.catalogue.topics.reduction import BLOCKS_RESIDENT, MULTIPROCESSORS, THREADS_RESIDENT
@@ -265,6 +266,7 @@ TOPIC = Topic(
     size_label="N (elements)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=tuple(2**power for power in range(10, 25, 2)),
     default_n=2**18,
     default_block_size=256,

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.ladders.floats import LADDERS
 from engine.catalogue.plans import given_source, knob
 from engine.catalogue.topics import reduction
 from engine.records import Array, Buffer, Check, Choice, HostRun, Launch, Plan, Scalar, Step, dtype_of
@@ -146,6 +147,7 @@ TOPIC = Topic(
     size_label="N (elements)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=(2**10, 2**14, 2**18, 2**20, 2**22, 2**24, SATURATED_N, 2**26),
     default_n=2**22,
     default_block_size=256,

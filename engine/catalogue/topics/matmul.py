@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Tile, Topic
+from engine.catalogue.ladders.matmul import LADDERS
 from engine.catalogue.plans import given_source
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar
 
@@ -147,6 +148,7 @@ TOPIC = Topic(
     size_label="N (matrix width)",
     block_label="Tile width (threads per side)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=(256, 512, 1024, 2048, 4096, 8192),
     default_n=1024,
     default_block_size=16,

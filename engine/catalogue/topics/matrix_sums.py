@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.ladders.matrix_sums import LADDERS
 from engine.catalogue.plans import elements, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, Plan
 
@@ -77,6 +78,7 @@ TOPIC = Topic(
     size_label="N (matrix width)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=(256, 512, 1024, 2048, 4096, 8192),
     default_n=1024,
     default_block_size=128,

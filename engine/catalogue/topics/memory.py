@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.ladders.memory import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, Plan
 
@@ -193,6 +194,7 @@ TOPIC = Topic(
     size_label="N (elements)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=(2**10, 2**14, 2**18, 2**22, 2**24),
     default_n=2**18,
     default_block_size=256,

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.ladders.reduction import LADDERS
 from engine.catalogue.plans import given_source
 from engine.records import (
     Array,
@@ -238,6 +239,7 @@ TOPIC = Topic(
     size_label="N (elements)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=tuple(2**power for power in range(10, 31, 2)),
     default_n=2**22,
     default_block_size=128,

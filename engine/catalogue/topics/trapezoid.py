@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.catalogue.data import unit_roundoff
 from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.ladders.trapezoid import LADDERS
 from engine.catalogue.plans import given_source
 from engine.records import (
     Array,
@@ -206,6 +207,7 @@ TOPIC = Topic(
     size_label="N (points)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=tuple(2**power for power in (4, 8, 10, 12, 14, 16, 18, 20, 22, 24)),
     default_n=65536,
     default_block_size=256,

@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.ladders.volta import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Step, Zero
 
@@ -151,6 +152,7 @@ TOPIC = Topic(
     size_label="N (threads)",
     block_label="Block size (threads)",
     kernels=KERNELS,
+    ladders=LADDERS,
     sizes=(32, 256, 1024, 2**12),
     default_n=256,
     default_block_size=128,

@@ -1,0 +1,49 @@
+"""The ladders of the reductions beside the sum: other operators, and a sum for each value."""
+
+from __future__ import annotations
+
+from engine.catalogue.entries import Ladder, Rung
+from engine.catalogue.ladders.published import HEIDELBERG
+
+_OPERATORS = Ladder(
+    name="heidelberg-operators",
+    title="Heidelberg: the same tree with other operators",
+    lecture=HEIDELBERG,
+    summary="A reduction only needs an associative operation. The kernels differ in the operator and in what they "
+    "start from, and cost the same.",
+    n=2**22,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("reduce_product", "product", "A tree of sums needed no more of + than that brackets do not matter; "
+             "* allows the same.", "Parallel reduction", "relaunch"),
+        Rung("reduce_min", "minimum", "A product of floats depends on the order of rounding; a minimum does not.",
+             "Parallel reduction", "relaunch"),
+        Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch"),
+    ),
+)  # fmt: skip
+
+_HISTOGRAM = Ladder(
+    name="heidelberg-histogram",
+    title="Heidelberg: the histogram, and who meets whom",
+    lecture=HEIDELBERG,
+    summary="A sum for each of 256 values. Choose fewer values to see the contention grow.",
+    n=2**22,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("histogram_global", "global atomics",
+             "One tree per value would read everything 256 times; one atomic per element reads it once.",
+             "Parallel reduction: h_k"),
+        Rung("histogram_shared", "shared atomics",
+             "All threads of the GPU met at 256 addresses; now only those of a block meet.",
+             "Parallel reduction on a GPU"),
+        Rung("histogram_warps", "a copy per warp",
+             "The warps of a block still met; now only the lanes of a warp do.", "Parallel reduction on a GPU"),
+    ),
+)  # fmt: skip
+
+LADDERS = (
+    _OPERATORS,
+    _HISTOGRAM,
+)

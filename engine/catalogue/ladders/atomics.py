@@ -1,0 +1,104 @@
+"""The ladders of atomics and of the warp shuffle."""
+
+from __future__ import annotations
+
+from engine.catalogue.entries import Ladder, Rung
+from engine.catalogue.ladders.published import CROVELLA
+
+_ATOMICS = Ladder(
+    name="crovella-atomics",
+    title="Crovella: atomics, and how to build one",
+    lecture=CROVELLA,
+    summary="Indivisible steps on 4,096 addresses. Sweep the number of addresses to see what waiting in line "
+    "costs, and choose float64 to see the lecture's atomicAdd for double beside the native one.",
+    n=2**18,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("atomic_add", "atomicAdd", "Read, modify and write as one step.", "Atomics to the rescue"),
+        Rung("atomic_max", "atomicMax", "Adding is not all: choose the larger number.", "Other atomics"),
+        Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics"),
+        Rung("atomic_inc", "atomicInc", "A sum grows without end; here the step itself goes back to zero.",
+             "Other atomics"),
+        Rung("atomic_or", "atomicOr", "Numbers were counted; here bits are set, each once and for all.",
+             "Other atomics"),
+        Rung("atomic_xor", "atomicXor", "A bit that was set stayed set; here the second number flips it back.",
+             "Other atomics"),
+        Rung("atomic_exch", "atomicExch", "The result was all that counted; here each thread keeps what it took "
+             "out.",
+             "Other atomics"),
+        Rung("atomic_cas", "atomicCAS", "Every thread wrote; now a thread writes only if it is the first.",
+             "Other atomics"),
+        Rung("atomic_add_cas", "add by CAS", "Compare-and-swap in a loop builds the atomics that are missing.",
+             "atomicAdd implementation"),
+    ),
+)  # fmt: skip
+
+_ORDER = Ladder(
+    name="crovella-order",
+    title="Crovella: places in an order and in a buffer",
+    lecture=CROVELLA,
+    summary="The old value that an atomic returns belongs to one thread alone. What that is good for.",
+    n=2**18,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("order_place", "place", "An atomic that counts gives every thread a number of its own.",
+             "Determine my place in an order"),
+        Rung("reserve_buffer", "buffer", "One place each was enough; now every thread takes as many as it needs.",
+             "Reserve space in a buffer"),
+        Rung("filter_atomic", "filter", "All threads took space; now only those whose number is kept.",
+             "Warp shuffle tips and tricks"),
+        Rung("filter_aggregated", "aggregated", "Every kept number cost an atomic; now one lane draws for its "
+             "warp.",
+             "Warp shuffle tips and tricks"),
+    ),
+)  # fmt: skip
+
+_WARPS = Ladder(
+    name="crovella-warps",
+    title="Crovella: other uses of the warp shuffle",
+    lecture=CROVELLA,
+    summary="From one register for the whole warp to the prefix sum of the whole array.",
+    n=2**18,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("warp_broadcast", "broadcast", "One lane's register for all lanes, in one instruction.",
+             "Warp shuffle tips and tricks"),
+        Rung("warp_movements", "patterns", "All lanes took from one lane; here each takes from another one, in the "
+             "four patterns of the shuffles.", "Introducing warp shuffle"),
+        Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed way; now each lane takes from a lane "
+             "below it, five times.", "Warp shuffle tips and tricks"),
+        Rung("block_prefix_sum", "block", "The sums ended at the warp; the sums of the warps are scanned the "
+             "same way.",
+             "Warp shuffle tips and tricks"),
+        Rung("grid_prefix_sum", "grid", "The sums ended at the block; launching again scans the sums of the "
+             "blocks.",
+             "Solution: Kernel Decomposition"),
+    ),
+)  # fmt: skip
+
+_HOMEWORK = Ladder(
+    name="crovella-max",
+    title="Crovella's homework: max reduction",
+    lecture=CROVELLA,
+    summary="The reductions of the lecture, with the larger of two numbers in place of their sum.",
+    n=2**20,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("max_shared", "#8", "Grid stride, a tree in shared memory, then one block for the rest.", "Homework"),
+        Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; the lanes hand over registers.",
+             "Homework"),
+        Rung("max_shuffle_atomic", "#9", "A second launch was needed; now every block brings its number in with "
+             "one atomicMax.", "Homework"),
+    ),
+)  # fmt: skip
+
+LADDERS = (
+    _ATOMICS,
+    _ORDER,
+    _WARPS,
+    _HOMEWORK,
+)

@@ -1,0 +1,57 @@
+"""The ladders of matrix multiplication: to tiles with the lecture, and beyond them."""
+
+from __future__ import annotations
+
+from engine.catalogue.entries import Ladder, Rung
+from engine.catalogue.ladders.published import CS121
+
+_TILING = Ladder(
+    name="cs121-tiling",
+    title="CS121: tiled matrix multiplication",
+    lecture=CS121,
+    summary="The same products, three ways to fetch the operands.",
+    n=1024,
+    block_size=16,
+    dtype="float32",
+    rungs=(
+        Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
+             "Coalescing example"),
+        Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; when x chooses the "
+             "column its accesses coalesce.", "Exploiting data reuse"),
+        Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a "
+             "block fetches a tile once and shares it.", "Tiled matrix multiplication"),
+    ),
+)  # fmt: skip
+
+_BEYOND_TILING = Ladder(
+    name="beyond-tiling",
+    title="After CS121: matrix multiplication beyond tiles",
+    lecture="The lecture's idea, reuse, carried on from shared memory to registers, warps and copies",
+    summary="The tiled kernel of the lecture reads two words of shared memory for each product, and waits for each "
+    "tile. Each rung removes such a cost, on the way to what a library reaches.",
+    n=4096,
+    emulator_n=256,
+    block_size=16,
+    dtype="float32",
+    rungs=(
+        Rung("matmul_naive", "naive", "Where the lecture starts: both operands of each product from global "
+             "memory.", "Exploiting data reuse"),
+        Rung("matmul_tiled", "tiled", "Every element was fetched by width threads; now a block fetches it once.",
+             "Tiled matrix multiplication"),
+        Rung("matmul_register_1d", "registers, 1-D",
+             "Each product took two words from shared memory; now an element of N serves eight products."),
+        Rung("matmul_register_2d", "registers, 2-D",
+             "An element of M still served one product; now 16 words serve 64 products."),
+        Rung("matmul_vectorized", "four words at once",
+             "Sixteen loads for 64 products, one word each; now four loads take four words each."),
+        Rung("matmul_warp_tile", "warp tile",
+             "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96."),
+        Rung("matmul_async_copy", "async copy",
+             "The block waited for each phase to arrive; now three phases are on their way while one is used."),
+    ),
+)  # fmt: skip
+
+LADDERS = (
+    _TILING,
+    _BEYOND_TILING,
+)

@@ -1,0 +1,194 @@
+"""The ladders of the reductions: four lectures, what they leave open, and an exercise."""
+
+from __future__ import annotations
+
+from engine.catalogue.entries import Ladder, Rung
+from engine.catalogue.ladders.published import CROVELLA, HEIDELBERG, published, throughput
+
+_SHUFFLE = Rung(
+    "reduce_warp_shuffle",
+    "shuffle",
+    "The tree went through shared memory with a barrier per step; now the lanes hand over registers.",
+    "Warp shuffle reduction",
+    "atomic",
+)
+
+_HARRIS = Ladder(
+    name="harris",
+    title="Harris and Crovella: optimizing parallel reduction",
+    lecture="M. Harris, Optimizing Parallel Reduction in CUDA; B. Crovella 2020, Atomics, Reductions, Warp Shuffle",
+    summary="Each rung removes the bottleneck that the last one left. 4M ints, 128 threads per block.",
+    n=2**22,
+    block_size=128,
+    dtype="int32",
+    rungs=(
+        Rung("reduce_interleaved", "#1", "A tree instead of one sum after the other: log2(block size) steps.",
+             "Reduction #1: Interleaved Addressing", "relaunch", published("harris", "interleaved-divergent")),
+        Rung("reduce_strided", "#2", "The working threads were spread over all warps; now they are consecutive.",
+             "Reduction #2: Interleaved Addressing", "relaunch",
+             published("harris", "interleaved-bank-conflicts")),
+        Rung("reduce_sequential", "#3", "The strided index met in a few banks; now neighbours use different banks.",
+             "Reduction #3: Sequential Addressing", "relaunch", published("harris", "sequential")),
+        Rung("reduce_first_add", "#4", "Half of the threads never added; now each adds once while it loads.",
+             "Reduction #4: First Add During Load", "relaunch", published("harris", "first-add-during-load")),
+        Rung("reduce_unroll_volatile", "#5 (slides)",
+             "The loop cost more than the additions; the slides unroll the last warp and trust in its lockstep.",
+             "Reduction #5: Unroll the Last Warp", "relaunch", published("harris", "unroll-last-warp")),
+        Rung("reduce_unroll_syncwarp", "#5",
+             "Since Volta no warp promises lockstep; __syncwarp between read and write makes the steps safe.",
+             "Reduction #5: Unroll the Last Warp", "relaunch"),
+        Rung("reduce_complete_unroll", "#6", "A loop was left for large strides; a constant block size removes it.",
+             "Reduction #6: Completely Unrolled", "relaunch", published("harris", "completely-unrolled")),
+        Rung("reduce_multiple_adds", "#7",
+             "Every block paid for a whole tree to add few elements; now each thread adds many before the tree.",
+             "Reduction #7: Multiple Adds / Thread", "relaunch",
+             published("harris", "multiple-elements-per-thread")),
+        Rung("reduce_grid_stride_host", "#8",
+             "The code had grown; with a grid-stride loop the plain tree of #3 will do. The host adds the rest.",
+             "Reduce version 8", "host"),
+        Rung("reduce_grid_stride_atomic", "#9",
+             "The block sums had to go to the host; now one atomic per block adds them on the GPU.",
+             "Reduce version 9", "atomic"),
+        _SHUFFLE,
+    ),
+)  # fmt: skip
+
+_ONE_ATOMIC = Ladder(
+    name="crovella",
+    title="Crovella: from a race to one atomic per block",
+    lecture=CROVELLA,
+    summary="How all threads can add to one result: wrongly, slowly, and then well.",
+    n=2**22,
+    block_size=256,
+    dtype="int32",
+    baseline=1,
+    rungs=(
+        Rung("reduce_racy", "*c += a[i]", "One thread per element, and each adds to the one sum. It does not work.",
+             "Reduction: naive thread strategy"),
+        Rung("reduce_atomic", "atomicAdd", "Reads and writes of different threads mixed; an atomic is indivisible.",
+             "Atomics to the rescue", "atomic"),
+        Rung("reduce_grid_stride_host", "#8",
+             "All additions waited for one address; now each block adds its own elements, and the host the rest.",
+             "Reduce version 8", "host"),
+        Rung("reduce_atomic_cas", "atomicCAS",
+             "The host had to add; where a type has no atomicAdd, a loop around compare-and-swap makes one.",
+             "atomicAdd implementation", "atomic"),
+        Rung("reduce_grid_stride_atomic", "#9", "When blocks meet the loop tries again; the atomic unit does not.",
+             "Reduce version 9", "atomic"),
+        _SHUFFLE,
+    ),
+)  # fmt: skip
+
+_SIX_VERSIONS = Ladder(
+    name="heidelberg",
+    title="Heidelberg: six reductions and Volta's scheduling",
+    lecture=HEIDELBERG,
+    summary="Throughput by threads per block, for 4M ints; then the exercise: what independent thread scheduling "
+    "breaks, and two ways out of it.",
+    n=2**22,
+    block_size=128,
+    dtype="int32",
+    rungs=(
+        Rung("reduce_interleaved", "#1", "Start many threads: one element per thread, a tree in each block.",
+             "Reduction #1: interleaved addressing", "relaunch", throughput("interleaved-divergent")),
+        Rung("reduce_strided", "#2", "Every second thread worked, so every warp diverged; now the first ones work.",
+             "Reduction #2: interleaved addressing non-divergent", "relaunch",
+             throughput("interleaved-non-divergent")),
+        Rung("reduce_sequential", "#3", "The index left bank conflicts; shared memory is best accessed using tid.",
+             "Reduction #3: sequential addressing non-divergent", "relaunch",
+             throughput("sequential-non-divergent")),
+        Rung("reduce_first_add", "#4", "Half of the threads were idle in the first step; that step is gone.",
+             "Reduction #4: first add during load", "relaunch", throughput("first-add")),
+        Rung("reduce_unroll_volatile", "#5",
+             "Loop control was pure overhead; a last warp in lockstep needs none. This is also the exercise's "
+             "first half: code for the Pascal model.",
+             "Reduction #5: unrolling the last warp", "relaunch", throughput("unrolling")),
+        Rung("reduce_complete_unroll", "#6", "A loop was left for large strides; a constant block size removes it.",
+             "Reduction #6: complete unrolling", "relaunch", throughput("templated")),
+        Rung("reduce_unroll_plain", "Volta: no volatile",
+             "The slide has no volatile: nothing makes a lane see what another lane wrote, and the sum is wrong.",
+             "Volta's (and after) SIMT model", "relaunch"),
+        Rung("reduce_unroll_syncwarp", "Volta: __syncwarp",
+             "The exercise's second half: the warp waits between reading and writing, so lockstep is not needed.",
+             "Escape the new feature", "relaunch"),
+        Rung("reduce_unroll_shuffle", "Volta: shuffle",
+             "Two waits, a load and a store per step become one shuffle, which waits by itself.",
+             "Warp-level instructions", "relaunch"),
+        Rung("reduce_cooperative", "Volta: groups",
+             "The code spelled out who works with whom; cooperative groups give these groups a name and a barrier.",
+             "Escape the new feature"),
+    ),
+)  # fmt: skip
+
+_HEKUN = Ladder(
+    name="hekun",
+    title="He Kun: from halving threads to one kernel",
+    lecture="He Kun 2024, CUDA programming model: Reduction",
+    summary="Ten million ints, 256 threads per block. Choose 32 blocks to run it as he does.",
+    n=10_000_000,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("reduce_scalar", "CPU", "The loop that the full code compares with: 8 numbers take 7 additions, one "
+             "after the other.", "Full code: cpu execution", None, published("hekun", "scalar-cpu")),
+        Rung("reduce_sequential", "1", "Each addition waited for the one before; as it takes two numbers, the "
+             "threads reduce by half every time, and 8 numbers take 3 steps.",
+             "1. Threads reduce by half every time", "relaunch"),
+        Rung("reduce_grid_stride_atomic", "2", "Every element had its thread; a grid-stride loop reuses a few "
+             "threads, and one atomic per block ends it in one launch.", "2. Grid stride loop", "atomic"),
+        Rung("reduce_register_tree", "full code", "The running sum lay in shared memory, and a tree step read and "
+             "wrote at once; now the sum is a private register, and a barrier parts reading from writing.",
+             "Full code", "atomic", published("hekun", "grid-stride-atomic (GPU)", grid_size=32)),
+    ),
+)  # fmt: skip
+
+_ONE_LAUNCH = Ladder(
+    name="one-launch",
+    title="After the lectures: one launch, as fast as the memory",
+    lecture="The question the lectures leave open: global synchronization",
+    summary="How blocks combine without a second launch or an atomic sum, and what then still costs time.",
+    n=2**22,
+    block_size=512,
+    dtype="int32",
+    rungs=(
+        Rung("reduce_warp_shuffle", "shuffle", "The lecture's last rung: shuffles, and one atomic per block.",
+             "Warp shuffle reduction", "atomic"),
+        Rung("reduce_cooperative", "grid sync",
+             "The atomics add in any order, to a zeroed result; with a barrier for the grid, block 0 adds."),
+        Rung("reduce_last_block", "last block",
+             "All blocks waited for the slowest; now none waits, and the block that finishes last adds."),
+        Rung("reduce_vectorized", "vectorized",
+             "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 "
+             "bytes keep the memory busy, and the sums travel with a flag of their own."),
+    ),
+)  # fmt: skip
+
+_EXERCISE = Ladder(
+    name="heidelberg-exercise",
+    title="Heidelberg's exercise: two ways out of the new feature",
+    lecture=HEIDELBERG,
+    summary="First part: the warp-synchronous tail, which needs the Pascal model. CUDA 13 has no Pascal "
+    "target any more; the emulator's lockstep schedule is that model. Second part: warp primitives and groups.",
+    n=2**22,
+    block_size=128,
+    dtype="int32",
+    rungs=(
+        Rung("reduce_unroll_volatile", "first part", "Volatile, and the trust that a warp runs in lockstep.",
+             "Exercise", "relaunch"),
+        Rung("reduce_unroll_syncwarp", "__syncwarp", "Lockstep is no longer promised; the warp waits between "
+             "reading and writing.", "Exercise", "relaunch"),
+        Rung("reduce_unroll_shuffle", "shuffle", "Two waits, a load and a store per step become one shuffle, which "
+             "waits by itself.", "Exercise", "relaunch"),
+        Rung("reduce_cooperative", "groups", "Masks and lane numbers were written by hand; groups know theirs.",
+             "Exercise", "grid-sync"),
+    ),
+)  # fmt: skip
+
+LADDERS = (
+    _HARRIS,
+    _ONE_ATOMIC,
+    _SIX_VERSIONS,
+    _HEKUN,
+    _ONE_LAUNCH,
+    _EXERCISE,
+)
