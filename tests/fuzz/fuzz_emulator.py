@@ -128,7 +128,7 @@ def inputs_of(choice: Choice) -> Mapping[str, Array]:
 def answer_of(choice: Choice) -> bytes | None:
     """What the unbroken kernel answers; None where its lesson is that it does not."""
     try:
-        return launch.execute(plan(choice), inputs_of(choice), observe=False).output.tobytes()
+        return launch.execute(plan(choice), inputs_of(choice), observers=()).output.tobytes()
     except RunFailed:
         return None
 

@@ -16,8 +16,8 @@ from engine.backends.emulator.ptx.syntax import Module, PtxError, Variable
 from engine.backends.emulator.state.machine import Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
-from engine.backends.emulator.watching.counters import Counters
-from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.backends.emulator.watching import results
+from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch, compile_source
 from engine.records import (
     Array,
@@ -44,18 +44,18 @@ def run(
     inputs: Mapping[str, Array],
     *,
     progress: Progress | None = None,
-    observe: bool = True,
+    observers: Sequence[Observer] | None = None,
     schedule: Schedule = LOCKSTEP,
     seconds: float | None = None,
 ) -> Run:
     """Execute `plan` on the emulator.
 
-    `inputs`: buffer name -> array of at least the buffer's count and of its dtype; never changed. `observe`: count and
-    look for hazards. `seconds`: the longest that it may take. Returns the output, the first `plan.result_count`
-    elements of `plan.result` or, where the last step is a HostSum, that one number. RunFailed says in one sentence why
-    there is no answer; CompileError why there is no kernel.
+    `inputs`: buffer name -> array of at least the buffer's count and of its dtype; never changed. `observers`: who
+    watches; by default every counter and the search for hazards. `seconds`: the longest that it may take. Returns the
+    output, the first `plan.result_count` elements of `plan.result` or, where the last step is a HostSum, that one
+    number. RunFailed says in one sentence why there is no answer; CompileError why there is no kernel.
     """
-    return execute(plan, inputs, progress, observe, schedule, Options(deadline=_deadline(seconds)))
+    return execute(plan, inputs, progress, observers, schedule, Options(deadline=_deadline(seconds)))
 
 
 def _deadline(seconds: float | None) -> float | None:
@@ -66,7 +66,7 @@ def execute(
     plan: Plan,
     inputs: Mapping[str, Array],
     progress: Progress | None = None,
-    observe: bool = True,
+    observers: Sequence[Observer] | None = None,
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
 ) -> Run:
@@ -75,14 +75,13 @@ def execute(
     device = Device()
     for buffer in plan.buffers:
         device.place(buffer, inputs)
-    counters, hazards = Counters(), Hazards()
-    observers: list[Any] = [counters, hazards] if observe else []
+    watching = results.usual_observers() if observers is None else observers
     printed: list[str] = []
     host_sum: Array | None = None
     for number, step in enumerate(plan.steps):
         if isinstance(step, Launch):
             report = _part_of(progress, number, len(plan.steps))
-            printed += launch(device, step, observers, schedule, options, report).output
+            printed += launch(device, step, watching, schedule, options, report).output
             host_sum = None
         elif isinstance(step, Zero):
             device.arrays[step.buffer].data[:] = 0
@@ -91,10 +90,8 @@ def execute(
         else:
             raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
-    if not observe:
-        return Run(output, printed=tuple("".join(printed).splitlines()))
-    lines = tuple("".join(printed).splitlines())
-    return Run(output, counters.totals(), _lines(plan, counters), hazards.findings(), lines)
+    told = tuple("".join(printed).splitlines())
+    return Run(output, results.totals(watching) or None, _lines(plan, watching), results.findings(watching), told)
 
 
 class Device:
@@ -147,7 +144,7 @@ def _initial(variable: Variable) -> bytes:
 def launch(
     device: Device,
     step: Launch,
-    observers: Sequence[Any] = (),
+    observers: Sequence[Observer] = (),
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
     progress: Progress | None = None,
@@ -161,12 +158,11 @@ def launch(
         machine = Machine(
             program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
             step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
-            options or Options(), observers,
+            options or Options(), hooks_of(observers),
         )  # fmt: skip
         device.launches += 1
         for observer in observers:
-            if hasattr(observer, "on_launch"):
-                observer.on_launch(machine)
+            observer.on_launch(machine)
         try:
             machine.run(progress)
         finally:
@@ -220,14 +216,14 @@ def _part_of(progress: Progress | None, number: int, count: int) -> Progress | N
     return lambda fraction, text: progress((number + fraction) / count, text)
 
 
-def _lines(plan: Plan, counters: Counters) -> tuple[LineCounters, ...]:
+def _lines(plan: Plan, observers: Sequence[Observer]) -> tuple[LineCounters, ...]:
     """The lines of the plan's main source that did anything."""
     sources = [step.source for step in plan.steps if isinstance(step, Launch)]
     if not sources:
         return ()
     text = sources[0].text.splitlines()
     made = [LineCounters(line, text[line - 1] if 0 < line <= len(text) else "", totals)
-            for line, totals in counters.by_line(sources[0].name)]  # fmt: skip
+            for line, totals in results.by_line(observers, sources[0].name).items()]  # fmt: skip
     return tuple(made)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from engine.backends.emulator.ptx.program import Program, link
 from engine.backends.emulator.ptx.syntax import Module
 from engine.backends.emulator.state.machine import Machine, Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.records import Source
 
 Size = tuple[int, int, int]
@@ -21,7 +21,7 @@ Size = tuple[int, int, int]
 
 def run(
     text: str, kernel: str, grid: Size, block: Size, arguments: Sequence[bytearray | bytes],
-    options: Options | None = None, schedule: Schedule = LOCKSTEP, observers: Sequence[Any] = (),
+    options: Options | None = None, schedule: Schedule = LOCKSTEP, observers: Sequence[Observer] = (),
 ) -> list[bytes]:  # fmt: skip
     """The memory arguments after the launch. A bytearray is device memory (copied), bytes are a scalar."""
     device = Device()
@@ -36,11 +36,10 @@ def run(
     symbols = device.symbols(Source("probe.cu", text, "int32"), program)
     machine = Machine(
         program, device.space, given, symbols, grid, block, "probe.cu",
-        schedule=schedule, options=options or Options(step_limit=200_000), observers=observers,
+        schedule=schedule, options=options or Options(step_limit=200_000), hooks=hooks_of(observers),
     )  # fmt: skip
     for observer in observers:
-        if hasattr(observer, "on_launch"):
-            observer.on_launch(machine)
+        observer.on_launch(machine)
     machine.run()
     return [array.data[: array.size].tobytes() for array in arrays]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
-from engine.backends.emulator.watching.counters import Counters
+from engine.backends.emulator.watching import results
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.records import RunFailed, Source
 from tests.backends.emulator import emulated, oracle, random_ptx, random_sources
@@ -53,23 +53,23 @@ def disagreements(
     arguments = launch.arguments()
     executed = oracle.run(module, kernel, launch.grid, launch.block, arguments)
     wanted = [bytes(each) for each in arguments if isinstance(each, bytearray)]
-    first = Counters()
+    first = results.every_counter()
     made = []
     for name in ("usual", *ways):
         options, schedule = WAYS.get(name, (Options(), LOCKSTEP))
-        counters = first if name == "usual" else Counters()
+        counters = first if name == "usual" else results.every_counter()
         try:
             found = emulated.run(
-                text, kernel, launch.grid, launch.block, launch.arguments(), options, schedule, [counters]
+                text, kernel, launch.grid, launch.block, launch.arguments(), options, schedule, counters
             )
         except RunFailed as error:
             made.append(f"{name}: {error}")
             continue
         made += [f"{name}: {difference}" for difference in differences(found, wanted)]
-        if schedule.kind != "independent" and counters.details() != first.details():
+        if schedule.kind != "independent" and results.details(counters) != results.details(first):
             made.append(f"{name}: other counters")
-    if counted and first.totals()["thread_instructions"] != executed:
-        made.append(f"{first.totals()['thread_instructions']:.0f} instructions, expected {executed}")
+    if counted and results.details(first)["thread_instructions"] != executed:
+        made.append(f"{results.details(first)['thread_instructions']:.0f} instructions, expected {executed}")
     return made
 
 

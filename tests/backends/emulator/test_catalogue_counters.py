@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from engine.backends.emulator.launch import Device, launch
-from engine.backends.emulator.watching.counters import Counters
+from engine.backends.emulator.watching import results
 from engine.catalogue import KERNELS, default_choice
 from engine.history.recordings import FOLDER
 from engine.measuring.measure import inputs_of
@@ -94,15 +94,15 @@ def counted(at: int) -> tuple[dict[str, float], dict[str, Any]]:
     gpu = ROWS[at]
     chosen = {name: gpu.get(name) for name in ("n", "block_size", "dtype", "parameter")}
     made = plan(replace(default_choice(gpu["kernel"]), device="emulator", **chosen))
-    inputs, device, counters = inputs_of(made.choice), Device(), Counters()
+    inputs, device, counters = inputs_of(made.choice), Device(), results.every_counter()
     for buffer in made.buffers:
         device.place(buffer, inputs)
     for step in made.steps:
         if isinstance(step, Launch):
-            launch(device, step, [counters])
+            launch(device, step, counters)
         elif isinstance(step, Zero):
             device.arrays[step.buffer].data[:] = 0
-    return counters.details(), gpu
+    return results.details(counters), gpu
 
 
 def differs(name: str, emulated: dict[str, float], gpu: dict[str, Any]) -> bool:

@@ -7,8 +7,7 @@ import pytest
 
 from engine.backends.emulator.state.machine import Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace
-from engine.backends.emulator.watching.counters import Counters
-from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.backends.emulator.watching import results
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
 
@@ -332,11 +331,11 @@ def test_more_shared_memory_than_a_block_can_have_is_refused():
 
 def test_a_run_leaves_no_memory_behind():
     text = 'extern "C" __global__ void f(int *out) { out[threadIdx.x] = threadIdx.x % 3 ? 1 : 2; }'
-    execute(text, out=zeros(32), observers=[Counters(), Hazards()])
+    execute(text, out=zeros(32), observers=results.usual_observers())
     gc.collect()
     gc.disable()
     try:
-        execute(text, out=zeros(32), observers=[Counters(), Hazards()])
+        execute(text, out=zeros(32), observers=results.usual_observers())
         assert not [each for each in gc.get_objects() if isinstance(each, Machine | AddressSpace)]
     finally:
         gc.enable()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.launch import Device, launch
-from engine.backends.emulator.watching.counters import Counters
+from engine.backends.emulator.watching import results
 from engine.records import Buffer, Launch, Scalar, Source
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kernels.json").read_text())
@@ -46,23 +46,23 @@ SHAPES = {"hi": ((128, 1, 1), (16, 1, 1)), "mm": ((256, 1, 1), (4, 4, 1))}
 
 
 def counted(name, block, grid):
-    device, counters = Device(), Counters()
+    device, counters = Device(), results.every_counter()
     device.place(Buffer("g", "int32", N, "input"), {"g": np.arange(N, dtype=np.int32) % 97})
     device.place(Buffer("o", "int32", 1 << 18, "zero"), {})
     source = Source("kernels.cu", GOLDEN["source"], "int32")
     step = Launch(name, source, grid, block, ("g", "o", Scalar("uint32", N)))
-    launch(device, step, [counters], shared_bytes=2048)
-    return counters.details()
+    launch(device, step, counters, shared_bytes=2048)
+    return results.details(counters)
 
 
 def small(body: str, threads: int = 32) -> dict[str, float]:
     """The counters of one block that runs `body` with t = threadIdx.x and an int *o."""
-    device, counters = Device(), Counters()
+    device, counters = Device(), results.every_counter()
     device.place(Buffer("o", "int32", 1024, "zero"), {})
     text = f'extern "C" __global__ void small(int *o) {{ int t = threadIdx.x; {body} }}'
     step = Launch("small", Source("small.cu", text, "int32"), (1, 1, 1), (threads, 1, 1), ("o",))
-    launch(device, step, [counters])
-    return counters.details()
+    launch(device, step, counters)
+    return results.details(counters)
 
 
 @pytest.mark.parametrize("name", sorted(GOLDEN["kernels"]))

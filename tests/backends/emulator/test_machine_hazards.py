@@ -7,7 +7,7 @@ import pytest
 
 from engine.backends.emulator import launch
 from engine.backends.emulator.state.schedule import Schedule
-from engine.backends.emulator.watching.counters import Counters
+from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.races.hazards import Hazards
 from engine.catalogue import KERNELS
 from engine.measuring.measure import inputs_of
@@ -269,7 +269,7 @@ OUTSIDE = {
 def test_an_address_outside_ends_the_run_with_the_same_sentence_whoever_watches(name):
     body, sentence = OUTSIDE[name]
     said = []
-    for observers in ([], [Hazards()], [Counters(), Hazards()]):
+    for observers in ([], [Hazards()], results.usual_observers()):
         with pytest.raises(RunFailed) as failure:
             execute(HEAD + body + "\n}", grid=4, block=64, observers=observers,
                     **{"in": np.arange(256, dtype=np.int32), "out": zeros(256)})  # fmt: skip

@@ -13,7 +13,7 @@ from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.operands import reader, writer
-from engine.backends.emulator.watching.counters import Counters
+from engine.backends.emulator.watching import results
 from engine.records import Source
 from tests.backends.emulator.small_kernels import execute, zeros
 
@@ -50,12 +50,12 @@ TEXT = """extern "C" __global__ void f(unsigned *out) {
 
 
 def test_it_runs_and_its_warp_meets_before_it():
-    counters = Counters()
-    made = execute(TEXT.replace("@", ""), block=64, grid=2, observers=[counters], out=zeros(128, "uint32"))["out"]
+    counters = results.every_counter()
+    made = execute(TEXT.replace("@", ""), block=64, grid=2, observers=counters, out=zeros(128, "uint32"))["out"]
     lanes = np.arange(64)
     wanted = np.where(lanes % 2, lanes * 10, lanes).reshape(2, 32).sum(axis=1).repeat(32)
     assert made.tolist() == np.tile(wanted, 2).tolist()
-    assert dict(counters.by_line("test.cu"))[4]["warp_instructions"] == 4
+    assert results.by_line(counters, "test.cu")[4]["warp_instructions"] == 4
 
 
 def test_its_row_answers_for_the_program():

@@ -80,12 +80,12 @@ def test_dense_divergence_is_the_same_in_all_shapes(way):
     values = np.random.default_rng(2).integers(1, 1000, 64 * 9).astype(np.int32)
 
     def outcome(options):
-        from engine.backends.emulator.watching.counters import Counters
+        from engine.backends.emulator.watching import results
 
-        counters = Counters()
-        made = small_kernels.execute(RACY_LOOPS, grid=9, block=64, observers=[counters], options=options,
+        counters = results.every_counter()
+        made = small_kernels.execute(RACY_LOOPS, grid=9, block=64, observers=counters, options=options,
                                      **{"in": values}, out=zeros(values.size))  # fmt: skip
-        return made["out"], counters.details()
+        return made["out"], results.details(counters)
 
     usual, counted = outcome(Options())
     other, also_counted = outcome(WAYS[way])

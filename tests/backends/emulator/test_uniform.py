@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.state.events import Access
+from engine.backends.emulator.watching.observer import Observer
 from tests.backends.emulator.small_kernels import execute
 
 
-class Seen:
+class Seen(Observer):
     """Whether the addresses and the values of the atomics of a run are the same for every thread, by their text."""
 
     def __init__(self) -> None:

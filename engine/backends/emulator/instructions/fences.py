@@ -22,10 +22,10 @@ def fence(machine: Machine, item: Instruction) -> Step | None:
     """Every access takes effect at once here: a fence is only for the observers."""
 
     def step(registers: Registers, mask: Mask) -> None:
-        for hook in machine.on_fence:
+        for hook in machine.hooks.on_fence:
             hook(item.line, mask)
 
-    return step if machine.on_fence else None
+    return step if machine.hooks.on_fence else None
 
 
 @executes(Traits("bar_result", issued=False))

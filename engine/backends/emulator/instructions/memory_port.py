@@ -83,10 +83,10 @@ class Port:
 
     def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
         """Tell the observers."""
-        if self.machine.on_access:
+        if self.machine.hooks.on_access:
             address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
             access = Access(self.site, space, address, mask, array, tuple(values))
-            for hook in self.machine.on_access:
+            for hook in self.machine.hooks.on_access:
                 hook(access)
 
     # ---- global memory

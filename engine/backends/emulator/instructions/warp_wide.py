@@ -27,12 +27,12 @@ _LANES = np.arange(WARP)
 
 def met(machine: Machine, item: Instruction, step: Step | None) -> Step | None:
     """A step at which lanes of a warp meet, after the observers have heard of it."""
-    if not machine.on_warp_sync:
+    if not machine.hooks.on_warp_sync:
         return step
     members = members_reader(machine, item)
 
     def told(registers: Registers, mask: Mask) -> None:
-        for hook in machine.on_warp_sync:
+        for hook in machine.hooks.on_warp_sync:
             hook(item.line, item.opcode, mask, members(registers))
         if step is not None:
             step(registers, mask)

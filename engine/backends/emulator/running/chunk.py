@@ -20,7 +20,6 @@ from engine.backends.emulator.running.barriers import Barriers, Waiting
 from engine.backends.emulator.running.code import Code, compile_block
 from engine.backends.emulator.running.endless.loops import Spinning
 from engine.backends.emulator.running.groups import Groups, Key
-from engine.backends.emulator.state.events import hooks
 from engine.backends.emulator.state.schedule import Crews
 from engine.records import Array
 
@@ -46,10 +45,7 @@ class Chunk:
         self.spinning = Spinning(self)
         self.steps = 0
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
-        observers = machine.observers
-        self.on_basic_block, self.on_branch = hooks(observers, "on_basic_block"), hooks(observers, "on_branch")
-        self.on_barrier, self.on_release = hooks(observers, "on_barrier"), hooks(observers, "on_release")
-        self.on_exit, self.on_incomplete = hooks(observers, "on_exit"), hooks(observers, "on_incomplete")
+        self.hooks = machine.hooks
 
     def close(self) -> None:
         """Let the registers go now: the chunk and its parts refer to each other and would linger."""
@@ -111,7 +107,7 @@ class Chunk:
         return min(key for key in groups if key[1] == crew)
 
     def _execute(self, code: Code, key: Key, mask: Mask) -> None:
-        for hook in self.on_basic_block:
+        for hook in self.hooks.on_basic_block:
             hook(code.block, mask)
         if mask.whole:
             registers = self.registers
@@ -149,7 +145,7 @@ class Chunk:
         if code.kind == "branch":
             taken, other = self.masks.split(mask, decided)
             if code.counted:
-                for hook in self.on_branch:
+                for hook in self.hooks.on_branch:
                     hook(block, taken, other)
             if taken is not None:
                 self.groups.add((block.successors[0], key[1]), taken)
@@ -192,7 +188,7 @@ class Chunk:
                 left = self.masks.minus(left, part)
 
     def _end(self, mask: Mask) -> None:
-        for hook in self.on_exit:
+        for hook in self.hooks.on_exit:
             hook(mask)
         assert self.alive is not None
         self.alive = self.masks.minus(self.alive, mask)
@@ -212,7 +208,7 @@ class Chunk:
         item = code.block.terminator
         self._end_leavers()
         assert item is not None and self.alive is not None
-        for hook in self.on_barrier:
+        for hook in self.hooks.on_barrier:
             hook(item.line, mask, self.alive)
         registers = self.registers if mask.whole else self.scratch
         numbers = []
@@ -231,7 +227,7 @@ class Chunk:
     def go_on(self, entries: list[Waiting]) -> None:
         """Lanes that a barrier let go run again; the observers hear of all before any of them runs."""
         for entry in entries:
-            for hook in self.on_release:
+            for hook in self.hooks.on_release:
                 hook(entry.mask)
         for entry in entries:
             self.meet(entry.place, entry.mask)
@@ -300,7 +296,7 @@ class Chunk:
         place = min(self.parked)
         mask = self.parked.pop(place)
         code = self.machine.code[place] or compile_block(self.machine, place)
-        for hook in self.on_incomplete:
+        for hook in self.hooks.on_incomplete:
             hook(code.block.body[0].line, code.block.body[0].opcode, mask)
         self._execute(code, (place, 0), mask)
         self._count_step(code)

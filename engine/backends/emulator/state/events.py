@@ -1,15 +1,13 @@
-"""What an observer of a run may see. The machine calls these hooks and knows nothing of who listens.
+"""What happens in a run that an observer may see, as records, and whom to call then.
 
-An observer implements the hooks it needs, as methods of these names; `hooks` finds them. Addresses and values are given
-in the rows and columns of the mask (shapes {1, height} x {1, width}), addresses possibly as an OuterSum.
+The machine knows nothing of who listens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
 
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.registers.masks import Mask
@@ -91,29 +89,21 @@ class ChunkInfo:
     shared_bytes: int
 
 
-class Observer(Protocol):
-    """Any object; see `HOOKS` for the methods that are called if it has them."""
+@dataclass(frozen=True)
+class Hooks:
+    """Whom to call at which event, as `watching.observer` describes them; nobody, where nobody listens."""
+
+    on_chunk: tuple[Callable[[ChunkInfo], None], ...] = ()
+    on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
+    on_access: tuple[Callable[[Access], None], ...] = ()
+    on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
+    on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()
+    on_fence: tuple[Callable[[int, Mask], None], ...] = ()
+    on_branch: tuple[Callable[[BasicBlock, Mask | None, Mask | None], None], ...] = ()
+    on_barrier: tuple[Callable[[int, Mask, Mask], None], ...] = ()
+    on_release: tuple[Callable[[Mask], None], ...] = ()
+    on_exit: tuple[Callable[[Mask], None], ...] = ()
+    on_chunk_end: tuple[Callable[[], None], ...] = ()
 
 
-HOOKS: dict[str, str] = {
-    "on_chunk": "(ChunkInfo): a chunk starts",
-    "on_basic_block": "(BasicBlock, Mask): a basic block is executed by these lanes",
-    "on_access": "(Access): a memory instruction, before it takes effect",
-    "on_branch": "(BasicBlock, Mask taken | None, Mask not taken | None): a conditional branch was decided",
-    "on_barrier": "(line, Mask arriving, Mask alive): lanes arrive at a block barrier",
-    "on_release": "(Mask): the lanes that a barrier lets go",
-    "on_warp_sync": "(line, opcode, Mask, Array members): a warp-synchronous instruction; members are uint32 bits",
-    "on_incomplete": "(line, opcode, Mask): a warp-synchronous instruction runs though lanes that it names never came",
-    "on_fence": "(line, Mask): a memory fence",
-    "on_exit": "(Mask): lanes end",
-    "on_chunk_end": "(): a chunk ended",
-}
-
-
-def hooks(observers: Sequence[Any], name: str) -> tuple[Callable[..., None], ...]:
-    """The bound methods of that name."""
-    assert name in HOOKS
-    return tuple(getattr(observer, name) for observer in observers if hasattr(observer, name))
-
-
-__all__ = ["HOOKS", "Access", "BasicBlock", "ChunkInfo", "Mask", "Observer", "Site", "hooks"]
+NOBODY = Hooks()

@@ -7,10 +7,9 @@ emulated matters only where it is executed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.running.chunk import Chunk
 from engine.backends.emulator.running.code import Code
-from engine.backends.emulator.state.events import ChunkInfo, hooks
+from engine.backends.emulator.state.events import NOBODY, ChunkInfo, Hooks
 from engine.backends.emulator.state.memory import AddressSpace, Words, lay_out
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.records import Array, Progress, RunFailed, Status
@@ -69,7 +68,7 @@ class Machine:
     launch: int = 0
     schedule: Schedule = LOCKSTEP
     options: Options = field(default_factory=Options)
-    observers: Sequence[Any] = ()
+    hooks: Hooks = NOBODY
     output: list[str] = field(default_factory=list)
 
     @cached_property
@@ -83,18 +82,12 @@ class Machine:
         self.blocks = self.grid[0] * self.grid[1] * self.grid[2]
         self.shared_places, self.shared_size = lay_out(self.program.shared, self.dynamic_shared)
         self.local_places, self.local_size = lay_out(self.program.local, 0)
-        for name in ("on_access", "on_warp_sync", "on_fence"):
-            setattr(self, name, hooks(self.observers, name))
         self.sites = 0
         self.steps_done = 0
         self.code: list[Code | None] = [None] * len(self.program.blocks)
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}
         self.zeros = [kinds[bits] for bits in self.program.widths]
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
-
-    on_access: tuple[Callable[..., None], ...] = field(init=False, default=())
-    on_warp_sync: tuple[Callable[..., None], ...] = field(init=False, default=())
-    on_fence: tuple[Callable[..., None], ...] = field(init=False, default=())
 
     # ---- running
 
@@ -110,9 +103,8 @@ class Machine:
 
     def close(self) -> None:
         """Forget all that refers back to this machine, so that its memory is free at once."""
-        self.code, self.observers = [], ()
+        self.code, self.hooks = [], NOBODY
         self.__dict__.pop("chunk", None)
-        self.on_access = self.on_warp_sync = self.on_fence = ()
 
     def _refuse(self) -> None:
         """What no GPU runs is not emulated either."""
@@ -151,13 +143,13 @@ class Machine:
         if self.local_size:
             self._words["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
-        for hook in hooks(self.observers, "on_chunk"):
+        for hook in self.hooks.on_chunk:
             hook(info)
         chunk = self.chunk = Chunk(self, count)
         try:
             chunk.run()
-            for hook in hooks(self.observers, "on_chunk_end"):
-                hook()
+            for ended in self.hooks.on_chunk_end:
+                ended()
         finally:
             chunk.close()
             self._words = {}

@@ -20,6 +20,7 @@ from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.watching.bank_passes import served_in
+from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
 from engine.records import Array
 
@@ -108,7 +109,7 @@ class Done(BaseException):
     """The traced block has ended: nothing more needs to run. No Exception, so that nothing takes it for a failure."""
 
 
-class Tracer:
+class Tracer(Observer):
     """Records `block` of the launch number `launch` (from 0); raises Done when that block's chunk has ended."""
 
     def __init__(self, block: int, launch: int = 0) -> None:

@@ -11,6 +11,7 @@ could, that is said at once. A loop that counts, however long, never stands stil
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +58,8 @@ class Spinning:
         """The chunk is over."""
         if self.watching and self._deciding.spaces:
             machine = self._chunk.machine
-            machine.on_access = tuple(hook for hook in machine.on_access if hook != self._touched.on_access)
+            others = tuple(hook for hook in machine.hooks.on_access if hook != self._touched.on_access)
+            machine.hooks = replace(machine.hooks, on_access=others)
         del self._chunk
 
     # ---- who runs
@@ -115,7 +117,8 @@ class Spinning:
             self._deciding = _known(machine)
             self._touched = Touched(machine, self._deciding)
             if self._deciding.spaces:
-                machine.on_access = (*machine.on_access, self._touched.on_access)
+                watching = (*machine.hooks.on_access, self._touched.on_access)
+                machine.hooks = replace(machine.hooks, on_access=watching)
             self.watching = True
         self._stand = None
 

@@ -19,6 +19,7 @@ from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
+from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import Lanes, in_all_blocks, in_sample, sample_of
 from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
 from engine.backends.emulator.watching.races.shadow import Shadow
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_FINDINGS = 50
 
 
-class Hazards:
+class Hazards(Observer):
     """Findings over all launches of a run."""
 
     def __init__(self) -> None:

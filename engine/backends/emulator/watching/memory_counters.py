@@ -1,0 +1,144 @@
+"""What the warps asked of memory, per .cu line: requests, and the passes and sectors that they cost.
+
+The counts follow the measured rules of `passes`. The registers' shapes make counting cheap: an address that is the same
+in all blocks is judged once; an outer sum is judged once per distance of its columns from a sector's start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.backends.emulator.registers.masks import WARP
+from engine.backends.emulator.registers.values import OuterSum, plain
+from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.watching.gathered_atomics import gathered_sectors
+from engine.backends.emulator.watching.line_counter import LineCounter, counts
+from engine.backends.emulator.watching.passes import SECTOR, global_sectors_batch, shared_wavefronts_batch
+from engine.records import Array
+
+_CACHED = 4096
+
+
+@counts
+class MemoryRequests(LineCounter):
+    """Requests of warps by kind, with the wavefronts (and those beyond the fewest: conflicts) or sectors they cost.
+
+    The counters of atomics by kind, and of local memory, are there to be compared with a profiler.
+    """
+
+    names = (
+        "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
+        "global_atom_requests", "global_atom_sectors", "global_red_requests", "global_red_sectors",
+        "shared_load_requests", "shared_load_wavefronts", "shared_load_conflicts",
+        "shared_store_requests", "shared_store_wavefronts", "shared_store_conflicts",
+        "shared_atomic_requests", "shared_atomic_wavefronts", "shared_atomic_conflicts",
+        "atomic_max_contention", "local_requests",
+    )  # fmt: skip
+    highest = frozenset(("atomic_max_contention",))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[Any, tuple[int, int, int]] = {}
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """What was judged is remembered, but not for ever."""
+        if len(self._known) > _CACHED:
+            self._known.clear()
+
+    def on_access(self, access: Access) -> None:
+        """One memory instruction."""
+        line, site, requests = access.site.line, access.site, access.mask.warps
+        if access.space == "local":
+            self.count(line, "local_requests", requests)
+            return
+        atomic = site.op in ("atom", "red")
+        kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
+        op = site.shared_rule if access.space == "shared" else site.op
+        main, second, contention = self._judge(access, op)
+        if atomic:
+            self.count(line, "atomic_max_contention", contention)
+        if access.space == "shared":
+            self.count(line, f"shared_{kind}_requests", requests)
+            self.count(line, f"shared_{kind}_wavefronts", main)
+            self.count(line, f"shared_{kind}_conflicts", second)
+        else:
+            name = site.op if atomic else kind
+            self.count(line, f"global_{name}_requests", requests)
+            self.count(line, f"global_{name}_sectors", gathered_sectors(access, main) if atomic else main)
+
+    def _judge(self, access: Access, op: str) -> tuple[int, int, int]:
+        """(wavefronts, conflicts, contention) of a shared access; (sectors, 0, contention) of a global one."""
+        mask, address = access.mask, access.address
+        if mask.dense is None:
+            rows, columns = _sides(address)
+            if rows is not None:
+                return self._by_class(access, op, rows, columns)
+        whole = np.broadcast_to(plain(address), (mask.height, mask.width)).astype(np.int64)
+        full = np.zeros((mask.rows.size, mask.width), np.int64)
+        full[mask.rows] = whole
+        active = np.broadcast_to(mask.row_lanes(), full.shape)
+        return _count(_by_warp(full), _by_warp(active), access, op)
+
+    def _by_class(self, access: Access, op: str, rows: Array, columns: Array | None) -> tuple[int, int, int]:
+        """Blocks whose addresses differ by whole sectors count alike; in shared memory all blocks do."""
+        mask, size = access.mask, access.site.size
+        if columns is None:
+            classes, counts = [0], [mask.width]
+        else:
+            found, times = np.unique(columns & (SECTOR - 1), return_counts=True)
+            classes, counts = found.tolist(), (times * (mask.width // columns.size)).tolist()
+        main = second = most = 0
+        shape = (access.space, access.site.op, op, size, mask.row_key, rows.tobytes())
+        for start, count in zip(classes, counts, strict=True):
+            key = (start, *shape)
+            judged = self._known.get(key)
+            if judged is None:
+                full = np.zeros((mask.rows.size, 1), np.int64)
+                full[mask.rows] = rows + start
+                judged = self._known[key] = _count(_by_warp(full), _by_warp(mask.rows[:, None]), access, op)
+            main += judged[0] * count
+            second += judged[1] * count
+            most = max(most, judged[2])
+        return main, second, most
+
+
+def _sides(address: Any) -> tuple[Array | None, Array | None]:
+    """Addresses as rows + columns (None: one class of columns); (None, None) where they are neither."""
+    if address.__class__ is OuterSum:
+        rows, columns = address.rows.values, address.columns.values + address.constant
+        return rows, columns
+    if address.shape[0] > 1 and address.shape[1] > 1:
+        return None, None
+    address = address.view(np.int64) if address.dtype.itemsize == 8 else address.astype(np.int64)
+    return (address, None) if address.shape[1] == 1 else (np.zeros((1, 1), np.int64), address)
+
+
+def _by_warp(value: Array) -> Array:
+    """(T, columns) -> (32, warps * columns): one column per warp request."""
+    warps = value.reshape(-1, WARP, value.shape[1])
+    return warps.transpose(1, 0, 2).reshape(WARP, -1)
+
+
+def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int, int, int]:
+    some = active.any(axis=0)
+    if not some.all():
+        address, active = address[:, some], active[:, some]
+    contention = _most_alike(address, active) if access.site.op in ("atom", "red") else 0
+    if access.space == "shared":
+        wavefronts, conflicts = shared_wavefronts_batch(address, active, access.site.size, op)
+        return int(wavefronts.sum()), int(conflicts.sum()), contention
+    return int(global_sectors_batch(address, active, access.site.size, op).sum()), 0, contention
+
+
+def _most_alike(address: Array, active: Array) -> int:
+    """The most active lanes of one warp that meet one address."""
+    apart = -1 - np.arange(WARP, dtype=np.int64)[:, None]  # idle lanes: addresses of nobody else
+    ranked = np.sort(np.where(active, address, apart), axis=0)
+    run = np.ones(ranked.shape[1], np.int64)
+    most = int(active.any())
+    for lane in range(1, WARP):
+        run = np.where(ranked[lane] == ranked[lane - 1], run + 1, 1)
+        most = max(most, int(run.max(initial=0)))
+    return most

@@ -1,0 +1,97 @@
+"""What watches a run: the base of every observer, and which of its methods are called.
+
+The emulator does not know who watches it: observers are handed to `launch` from outside (`results` has those of an
+ordinary run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.state.events import Access, ChunkInfo, Hooks
+from engine.backends.emulator.state.machine import Machine
+from engine.records import Array, Finding
+
+
+class Observer:
+    """Override the events that are to be seen, and give at the end what was seen. What is not overridden costs nothing.
+
+    A mask is the lanes that an event is about. Addresses and values are given in its rows and columns (shapes
+    {1, height} x {1, width}), addresses possibly as an OuterSum. Lines are those of the .cu file.
+    """
+
+    # ---- events, in the order of a run
+
+    def on_launch(self, machine: Machine) -> None:
+        """A launch starts; `machine` knows its file, program, sizes and memory. Everything before it has ended."""
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """A chunk starts: the blocks that run together. Masks are of this chunk until the next one."""
+
+    def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
+        """A basic block is about to be executed by these lanes."""
+
+    def on_access(self, access: Access) -> None:
+        """A memory instruction, before it takes effect."""
+
+    def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """A warp-synchronous instruction; `members`: the lanes that each lane names, as the bits of a uint32."""
+
+    def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
+        """A warp-synchronous instruction is about to be executed though lanes that it names never come."""
+
+    def on_fence(self, line: int, mask: Mask) -> None:
+        """A memory fence."""
+
+    def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
+        """The conditional branch at the end of `block` was decided: the lanes that go either way, None for nobody."""
+
+    def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+        """Lanes arrive at a block barrier; `alive`: those of the chunk that have not ended."""
+
+    def on_release(self, mask: Mask) -> None:
+        """The lanes that a barrier lets go."""
+
+    def on_exit(self, mask: Mask) -> None:
+        """Lanes end."""
+
+    def on_chunk_end(self) -> None:
+        """The chunk has ended."""
+
+    # ---- what it gives at the end
+
+    def totals(self) -> Mapping[str, float]:
+        """What it counted over all launches, by the counter's name."""
+        return {}
+
+    def by_line(self, file_name: str) -> Mapping[int, Mapping[str, float]]:
+        """The same for each line of one .cu file at which anything was counted."""
+        return {}
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the kernels, in the order of lines."""
+        return ()
+
+
+def hooks_of(observers: Sequence[Observer]) -> Hooks:
+    """The events' methods that the observers override, in the observers' order."""
+    every = [(type(observer), observer) for observer in observers]
+    return Hooks(
+        on_chunk=tuple(one.on_chunk for kind, one in every if kind.on_chunk is not Observer.on_chunk),
+        on_basic_block=tuple(
+            one.on_basic_block for kind, one in every if kind.on_basic_block is not Observer.on_basic_block
+        ),
+        on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
+        on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
+        on_incomplete=tuple(
+            one.on_incomplete for kind, one in every if kind.on_incomplete is not Observer.on_incomplete
+        ),
+        on_fence=tuple(one.on_fence for kind, one in every if kind.on_fence is not Observer.on_fence),
+        on_branch=tuple(one.on_branch for kind, one in every if kind.on_branch is not Observer.on_branch),
+        on_barrier=tuple(one.on_barrier for kind, one in every if kind.on_barrier is not Observer.on_barrier),
+        on_release=tuple(one.on_release for kind, one in every if kind.on_release is not Observer.on_release),
+        on_exit=tuple(one.on_exit for kind, one in every if kind.on_exit is not Observer.on_exit),
+        on_chunk_end=tuple(one.on_chunk_end for kind, one in every if kind.on_chunk_end is not Observer.on_chunk_end),
+    )
