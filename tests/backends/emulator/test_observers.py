@@ -1,0 +1,123 @@
+"""Who watches a run is handed in from outside; what is counted is one class and one row a counter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.launch import execute
+from engine.backends.emulator.state.events import NOBODY
+from engine.backends.emulator.watching.line_counter import EVERY, LineCounter, counts
+from engine.backends.emulator.watching.observer import Observer, hooks_of
+from engine.counters import COUNTERS, IN_JSON
+from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
+from tests.backends.emulator.small_kernels import execute as launched
+from tests.backends.emulator.small_kernels import zeros
+
+ROOT = Path(__file__).parents[3]
+TEXT = """extern "C" __global__ void f(int *out) {
+    out[threadIdx.x] = 1;
+    __threadfence();
+    out[threadIdx.x] += 1;
+}"""
+
+
+class Fences(LineCounter):
+    names = ("fences",)
+
+    def on_fence(self, line, mask):
+        self.count(line, "fences", mask.warps)
+
+
+class Suspicion(Observer):
+    def findings(self):
+        return (Finding("suspicion", 2, None, "Something is wrong."),)
+
+
+def test_what_an_observer_does_not_override_costs_nothing():
+    assert hooks_of([Observer(), Suspicion()]) == NOBODY
+    fences = Fences()
+    hooks = hooks_of([Observer(), fences])
+    assert hooks.on_fence == (fences.on_fence,) and hooks.on_access == ()
+
+
+def test_a_counter_that_is_handed_in_counts_by_line():
+    fences = Fences()
+    launched(TEXT, grid=3, block=64, observers=[fences], out=zeros(64))
+    assert fences.totals() == {"fences": 6}
+    assert fences.by_line("test.cu") == {3: {"fences": 6}}
+
+
+def test_who_watches_a_run_is_its_callers_choice():
+    plan = Plan(
+        Choice("f", 64, 64), (Buffer("out", "int32", 64, "zero"),),
+        (Launch("f", Source("test.cu", TEXT, "int32"), (1, 1, 1), (64, 1, 1), ("out",)),), "out", 64, 0, 0, 1, 1,
+    )  # fmt: skip
+    usual, nobody, ours = (execute(plan, {}, observers=given) for given in (None, (), (Suspicion(), EVERY[0]())))
+    assert set(usual.counters or ()) == set(IN_JSON) and not usual.findings
+    assert nobody.counters is None and not nobody.lines
+    assert ours.findings[0].kind == "suspicion"
+    assert set(ours.counters or ()) == {"warp_instructions", "thread_instructions", "active_lanes_per_instruction"}
+    assert all(np.array_equal(run.output, usual.output) for run in (nobody, ours))
+
+
+def test_every_counter_of_the_contract_is_counted_or_follows_from_what_is():
+    counted = [name for kind in EVERY for name in kind.names]
+    assert len(counted) == len(set(counted))
+    for name in IN_JSON:
+        row = COUNTERS[name]
+        assert name in counted or ({*row.parts, *row.per} <= set(counted) and row.parts), name
+
+
+def test_nothing_is_counted_twice():
+    with pytest.raises(AssertionError, match="counted twice"):
+        counts(type("Again", (LineCounter,), {"names": ("shuffles",)}))
+
+
+ROW = """        Counter("fences", "Memory fences", "A fence makes what a thread wrote visible to others.", json=19,
+                plots=True, table=True),
+"""
+KIND = '''
+
+@counts
+class Fences(LineCounter):
+    """Warps that wait until others can see what they wrote."""
+
+    names = ("fences",)
+
+    def on_fence(self, line: int, mask: Mask) -> None:
+        """A memory fence."""
+        self.count(line, "fences", mask.warps)
+'''
+
+
+def test_a_new_counter_is_one_class_and_one_row(tmp_path):
+    """In a copy of the program: it stands in --json, at its line, and among the counters of tables and plots."""
+    for part in ("engine", "cuda", "recorded"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    table, classes = tmp_path / "engine/counters.py", tmp_path / "engine/backends/emulator/watching/counters.py"
+    before, place, after = table.read_text(encoding="utf-8").partition("        Counter(LAUNCHES")
+    table.write_text(before + ROW + place + after, encoding="utf-8")
+    classes.write_text(classes.read_text(encoding="utf-8") + KIND, encoding="utf-8")
+    asked = (
+        "import json, sys\n"
+        "from engine.__main__ import main\n"
+        "from engine.counters import IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES\n"
+        "assert all('fences' in names for names in (IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES))\n"
+        "sys.exit(main(['run', 'reduce_last_block', '--n', '5000', '--device', 'emulator', '--json']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}, capture_output=True,
+        text=True, check=True, timeout=120,
+    )  # fmt: skip
+    record = json.loads(done.stdout)
+    assert record["status"] == "ok" and record["counters"]["fences"] > 0
+    lines = [line for line in record["lines"] if line["fences"]]
+    assert lines and all("__threadfence" in line["text"] for line in lines)
