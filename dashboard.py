@@ -1,23 +1,20 @@
 """The frame: the list of pages and what they share. No measuring, no plotting.
 
-    python dashboard.py          or          streamlit run dashboard.py
+    python dashboard.py [--help]          or          streamlit run dashboard.py
 
 A browser's session runs this file as a script; started as a program, it serves the app.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from views.session import keyboard, state
+from views.session import keyboard, server, state
 from views.session.compressed import CompressedAssets
 
 FOLDER = Path(__file__).parent
@@ -42,19 +39,9 @@ def frame() -> None:
     page.run()
 
 
-@asynccontextmanager
-async def serving(app: Any) -> AsyncIterator[None]:
-    """While the server lives: the workers are warm before the first click, and ended with it."""
-    from engine.service import service
-
-    await asyncio.to_thread(lambda: service.connect().warm())
-    yield
-    await asyncio.to_thread(service.disconnect)
-
-
 if get_script_run_ctx(suppress_warning=True) is not None:
     frame()
 else:
-    app = st.App(Path(__file__), middleware=[Middleware(CompressedAssets)], lifespan=serving)
+    app = st.App(Path(__file__), middleware=[Middleware(CompressedAssets)], lifespan=server.serving)
     if __name__ == "__main__":
-        app.run()
+        server.serve(Path(__file__), sys.argv[1:])

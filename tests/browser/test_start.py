@@ -1,33 +1,124 @@
-"""Both ways of starting the dashboard, on a machine without a screen."""
+"""The dashboard started as a program: where it listens, what it says if that cannot be, and that it ends cleanly."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.browser.conftest import ROOT, wait_until_healthy
+from tests.service.jobs import until
+
+USUAL_PORT = 8501  # Streamlit's
+PROGRAM = [sys.executable, str(ROOT / "dashboard.py")]
 
 
-def test_as_a_program_it_serves_at_once_and_ends_with_its_workers(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    start = f"import dashboard; dashboard.app.run(config={{'server.port': {port}}})"
-    log = tmp_path / "log"
+@pytest.fixture
+def occupied() -> Iterator[int]:
+    """A port that is in use."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def started(folder: Path, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A dashboard started in `folder`, and its log. Ctrl-C must end it without a traceback, and its workers with it."""
+    log = folder / "log"
     with log.open("w") as out:
         server = subprocess.Popen(
-            [sys.executable, "-c", start], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            start_new_session=True, env={**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)},
+            [*PROGRAM, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            start_new_session=True, env={**os.environ, **variables},
         )  # fmt: skip
     try:
-        wait_until_healthy(f"http://127.0.0.1:{port}", server, log)
+        yield server, log
+        assert until(lambda: bool(children(server.pid))), "no worker is started before the first run"
+        workers = children(server.pid)
+        server.send_signal(signal.SIGINT)
+        assert server.wait(20) == 0
+        assert "Traceback" not in log.read_text(), log.read_text()
+        assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()], "processes are left over"
     finally:
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(20) is not None
-    assert "Traceback" not in log.read_text()
-    left = subprocess.run(["pgrep", "-s", str(server.pid)], capture_output=True, text=True, check=False).stdout
-    assert left == "", "processes are left over"
+        server.kill()
+        server.wait()
+
+
+def children(process_id: int) -> list[int]:
+    found = subprocess.run(["pgrep", "-P", str(process_id)], capture_output=True, text=True, check=False)
+    return [int(line) for line in found.stdout.split()]
+
+
+def refused(folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
+    """The exit status and the words of a start that comes to nothing."""
+    environment: Mapping[str, str] = {**os.environ, **variables}
+    ended = subprocess.run([*PROGRAM, *arguments], cwd=folder, env=environment, capture_output=True, text=True,
+                           check=False, timeout=60)  # fmt: skip
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_from_any_folder_it_listens_where_it_is_told_and_ctrl_c_ends_it_with_its_workers(
+    tmp_path: Path, occupied: int
+) -> None:
+    """An argument comes before a variable, which names a port that is in use."""
+    port = free_port()
+    with started(tmp_path, "--port", str(port), STREAMLIT_SERVER_PORT=str(occupied)) as (server, log):
+        wait_until_healthy(f"http://127.0.0.1:{port}", server, log)
+        assert f"http://127.0.0.1:{port}" in log.read_text()  # the address is the project's own, from its settings
+
+
+@pytest.mark.thorough
+def test_streamlits_variables_and_what_follows_two_dashes_count(tmp_path: Path) -> None:
+    port = free_port()
+    variables = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_SERVER_ADDRESS": "127.0.0.2"}
+    with started(tmp_path, "--", "--server.baseUrlPath", "ladder", **variables) as (server, log):
+        wait_until_healthy(f"http://127.0.0.2:{port}/ladder", server, log)
+
+
+@pytest.mark.thorough
+def test_in_streamlits_spelling(tmp_path: Path) -> None:
+    port = free_port()
+    with started(tmp_path, f"--server.port={port}", "--server.address=127.0.0.2") as (server, log):
+        wait_until_healthy(f"http://127.0.0.2:{port}", server, log)
+
+
+@pytest.mark.thorough
+def test_if_no_port_was_asked_for_it_takes_the_next_and_says_so(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # somebody's own dashboard has it: just as well
+            stack.enter_context(socket.create_server(("127.0.0.1", USUAL_PORT)))
+        server, log = stack.enter_context(started(tmp_path))
+        said = r"Port 8501 is in use: the dashboard takes the next one that is free\..*?(http://127\.0\.0\.1:(\d+))"
+        assert until(lambda: re.search(said, log.read_text(), re.DOTALL) is not None, 30), log.read_text()
+        found = re.search(said, log.read_text(), re.DOTALL)
+        assert found is not None
+        assert int(found[2]) > USUAL_PORT
+        wait_until_healthy(found[1], server, log)
+
+
+@pytest.mark.thorough
+def test_a_port_that_is_in_use_ends_it_with_one_sentence(tmp_path: Path, occupied: int) -> None:
+    sentence = f"Port {occupied} is in use: end the program that listens there, or choose another port with --port.\n"
+    assert refused(tmp_path, "--port", str(occupied)) == (1, sentence)
+    assert refused(tmp_path, STREAMLIT_SERVER_PORT=str(occupied)) == (1, sentence)
+
+
+@pytest.mark.thorough
+def test_what_streamlit_does_not_know_it_refuses_itself(tmp_path: Path) -> None:
+    status, words = refused(tmp_path, "--", "--server.prot", "1")
+    assert status == 2
+    assert "No such option '--server.prot'" in words
+    status, words = refused(tmp_path, STREAMLIT_SERVER_PORT="many")
+    assert status == 2
+    assert "STREAMLIT_SERVER_PORT" in words
