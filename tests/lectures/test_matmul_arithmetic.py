@@ -9,11 +9,9 @@ import pytest
 
 from engine.catalogue import KERNELS
 from engine.compile.cubin import read, resources_of
+from engine.gpu_models import GPU_MODELS, H200, LECTURE_GPU
 from engine.lectures.arithmetic import matmul as lecture_math
 from engine.lectures.arithmetic.matmul import (
-    GPUS,
-    H200,
-    LECTURE_GPU,
     cgma,
     lecture_numbers,
     naive_reads,
@@ -92,7 +90,7 @@ def test_the_arithmetic_agrees_with_the_plan_and_the_lecture():
 
 
 def test_the_lectures_gpu_runs_the_compiled_kernel_too():
-    for gpu in GPUS.values():
+    for gpu in GPU_MODELS.values():
         assert lecture_numbers(choice("matmul_tiled"), gpu).occupancy.blocks >= 1
     with pytest.raises(NotRunnable, match="about matrix multiplication"):
         lecture_numbers(Choice("reduce_sequential", 1024, 128))

@@ -9,14 +9,13 @@ from html import escape
 import streamlit as st
 
 from engine.catalogue.topics import matmul
+from engine.gpu_models import GPU_MODELS, GpuModel
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import matmul as lecture_math
 from engine.lectures.arithmetic.matmul import (
     ADDRESS_FREE_OPERATIONS,
     FLOAT_BYTES,
-    GPUS,
     LECTURE_OPERATIONS,
-    Gpu,
     LectureNumbers,
 )
 from engine.records import Choice, CompileError, Measurement, NotRunnable
@@ -40,9 +39,9 @@ def offered(page: Page) -> bool:
 
 def controls(page: Page) -> None:
     """The menu of the GPUs that the arithmetic can be done for."""
-    words = {key: gpu.name for key, gpu in GPUS.items()}
+    words = {key: gpu.name for key, gpu in GPU_MODELS.items()}
     with st.columns([1, 2])[0]:
-        choices.select("On an SM of", GPU, list(GPUS), DEFAULT, words,
+        choices.select("On an SM of", GPU, list(GPU_MODELS), DEFAULT, words,
                        help="Whose registers, shared memory and bandwidth the arithmetic is done with.")  # fmt: skip
 
 
@@ -64,14 +63,14 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def gpu_chosen() -> Gpu | None:
+def gpu_chosen() -> GpuModel | None:
     """The GPU of the menu or of the address; None where there is none of that name."""
-    return GPUS.get(str(st.session_state.get(GPU) or DEFAULT))
+    return GPU_MODELS.get(str(st.session_state.get(GPU) or DEFAULT))
 
 
 def no_such_gpu() -> str:
     """What stands in the place of a table for a GPU of the address that there is not."""
-    return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPUS))}.</div>'
+    return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPU_MODELS))}.</div>'
 
 
 def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str, ...]:
@@ -84,7 +83,7 @@ def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str,
     return (*said, f"Measured: {timed.gflop_s:,.0f} GFLOP/s{share} ({device_line(timed)}).")
 
 
-def row(choice: Choice, gpu: Gpu, page: Page) -> str:
+def row(choice: Choice, gpu: GpuModel, page: Page) -> str:
     """One tile width."""
     here = ' class="current"' if choice.block_size == page.choice.block_size else ""
     first = f'<td class="rung width">{choice.block_size}</td>'
@@ -128,7 +127,7 @@ def cell(text: str, small: str) -> str:
     return f"<td>{escape(text)}{f'<small>{escape(small)}</small>' if small else ''}</td>"
 
 
-def small_print(page: Page, gpu: Gpu) -> str:
+def small_print(page: Page, gpu: GpuModel) -> str:
     """How the numbers come about."""
     naive = lecture_math.naive_reads(page.choice.n)
     rows, columns = matmul.block_shape(page.kernel, page.choice.block_size)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
+from engine.gpu_models import MULTIPROCESSORS
 from engine.plan import plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable
 from engine.service import service
@@ -95,7 +96,7 @@ def grid_size(kernel: Kernel) -> str:
         st.selectbox("Blocks", ["follows from N"], disabled=True, key="grid fixed",
                      help="Only a kernel that strides over the grid lets you choose the number of blocks.")  # fmt: skip
         return AUTO
-    return select("Blocks", "grid", [AUTO, "1", "32", "132", "264", "528", "1056", "2112"], AUTO,
+    return select("Blocks", "grid", [AUTO, *map(str, (1, 32, *(MULTIPROCESSORS << times for times in range(5))))], AUTO,
                   {AUTO: "automatic"}, new=True, help="Choose, or type any whole number.")  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.aggregate import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import reduction
+from engine.gpu_models import GPU, MULTIPROCESSORS
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Zero, dtype_of
 
 SEED = 7
@@ -52,8 +53,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
             f"A grid of {choice.grid_size:,} blocks of {block_size} threads is too large: the kernels count with 32 "
             f"bits, so at most {reduction.MAX_THREADS // block_size:,} blocks of this size."
         )
-    fill = reduction.MULTIPROCESSORS * reduction.THREADS_RESIDENT // block_size
-    blocks = choice.grid_size or min(ceil(n / block_size), fill)
+    blocks = choice.grid_size or min(ceil(n / block_size), MULTIPROCESSORS * GPU.threads // block_size)
     source = given_source(kernel, choice, ("BLOCK_SIZE", block_size), (kernel.parameter.name, bins))
     launch = Launch(kernel.name, source, (blocks, 1, 1), (block_size, 1, 1), ("in", "out", Scalar("uint32", n)))
     return Plan(

@@ -15,7 +15,7 @@ from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks as answers
-from engine.catalogue.topics.reduction import BLOCKS_RESIDENT, MULTIPROCESSORS, THREADS_RESIDENT
+from engine.gpu_models import filling_blocks
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Step, Zero
 
 SEED = 2020
@@ -195,8 +195,7 @@ def _prefix_sum(kernel: Kernel, choice: Choice) -> Plan:
 def _largest(kernel: Kernel, choice: Choice) -> Plan:
     """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block."""
     n, block_size = choice.n, choice.block_size
-    full = MULTIPROCESSORS * min(BLOCKS_RESIDENT, THREADS_RESIDENT // block_size)  # more blocks would only wait
-    blocks = choice.grid_size or min(ceil(n / block_size), full)
+    blocks = choice.grid_size or min(ceil(n / block_size), filling_blocks(block_size))
     first = launch_of(kernel, choice, ("in", "out", elements(choice)), blocks * block_size)
     buffers = [Buffer("in", choice.dtype, n, "input")]
     steps: list[Step] = [first]

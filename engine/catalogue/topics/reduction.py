@@ -14,6 +14,7 @@ from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Topic
 from engine.catalogue.ladders.reduction import LADDERS
 from engine.catalogue.plans import given_source
+from engine.gpu_models import MULTIPROCESSORS, filling_blocks
 from engine.records import (
     Array,
     Buffer,
@@ -33,10 +34,6 @@ from engine.records import (
 SEED = 4_194_304
 MAX_N = 2**30
 MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 32 bits
-
-# What fills the GPU of the recorded runs once: 132 multiprocessors, on each at most 32 blocks and 2048 threads. A
-# grid-stride kernel gets this many blocks when no grid size is chosen; more than fit only wait.
-MULTIPROCESSORS, BLOCKS_RESIDENT, THREADS_RESIDENT = 132, 32, 2048
 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
@@ -164,7 +161,7 @@ def _in_python(numbers: Array, out: Array, n: int) -> None:
 def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
     if kernel.coverage is not None:
         return ceil(n / (block_size * kernel.coverage))
-    fill = MULTIPROCESSORS * min(BLOCKS_RESIDENT, THREADS_RESIDENT // block_size)
+    fill = filling_blocks(block_size)
     if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
         fill //= 2
     per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)

@@ -13,6 +13,7 @@ from math import ceil, log2
 from typing import Any
 
 from engine.catalogue import KERNELS
+from engine.gpu_models import WARP, resident_threads
 from engine.history.history import Known, device_line, recorded_for
 from engine.plan import grid_for, offered, plan, strides
 from engine.records import Choice, HostRun, Launch, Measurement, Scalar
@@ -21,9 +22,6 @@ from engine.words import size_text, time_text
 CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
 SLIDE = "Algorithm Cascading"
 SAME = 1.03  # times this close are the same
-WARP = 32
-# Threads that a multiprocessor holds, by compute capability, where it is not 2048.
-_RESIDENT = {"75": 1024, "86": 1536, "87": 1536, "89": 1536, "120": 1536}
 
 # How the sums of the blocks become one where no launch does it: how many steps in a row `blocks` sums then take.
 _TAILS = {"host": "the host adds them", "atomic": "atomics at one address, one after the other"}
@@ -187,7 +185,7 @@ class Verdict:
 def room(device: Mapping[str, Any]) -> int | None:
     """How many threads a GPU of a measurement holds at a time; None where the record does not say."""
     many = device.get("multiprocessors")
-    return int(many) * _RESIDENT.get(str(device.get("compute_capability")), 2048) if many else None
+    return int(many) * resident_threads(str(device.get("compute_capability"))) if many else None
 
 
 def verdict(found: Sequence[Point], room: int | None = None) -> Verdict:

@@ -12,10 +12,10 @@ from math import ceil
 from engine.catalogue import kernel_named
 from engine.catalogue.topics import matmul
 from engine.compile.cubin import Resources, resources_of
+from engine.gpu_models import H200, WARP, GpuModel
 from engine.plan import plan
 from engine.records import Choice, Launch, NotRunnable
 
-WARP = 32
 REGISTER_UNIT = 256  # registers are given to a warp in pieces of this size ...
 WARP_UNIT = 4  # ... and to warps in groups of this size, one for each scheduler of an SM
 SHARED_UNIT = 128  # bytes
@@ -24,41 +24,6 @@ FLOAT_BYTES = 4
 # The lecture counts 6 operations for each product: + and * of the numbers, and + and * of both addresses.
 LECTURE_OPERATIONS = 6
 ADDRESS_FREE_OPERATIONS = 2  # + and * of the numbers: what GFLOP/s counts
-
-
-@dataclass(frozen=True)
-class Gpu:
-    """What one SM of a GPU has room for, and its memory's bandwidth. `multiprocessors` None: any number.
-
-    `architecture`: what its kernels are compiled for. `reserved`: whether the system keeps 1 KB of each block's shared
-    memory for itself.
-    """
-
-    name: str
-    architecture: str
-    threads: int
-    blocks: int
-    registers: int
-    shared_bytes: int
-    bandwidth_gb_s: float
-    multiprocessors: int | None = None
-    reserved: bool = True
-
-
-# Occupancy limits: CUDA programming guide, "Technical specifications per compute capability". The lecture's GPU is put
-# together from its slides: 1536 threads, 64K registers and 16 KB of shared memory an SM; 200 GB/s. Its kernels are
-# compiled for 7.5, the oldest that today's compiler knows.
-GPUS: dict[str, Gpu] = {
-    "lecture": Gpu("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 200,
-                   reserved=False),
-    "h200": Gpu("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 4800, 132),
-    "h100": Gpu("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 3350, 132),
-    "a100": Gpu("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 2039, 108),
-    "rtx4090": Gpu("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 1008, 128),
-    "rtx3090": Gpu("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 936, 82),
-    "t4": Gpu("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 320, 40, reserved=False),
-}  # fmt: skip
-LECTURE_GPU, H200 = GPUS["lecture"], GPUS["h200"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +45,7 @@ class LectureNumbers:
     what the bandwidth then allows, by the lecture's count of operations; `intensity`: FLOP per byte of these reads.
     """
 
-    gpu: Gpu
+    gpu: GpuModel
     n: int
     tile_width: int
     reads: int
@@ -123,7 +88,7 @@ def intensity(n: int, reads: int) -> float:
     return ADDRESS_FREE_OPERATIONS * n**3 / (FLOAT_BYTES * reads)
 
 
-def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
+def occupancy(gpu: GpuModel, threads: int, registers: int, shared: int) -> Occupancy:
     """The blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
 
     NotRunnable where not even one block fits.
@@ -143,7 +108,7 @@ def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / gpu.threads, limits, limited_by)
 
 
-def residency(choice: Choice, gpu: Gpu = H200) -> tuple[int, Resources, Occupancy]:
+def residency(choice: Choice, gpu: GpuModel = H200) -> tuple[int, Resources, Occupancy]:
     """(threads of a block, what the compiled kernel needs, what an SM holds of it), of the plan's first launch.
 
     NotRunnable: nothing is launched, or no block fits. CompileError.
@@ -156,7 +121,7 @@ def residency(choice: Choice, gpu: Gpu = H200) -> tuple[int, Resources, Occupanc
     return threads, needed, occupancy(gpu, threads, needed.registers, needed.shared_bytes)
 
 
-def lecture_numbers(choice: Choice, gpu: Gpu = H200) -> LectureNumbers:
+def lecture_numbers(choice: Choice, gpu: GpuModel = H200) -> LectureNumbers:
     """The lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
     kernel = kernel_named(choice.kernel)
     if kernel.topic != matmul.TOPIC.name:

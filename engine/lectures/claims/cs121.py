@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.lectures.arithmetic.matmul import H200, LECTURE_GPU, Gpu, LectureNumbers, lecture_numbers
+from engine.gpu_models import H200, LECTURE_GPU, GpuModel
+from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
 from engine.lectures.claims.kinds import CS121 as _CS121
 from engine.lectures.claims.kinds import LOAD_PASSES, SECTORS, AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.records import Choice
@@ -34,7 +35,7 @@ def _memory(kernel: str) -> Choice:
     return Choice(kernel, 2**24, 256)
 
 
-def _numbers(tile_width: int, gpu: Gpu = LECTURE_GPU, kernel: str = "matmul_tiled") -> LectureNumbers:
+def _numbers(tile_width: int, gpu: GpuModel = LECTURE_GPU, kernel: str = "matmul_tiled") -> LectureNumbers:
     return lecture_numbers(Choice(kernel, 1024, tile_width, dtype="float32"), gpu)
 
 

@@ -9,12 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from engine.gpu_models import GPU, MULTIPROCESSORS, WARP
 from engine.records import Array
 
 Size = tuple[int, int, int]
-_WARP = 32
-_MULTIPROCESSORS = 132
-_WARPS_OF_A_MULTIPROCESSOR = 64
 _TYPES = {"u32": np.uint32, "u64": np.uint64, "pred": np.bool_}
 
 
@@ -60,16 +58,16 @@ def _along(linear: Array, size: Size, axis: int) -> Array | int:
 def _rows() -> dict[str, SpecialRegister]:
     row = SpecialRegister
     made = {
-        "%laneid": row(lambda asked: asked.threads % _WARP, "thread"),
-        "%warpid": row(lambda asked: asked.threads // _WARP, "thread"),
-        "%nwarpid": row(lambda asked: _WARPS_OF_A_MULTIPROCESSOR),
-        "%smid": row(lambda asked: asked.blocks % _MULTIPROCESSORS),
-        "%nsmid": row(lambda asked: _MULTIPROCESSORS),
-        "%lanemask_eq": row(lambda asked: 1 << asked.threads % _WARP, "thread"),
-        "%lanemask_lt": row(lambda asked: (1 << asked.threads % _WARP) - 1, "thread"),
-        "%lanemask_le": row(lambda asked: (2 << asked.threads % _WARP) - 1, "thread"),
-        "%lanemask_gt": row(lambda asked: ~((2 << asked.threads % _WARP) - 1), "thread"),
-        "%lanemask_ge": row(lambda asked: ~((1 << asked.threads % _WARP) - 1), "thread"),
+        "%laneid": row(lambda asked: asked.threads % WARP, "thread"),
+        "%warpid": row(lambda asked: asked.threads // WARP, "thread"),
+        "%nwarpid": row(lambda asked: GPU.threads // WARP),
+        "%smid": row(lambda asked: asked.blocks % MULTIPROCESSORS),
+        "%nsmid": row(lambda asked: MULTIPROCESSORS),
+        "%lanemask_eq": row(lambda asked: 1 << asked.threads % WARP, "thread"),
+        "%lanemask_lt": row(lambda asked: (1 << asked.threads % WARP) - 1, "thread"),
+        "%lanemask_le": row(lambda asked: (2 << asked.threads % WARP) - 1, "thread"),
+        "%lanemask_gt": row(lambda asked: ~((2 << asked.threads % WARP) - 1), "thread"),
+        "%lanemask_ge": row(lambda asked: ~((1 << asked.threads % WARP) - 1), "thread"),
         "%clock": row(lambda asked: asked.clock, "time"),
         "%clock_hi": row(lambda asked: asked.clock >> 32, "time"),
         "%clock64": row(lambda asked: asked.clock, "time", "u64"),

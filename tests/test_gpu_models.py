@@ -1,0 +1,13 @@
+"""What the models of GPUs say agrees with what is known by compute capability."""
+
+from engine.gpu_models import GPU_MODELS, LECTURE_GPU, filling_blocks, resident_threads
+
+
+def test_a_model_holds_as_many_threads_as_its_compute_capability() -> None:
+    for gpu in GPU_MODELS.values():
+        if gpu is not LECTURE_GPU:
+            assert gpu.threads == resident_threads(gpu.architecture.removeprefix("sm_"))
+
+
+def test_the_blocks_that_fill_the_gpu_of_the_recorded_runs() -> None:
+    assert [filling_blocks(block_size) for block_size in (32, 64, 128, 1024)] == [4224, 4224, 2112, 264]
