@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.explained import told
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import Program, link
 from engine.backends.emulator.ptx.syntax import Module, PtxError, Variable
+from engine.backends.emulator.running import launching
+from engine.backends.emulator.state.faults import EmulatorFault
 from engine.backends.emulator.state.machine import Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
@@ -22,9 +24,11 @@ from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch, compile_
 from engine.records import (
     Array,
     Buffer,
+    CompileError,
     HostSum,
     Launch,
     LineCounters,
+    NotRunnable,
     Plan,
     Progress,
     Run,
@@ -151,7 +155,7 @@ def launch(
     shared_bytes: int = 0,
 ) -> Machine:
     """Execute one launch on the buffers of `device`. `shared_bytes`: dynamic shared memory per block."""
-    with told(step.source.name):
+    with _explained(step.source.name):
         compile_launch(step, EMULATED_ARCHITECTURE)
         program = load(step.source, step.kernel)
         arguments = _arguments(device, program, step)
@@ -164,10 +168,39 @@ def launch(
         for observer in observers:
             observer.on_launch(machine)
         try:
-            machine.run(progress)
+            launching.run(machine, progress)
         finally:
             machine.close()
     return machine
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Turn what goes wrong inside into RunFailed: one sentence. `name`: what the .cu file is called.
+
+    A fault of the emulator keeps its cause, for whoever mends it; the sentence says that it is no fault of the kernel.
+    """
+    try:
+        yield
+    except (RunFailed, CompileError, NotRunnable):
+        raise
+    except PtxError as error:
+        raise RunFailed("crashed", error.sentence(name), error.line) from None
+    except MemoryError:
+        raise RunFailed("crashed", f"{name}: the emulator has not enough memory for this launch.") from None
+    except EmulatorFault as fault:
+        raise _fault(name, fault.__cause__ or fault, fault.line) from fault.__cause__
+    except Exception as error:
+        raise _fault(name, error, 0) from error
+
+
+def _fault(name: str, cause: BaseException, line: int) -> RunFailed:
+    place = f"{name}, line {line}" if line else name
+    sentence = (
+        f"{place}: this is a fault of the emulator, not of your kernel; please report it together with the kernel "
+        f"({type(cause).__name__})."
+    )
+    return RunFailed("crashed", sentence, line or None)
 
 
 def _workspace(device: Device, step: Launch) -> int:

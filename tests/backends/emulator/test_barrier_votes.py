@@ -7,6 +7,7 @@ import pytest
 
 from engine.backends.emulator.registers.masks import Masks
 from engine.backends.emulator.running.barriers import Barriers, Waiting
+from engine.backends.emulator.state.votes import Votes
 from tests.backends.emulator import random_programs
 
 THREADS, BLOCKS = 64, 2
@@ -15,20 +16,21 @@ T = np.arange(THREADS)
 
 def test_groups_of_one_block_are_counted_together_while_another_block_is_late() -> None:
     masks = Masks(THREADS, THREADS, BLOCKS)
-    barriers = Barriers(masks)
+    votes = Votes(THREADS, BLOCKS)
+    barriers = Barriers(masks, votes)
     first_block = np.array([True, False])
     gone = []
     for rows, yes in ((T < 32, T[:32] % 2 == 0), (T >= 32, T[32:] % 4 == 0)):
         group = masks.rectangle(rows, first_block)
-        barriers.vote(group, yes[:, None])
+        votes.cast(group, yes[:, None])
         gone = barriers.arrive(0, Waiting(group, 1, None, 5), masks.start)
     assert sum(entry.mask.lanes for entry in gone) == THREADS
-    assert set(barriers.results[:, 0].tolist()) == {16 + 8}
+    assert set(votes.results[:, 0].tolist()) == {16 + 8}
     late = masks.rectangle(np.ones(THREADS, bool), ~first_block)
-    barriers.vote(late, np.ones((THREADS, 1), bool))
+    votes.cast(late, np.ones((THREADS, 1), bool))
     barriers.arrive(0, Waiting(late, 1, None, 5), masks.start)
-    assert set(barriers.results[:, 1].tolist()) == {THREADS | 1 << 30}
-    assert set(barriers.results[:, 0].tolist()) == {16 + 8}
+    assert set(votes.results[:, 1].tolist()) == {THREADS | 1 << 30}
+    assert set(votes.results[:, 0].tolist()) == {16 + 8}
 
 
 @pytest.mark.thorough

@@ -142,7 +142,7 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     words = machine.words("shared")
     at = port.offsets(key, raw, mask, words, space)
     port.note(space, raw, mask, None, values)
-    blocks = machine.chunk_blocks
+    blocks = machine.resident.blocks
     lanes = None if mask.dense is None else mask.dense.T
     if site.part > words.unit:
         place = spread((at >> words.shift) * blocks + mask.columns_at()[None, :], shape).T

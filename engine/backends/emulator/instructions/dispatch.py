@@ -21,6 +21,7 @@ from engine.backends.emulator.meanings.table import UnknownInstruction
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError
 from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
+from engine.backends.emulator.state.faults import EmulatorFault
 
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
@@ -41,6 +42,8 @@ def steps_of(machine: Machine, block: BasicBlock) -> list[Step]:
             raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
         except PtxError as error:
             raise error.at(item.line, item.place) from None
+        except Exception as error:
+            raise EmulatorFault(item.line) from error
         if step is not None:
             made.append(step)
     return made

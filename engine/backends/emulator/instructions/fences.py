@@ -36,7 +36,7 @@ def barrier_result(machine: Machine, item: Instruction) -> Step:
     everyone, count = np.uint32(1 << 30), np.uint32((1 << 30) - 1)
 
     def step(registers: Registers, mask: Mask) -> None:
-        results = restrict(machine.chunk.barriers.results, mask.row_index, mask.column_index)
+        results = restrict(machine.resident.votes.results, mask.row_index, mask.column_index)
         if kind == "and":
             put(registers, results >= everyone)
         else:

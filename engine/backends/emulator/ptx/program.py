@@ -28,6 +28,8 @@ from engine.backends.emulator.ptx.syntax import (
 )
 from engine.backends.emulator.ptx.traits import traits_of
 
+_SEEN = {"volatile", "acquire", "relaxed"}  # loads that see what other lanes write meanwhile
+
 
 @dataclass(frozen=True)
 class BasicBlock:
@@ -53,7 +55,7 @@ class BasicBlock:
         return last.line if last else 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # only itself: what was found out about it is remembered
 class Program:
     """A kernel ready to run. `carry` is the number of the register that stands for the carry flag."""
 
@@ -85,6 +87,14 @@ def link(module: Module, name: str) -> Program:
 
 def _once(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
     return tuple({variable.name: variable for variable in variables}.values())
+
+
+def polls(program: Program, block: BasicBlock) -> bool:
+    """True when the block closes a loop in which memory is read that other lanes may change."""
+    if not block.successors or block.successors[0] > block.index:
+        return False
+    items = [item for each in program.blocks[block.successors[0] : block.index + 1] for item in each.body]
+    return any(item.words[0] == "atom" or (item.words[0] == "ld" and _SEEN & set(item.words)) for item in items)
 
 
 # ---- basic blocks

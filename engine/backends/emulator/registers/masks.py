@@ -216,10 +216,20 @@ class Masks:
         assert made is not None
         return made
 
+    def whole_warps(self, mask: Mask) -> Mask:
+        """All lanes of the warps with a lane in `mask`."""
+        if mask.dense is None:
+            return self.rectangle(np.repeat(mask.warp_bits[:, 0], WARP), mask.columns)
+        made = self.from_dense(self.all_rows, self.all_columns, np.repeat(mask.warp_bits, WARP, axis=0))
+        assert made is not None
+        return made
+
     def minus(self, a: Mask, b: Mask) -> Mask | None:
-        """The lanes of `a` that are not in `b`."""
+        """The lanes of `a` that are not in `b`; `a` itself where their rectangles do not meet."""
         if a is b:
             return None
+        if not (a.rows & b.rows).any() or not (a.columns & b.columns).any():
+            return a
         if a.dense is None and b.dense is None:
             if a.columns is b.columns:
                 rows = a.rows & ~b.rows

@@ -112,3 +112,8 @@ def writer(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> W
         registers[index] = value.view(narrow_kind).astype(wide_kind).view(UNSIGNED[width])
 
     return widen
+
+
+def numbers_of(members: int) -> tuple[int, ...]:
+    """The registers in a bit set."""
+    return tuple(index for index in range(members.bit_length()) if members >> index & 1)

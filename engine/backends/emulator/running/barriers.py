@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.registers.masks import Mask, Masks
-from engine.records import Array
+from engine.backends.emulator.state.votes import Votes
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,11 @@ class Waiting:
 
 
 class Barriers:
-    """The waiting groups by barrier number, and the votes of `barrier.red`."""
+    """The waiting groups by barrier number. `votes`: counted where a barrier lets threads go."""
 
-    def __init__(self, masks: Masks) -> None:
-        self._masks = masks
+    def __init__(self, masks: Masks, votes: Votes) -> None:
+        self._masks, self._votes = masks, votes
         self._waiting: dict[int, list[Waiting]] = {}
-        self._votes: Array | None = None
-        self.results: Array = np.zeros((1, masks.shape[1]), np.uint32)
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -39,16 +37,10 @@ class Barriers:
     def arrive(self, number: int, entry: Waiting, alive: Mask) -> list[Waiting]:
         """A group comes to barrier `number`; the groups that it lets go."""
         if entry.count is None and number not in self._waiting and self._masks.same(entry.mask, alive):
-            self._count_votes(entry.mask)
+            self._votes.count(entry.mask)
             return [entry]
         self._waiting.setdefault(number, []).append(entry)
         return self.release(number, alive)
-
-    def vote(self, mask: Mask, yes: Array) -> None:
-        """The predicate of a `barrier.red` for the lanes of `mask`."""
-        if self._votes is None:
-            self._votes = np.zeros(self._masks.shape, bool)
-        self._votes[np.ix_(mask.rows, mask.columns)] = yes
 
     def release_any(self, alive: Mask | None) -> list[Waiting]:
         """The groups of all barriers that can go on."""
@@ -65,7 +57,7 @@ class Barriers:
         count = entries[0].count
         if count is None and alive is not None and self._masks.same(arrived, alive):
             del self._waiting[number]
-            self._count_votes(arrived)
+            self._votes.count(arrived)
             return entries
         lanes = arrived.full_dense()
         if count is None:
@@ -87,18 +79,5 @@ class Barriers:
             del self._waiting[number]
         released = self._masks.common(arrived, columns)
         if released is not None:
-            self._count_votes(released)
+            self._votes.count(released)
         return gone
-
-    def _count_votes(self, released: Mask) -> None:
-        """For each thread that goes on: how many of its block said yes (and, in bit 30, whether all did).
-
-        All groups of a block are counted together, however late each of them came. Each thread keeps its own result,
-        because another barrier of the block may count before this thread reads it.
-        """
-        if self._votes is None:
-            return
-        lanes = released.full_dense()
-        yes = (self._votes & lanes).sum(axis=0)
-        counted = yes | ((yes == lanes.sum(axis=0)).astype(np.int64) << 30)
-        self.results = np.where(lanes, counted, self.results).astype(np.uint32)

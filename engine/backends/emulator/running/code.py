@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.backends.emulator.instructions.dispatch import steps_of
 from engine.backends.emulator.instructions.warp_wide import members_reader, members_register
-from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.program import BasicBlock, polls
+from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import Reader, Registers, reader
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.registers.operands import Reader, Registers, numbers_of, reader
+from engine.backends.emulator.state.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,8 @@ class Code:
     block: BasicBlock
     steps: tuple[Callable[[Registers, Mask], None], ...]
     kind: str  # "fall", "jump", "branch", "barrier", "exit", "trap", "switch"
-    decide: Reader | None  # the predicate of a branch, the index of a switch
+    decide: Reader | None  # the predicate of a branch, the index of a switch, the vote at a barrier
+    numbers: tuple[Reader, ...]  # of a barrier: its number, and how many threads it wants
     used: tuple[int, ...]
     kept: tuple[int, ...]  # registers written here and read later
     dropped: tuple[int, ...]  # registers written here and not read later
@@ -33,11 +32,32 @@ class Code:
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that others may change
 
+    def line_of(self, step: object) -> int:
+        """The .cu line of the instruction that a step executes, or where the block ends."""
+        body = self.block.body
+        if step in self.steps and len(body) == len(self.steps):
+            return body[self.steps.index(step)].line
+        return self.block.line
 
-def compile_block(machine: Machine, place: int) -> Code:
-    """Make a block executable and remember it."""
-    block = machine.program.blocks[place]
+
+class Codes:
+    """The blocks of one launch that have been reached, made executable."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._made: list[Code | None] = [None] * len(machine.program.blocks)
+
+    def at(self, place: int) -> Code:
+        """The block at a place. PtxError where it holds an instruction that is not emulated."""
+        found = self._made[place]
+        if found is None:
+            found = self._made[place] = _compiled(self._machine, self._machine.program.blocks[place])
+        return found
+
+
+def _compiled(machine: Machine, block: BasicBlock) -> Code:
     item, kind, decide, counted = block.terminator, "fall", None, True
+    numbers: tuple[Reader, ...] = ()
     widths = machine.program.widths
     if item is not None:
         traits = traits_of(item.opcode)
@@ -47,7 +67,7 @@ def compile_block(machine: Machine, place: int) -> Code:
         elif traits.control == "switch":
             kind, decide = "switch", reader(item.operands[0], "u32", widths, item.line)
         elif traits.control == "barrier":
-            kind = "barrier"
+            kind, numbers = "barrier", _numbers(item, widths)
             last = item.operands[-1] if item.operands else None
             if ".red." in item.opcode and last is not None:
                 decide = reader(last, "pred", widths, item.line)
@@ -56,24 +76,17 @@ def compile_block(machine: Machine, place: int) -> Code:
     members, members_of = None, -1
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
-    code = machine.code[place] = Code(
-        block, tuple(steps_of(machine, block)), kind, decide, _bits(block.uses), _bits(block.defs & block.live_out),
-        _bits(block.defs & ~block.live_out), members, members_of, counted, _polls(machine, block),
+    return Code(
+        block, tuple(steps_of(machine, block)), kind, decide, numbers, numbers_of(block.uses),
+        numbers_of(block.defs & block.live_out), numbers_of(block.defs & ~block.live_out), members, members_of,
+        counted, polls(machine.program, block),
     )  # fmt: skip
-    return code
 
 
-def _polls(machine: Machine, block: BasicBlock) -> bool:
-    """True when the block closes a loop in which memory is read that other lanes may change."""
-    if not block.successors or block.successors[0] > block.index:
-        return False
-    loop = machine.program.blocks[block.successors[0] : block.index + 1]
-    return any(
-        item.words[0] == "atom" or (item.words[0] == "ld" and {"volatile", "acquire", "relaxed"} & set(item.words))
-        for each in loop
-        for item in each.body
+def _numbers(item: Instruction, widths: tuple[int, ...]) -> tuple[Reader, ...]:
+    """The operands of a barrier that are numbers."""
+    return tuple(
+        reader(operand, "u32", widths, item.line)
+        for operand in item.operands
+        if isinstance(operand, Immediate) or (isinstance(operand, Register) and widths[operand.index] == 32)
     )
-
-
-def _bits(members: int) -> tuple[int, ...]:
-    return tuple(index for index in range(members.bit_length()) if members >> index & 1)

@@ -1,7 +1,6 @@
-"""One launch on the emulator: its code, arguments, built-in values and chunks of blocks.
+"""One launch on the emulator, as its instructions see it: arguments, memory, special registers, who listens.
 
-The machine compiles a block of instructions to steps when it is first reached, so that an instruction that is not
-emulated matters only where it is executed.
+Nothing here runs: `running` does, and tells the machine which blocks are resident.
 """
 
 from __future__ import annotations
@@ -14,25 +13,16 @@ from functools import cached_property
 import numpy as np
 
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked, Size
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol
 from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
-from engine.backends.emulator.running.chunk import Chunk
-from engine.backends.emulator.running.code import Code
 from engine.backends.emulator.state.events import NOBODY, ChunkInfo, Hooks
 from engine.backends.emulator.state.memory import AddressSpace, Words, lay_out
+from engine.backends.emulator.state.resident import Resident
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
-from engine.records import Array, Progress, RunFailed, Status
-
-LANES_PER_CHUNK = 1 << 17
-_SHARED_BYTES_PER_CHUNK = 1 << 26
-_STATIC_SHARED = 48 << 10  # bytes that a block may declare
-_MOST_SHARED = 227 << 10  # bytes that a block may have altogether, on sm_90
-_MOST_LOCAL = 512 << 10
-_LOCAL_BYTES_PER_CHUNK = 1 << 28
-Size = tuple[int, int, int]
+from engine.records import Array, RunFailed, Status
 
 
 @dataclass(frozen=True)
@@ -83,76 +73,33 @@ class Machine:
         self.shared_places, self.shared_size = lay_out(self.program.shared, self.dynamic_shared)
         self.local_places, self.local_size = lay_out(self.program.local, 0)
         self.sites = 0
-        self.steps_done = 0
-        self.code: list[Code | None] = [None] * len(self.program.blocks)
+        self.clock = 0  # basic blocks that have run, now and then
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}
         self.zeros = [kinds[bits] for bits in self.program.widths]
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
+        self._specials: dict[str, Array] = {}
+        self.resident = Resident(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
 
-    # ---- running
+    # ---- what running tells
 
-    def run(self, progress: Progress | None = None) -> None:
-        """Execute all blocks, chunk by chunk in the order of blocks. RunFailed when the launch cannot be finished."""
-        self._refuse()
-        with np.errstate(all="ignore"):
-            for first, count in self._chunks():
-                self._chunk(first, count)
-                if progress is not None:
-                    done = first + count
-                    progress(done / self.blocks, f"{self.program.name}: {done} of {self.blocks} blocks")
+    def admit(self, first: int, count: int) -> Resident:
+        """From now on these blocks are resident, with fresh shared and local memory."""
+        memories = {"shared": Words(self.shared_size, self.units["shared"], (count,))}
+        if self.local_size:
+            memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
+        info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
+        self._specials = {}
+        self.resident = Resident(info, memories)
+        return self.resident
+
+    def tick(self, steps: int) -> None:
+        """So many basic blocks have run."""
+        self.clock += steps
 
     def close(self) -> None:
         """Forget all that refers back to this machine, so that its memory is free at once."""
-        self.code, self.hooks = [], NOBODY
-        self.__dict__.pop("chunk", None)
-
-    def _refuse(self) -> None:
-        """What no GPU runs is not emulated either."""
-        static = self.shared_size - self.dynamic_shared
-        if static > _STATIC_SHARED or self.shared_size > _MOST_SHARED:
-            limit = _STATIC_SHARED if static > _STATIC_SHARED else _MOST_SHARED
-            size = static if static > _STATIC_SHARED else self.shared_size
-            clause = f"{self.program.name} uses {size:,} bytes of shared memory; a block can have {limit:,}"
-            raise self.failure("crashed", clause, 0)
-        if self.local_size > _MOST_LOCAL:
-            clause = (
-                f"{self.program.name} uses {self.local_size:,} bytes of local memory; a thread can have {_MOST_LOCAL:,}"
-            )
-            raise self.failure("crashed", clause, 0)
-
-    def _chunks(self) -> list[tuple[int, int]]:
-        """(first block, number of blocks). The last block of a row of blocks may be ragged: a chunk of its own."""
-        if self.cooperative:
-            return [(0, self.blocks)]
-        lanes = self.options.lanes or _lanes_for(self.program)
-        size = max(1, lanes // self.rows)
-        size = min(size, max(1, _SHARED_BYTES_PER_CHUNK // max(1, self.shared_size)))
-        size = min(size, max(1, _LOCAL_BYTES_PER_CHUNK // max(1, self.local_size * self.rows)))
-        if self.schedule.kind == "waves" and self.schedule.blocks_per_wave:
-            size = self.schedule.blocks_per_wave
-            return [(first, min(size, self.blocks - first)) for first in range(0, self.blocks, size)]
-        apart = self.blocks == self.grid[0] > 1  # of a grid with rows and columns a whole side may be ragged
-        whole = self.blocks - apart
-        chunks = [(first, min(size, whole - first)) for first in range(0, whole, size)]
-        return [*chunks, (whole, 1)] if apart else chunks
-
-    def _chunk(self, first: int, count: int) -> None:
-        self.first, self.chunk_blocks = first, count
-        self._specials: dict[str, Array] = {}
-        self._words = {"shared": Words(self.shared_size, self.units["shared"], (count,))}
-        if self.local_size:
-            self._words["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
-        info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
-        for hook in self.hooks.on_chunk:
-            hook(info)
-        chunk = self.chunk = Chunk(self, count)
-        try:
-            chunk.run()
-            for ended in self.hooks.on_chunk_end:
-                ended()
-        finally:
-            chunk.close()
-            self._words = {}
+        self.hooks = NOBODY
+        self.resident = Resident(self.resident.info, {})
 
     def late(self) -> bool:
         """True when the deadline has passed."""
@@ -166,9 +113,9 @@ class Machine:
         return self.sites - 1
 
     def words(self, space: str) -> Words:
-        """The shared or local memory of the running chunk."""
-        found = self._words.get(space)
-        return found if found is not None else Words(0, 4, (self.chunk_blocks,))
+        """The shared or local memory of the resident blocks."""
+        found = self.resident.memories.get(space)
+        return found if found is not None else Words(0, 4, (self.resident.blocks,))
 
     def places(self, space: str) -> Mapping[str, int]:
         """Byte offsets of the shared or local variables."""
@@ -186,7 +133,7 @@ class Machine:
         return self.arguments[name]
 
     def special(self, name: str) -> Array:
-        """A special register over the whole chunk, as small as what it depends on."""
+        """A special register of all resident lanes, as small as what it depends on."""
         row = SPECIAL_REGISTERS[name]
         found = self._specials.get(name)
         if found is None:
@@ -194,16 +141,16 @@ class Machine:
             if row.differs == "time":
                 return found
             if self.options.flat:
-                found = np.ascontiguousarray(np.broadcast_to(found, (self.rows, self.chunk_blocks)))
+                found = np.ascontiguousarray(np.broadcast_to(found, (self.rows, self.resident.blocks)))
             self._specials[name] = found
         return found
 
     def _asked(self) -> Asked:
         threads = np.arange(self.rows, dtype=np.int64)[:, None]
-        blocks = self.first + np.arange(self.chunk_blocks, dtype=np.int64)[None, :]
+        blocks = self.resident.first + np.arange(self.resident.blocks, dtype=np.int64)[None, :]
         return Asked(
             threads, blocks, self.block, self.grid, self.shared_size, self.dynamic_shared, self.workspace,
-            self.steps_done,
+            self.clock,
         )  # fmt: skip
 
     # ---- failures
@@ -222,7 +169,7 @@ class Machine:
 
     def lane_name(self, row: int, column: int) -> str:
         """ "thread 31 of block 0", or with coordinates where the launch has them."""
-        return self.grid_lane_name(row + (self.first + column) * self.rows)
+        return self.grid_lane_name(row + (self.resident.first + column) * self.rows)
 
     def grid_lane_name(self, lane: int) -> str:
         """The same for a lane counted through the whole grid, with blocks padded to warps."""
@@ -246,10 +193,3 @@ def _unit(program: Program, space: str) -> int:
         if any(word.split("::")[0] == space for word in item.words)
     ]
     return 8 if sizes.count(64) > len(sizes) / 2 else 4
-
-
-def _lanes_for(program: Program) -> int:
-    """Lanes per chunk: fewer where most work is in double precision, whose registers would leave the cache."""
-    items = [item.opcode for block in program.blocks for item in block.body]
-    doubles = sum(opcode.endswith(".f64") for opcode in items)
-    return LANES_PER_CHUNK >> 2 if doubles > 40 and doubles > len(items) / 3 else LANES_PER_CHUNK

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from engine.backends.emulator.ptx.program import Program, has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
 from engine.backends.emulator.ptx.traits import traits_of
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 
 def written_arrays(machine: Machine) -> frozenset[int]:
@@ -53,6 +51,7 @@ def _names_of(address: Address, origins: dict[int, set[str]]) -> set[str]:
     return {name for index in registers_of(address) for name in origins.get(index, set())}
 
 
+@lru_cache(maxsize=64)
 def _origins(program: Program) -> dict[int, set[str]]:
     """register -> the parameters and variables that its value may come from, other than through memory."""
     origins: dict[int, set[str]] = {}

@@ -1,50 +1,59 @@
-"""A group of lanes at one moment, to be compared with what it is when it comes back."""
+"""Lanes and memory at one moment, to be compared with what they are when a group comes back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.registers.parts import expanded
 from engine.backends.emulator.registers.values import UNSIGNED, Part, Value, plain, restrict
-from engine.backends.emulator.running.endless.dependence import Deciding
 from engine.backends.emulator.running.groups import Key
+from engine.backends.emulator.running.lanes import Label
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.pointers import written_arrays
 from engine.records import Array
 
-
-@dataclass
-class Stand:
-    """A group at one moment: its registers, and those of all others. `places`: the blocks that have run since;
-    `deciding`: what decides in them, once the group is back."""
-
-    key: Key
-    mask: Mask
-    values: dict[int, Value]
-    others: list[Other]
-    places: set[int] = field(default_factory=set)
-    deciding: Deciding | None = None
+_MOST_BYTES = 1 << 28  # that are copied; whoever has more to write to is taken to change something
 
 
 @dataclass(frozen=True)
-class Other:
-    """Lanes that do not run: another group, at a barrier, or parked. `label`: which of these, and where."""
+class Snapshot:
+    """A group, all registers (values are never changed in place), and where the other lanes stand. `places`: the blocks
+    that have run since."""
 
-    label: tuple[Any, ...]
-    lanes: Mask
-    values: dict[int, Value]
-
-
-def all_equal(was: Other, now: Other, deciding: Deciding) -> bool:
-    """True when the registers that decide are the same; both are at one place."""
-    chosen = [index for index in was.values if deciding.registers >> index & 1]
-    return all(equal(was.values[index], now.values[index], was.lanes, now.lanes) for index in chosen)
+    key: Key
+    mask: Mask
+    registers: Registers
+    others: Sequence[tuple[Label, int, Mask]]
+    places: set[int]
 
 
-def equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
-    """True when a register holds the same for all lanes of a mask; `before` and `now` hold the same lanes."""
+class Contents:
+    """What the memories that a program may write held at one moment, of those that decide."""
+
+    def __init__(self, machine: Machine, names: set[str | int]) -> None:
+        live: dict[str | int, Array] = {name: words.words for name, words in machine.resident.memories.items()}
+        written = written_arrays(machine) | {machine.workspace}
+        live |= {array.base: array.data for array in machine.space.arrays() if array.base in written}
+        live = {name: data for name, data in live.items() if name in names}
+        self._beyond = sum(data.nbytes for data in live.values()) > _MOST_BYTES
+        self._then = [] if self._beyond else [(name, data, data.copy()) for name, data in live.items()]
+
+    def changed(self, names: set[str | int]) -> bool:
+        """True when one of these memories may differ from what it was."""
+        return self._beyond or any(name in names and (now != then).any() for name, now, then in self._then)
+
+
+def first_difference(chosen: Sequence[int], was: Registers, now: Registers, before: Mask, after: Mask) -> int | None:
+    """The first of the chosen registers that has changed for lanes that stood as `before` and stand as `after`."""
+    return next((index for index in chosen if not _equal(was[index], now[index], before, after)), None)
+
+
+def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
     if old is new:
         return True
     alike = before.rows is now.rows and before.columns is now.columns  # the same lanes may stand in other rectangles
