@@ -16,19 +16,18 @@ import hashlib
 import importlib.metadata
 import platform
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from engine.catalogue import kernel_named, spelled_out
 from engine.host.devices import Gpu, device_summary, gpus, resolve
+from engine.measuring.measure import DEADLINES_S, failed
 from engine.records import Choice, Measurement
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.queue import Handle, Job, JobQueue
 from engine.service.worker_slot import WorkerSlot
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Cancelled", "Gpu", "Handle", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected", "WorkerDied",
            "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus", "measurement_of", "resolve",
@@ -96,8 +95,6 @@ def submit(
     the measurement's own. `fresh`: measure again although an identical run's result is kept. `supersede`: give up the
     session's unfinished runs first.
     """
-    from engine.measuring.measure import DEADLINES_S
-
     settled = resolve(choice)
     job = Job(
         "engine.measuring.measure:measure",
@@ -127,8 +124,6 @@ def measurement_of(handle: Handle, choice: Choice) -> Measurement:
 
 def failure_of(choice: Choice, error: Exception) -> Measurement:
     """The record of a run that ended with `error`, whatever it is: the reason is one sentence, the log the details."""
-    from engine.measuring.measure import failed
-
     record = failed(choice, error)
     if isinstance(error, JobTimeout):
         record = replace(record, status="timeout")
@@ -143,8 +138,6 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
 
 def _key(choice: Choice, schedule: str | None) -> str:
     """What makes two runs the same: the source's text, all that was chosen, the device, the versions."""
-    from engine.catalogue import kernel_named, spelled_out
-
     kernel = kernel_named(choice.kernel)
     devices = gpus() if choice.device == "gpu" else ()
     return hashlib.sha256(repr((kernel.text, spelled_out(choice), schedule, devices, _versions())).encode()).hexdigest()
