@@ -13,8 +13,8 @@ import pytest
 
 from engine.history import history
 from engine.service import service
+from tests.home import places
 
-PLACES = {"HOME": "", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config"}
 SETTINGS = ("STREAMLIT_", "KERNEL_LADDER_")  # how variables begin that would change what is tested
 
 _numbers = itertools.count()
@@ -30,11 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(places(home))
     if "not gpu" in config.option.markexpr:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # the same on a machine with a GPU
-
-
-def places(home: Path) -> dict[str, str]:
-    """The environment of somebody who lives at `home`."""
-    return {name: str(home / below) for name, below in PLACES.items()}
 
 
 @pytest.fixture(autouse=True)

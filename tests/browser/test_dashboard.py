@@ -66,6 +66,7 @@ def test_arrow_keys_step_and_r_runs(page: Page, address: str) -> None:
     counted(page)
 
 
+@pytest.mark.thorough
 def test_keys_work_after_a_menu_was_used_but_not_while_typing(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     page.locator(".st-key-block input").click()
@@ -80,6 +81,7 @@ def test_keys_work_after_a_menu_was_used_but_not_while_typing(page: Page, addres
     heading(page, "bank conflicts")
 
 
+@pytest.mark.thorough
 def test_present_shows_only_the_rung_and_comes_back(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&block=256")
     page.keyboard.press("p")
@@ -109,6 +111,7 @@ def test_a_shared_link_shows_the_same_page(page: Page, address: str) -> None:
         assert part in page.url
 
 
+@pytest.mark.thorough
 def test_the_back_button_goes_a_rung_back(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}")
     page.keyboard.press("ArrowRight")
@@ -120,6 +123,7 @@ def test_the_back_button_goes_a_rung_back(page: Page, address: str) -> None:
     heading(page, "bank conflicts")
 
 
+@pytest.mark.thorough
 def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=harris&n=2048&dtype=float32&rung=reduce_strided")
     page.get_by_role("link", name="Sweep").click()
@@ -129,6 +133,7 @@ def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> 
     expect(page).to_have_url(re.compile("rung=reduce_strided.*n=2048"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "sentence"), [("0", "N must be at least 1"), ("2%5E40", "too large")])
 def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n: str, sentence: str) -> None:
     opened(page, f"{address}/?ladder=harris&n={n}")
@@ -139,6 +144,7 @@ def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n:
     heading(page, "bank conflicts")
 
 
+@pytest.mark.thorough
 def test_a_long_run_shows_progress_leaves_the_page_usable_and_can_be_stopped(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=harris&n=2%5E25&rung=reduce_interleaved&block=32")
     page.locator(".st-key-run_ladder button").first.click()
@@ -162,6 +168,7 @@ def test_the_sweep_fills_its_table(page: Page, address: str) -> None:
     assert download.value.path().read_text().startswith("Kernel,")
 
 
+@pytest.mark.thorough
 def test_dark_mode_follows_the_system(page: Page, address: str) -> None:
     page.emulate_media(color_scheme="dark")
     opened(page, f"{address}{HARRIS}")

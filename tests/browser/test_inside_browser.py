@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_dashboard import opened
@@ -15,6 +16,7 @@ def sentence(page: Page):
     return page.locator(".st-key-picture .textpoint text")
 
 
+@pytest.mark.thorough
 def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, address: str) -> None:
     opened(page, f"{address}{STRIDED}&look=banks")
     expect(sentence(page)).to_contain_text("3 bank conflicts")
@@ -28,6 +30,7 @@ def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, addr
     expect(page.locator(".st-key-picture .barlayer .point")).not_to_have_count(0)  # the strip of time stays
 
 
+@pytest.mark.thorough
 def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
     for look in ("banks", "lanes"):
         opened(page, f"{address}{STRIDED}&look={look}")
@@ -37,6 +40,7 @@ def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
         assert box is not None and box["y"] + box["height"] <= 720 + 12, (look, box)
 
 
+@pytest.mark.thorough
 def test_a_finding_links_to_its_other_line(page: Page, address: str) -> None:
     opened(page, f"{address}/inside?ladder=harris&n=4096&block=128&rung=reduce_unroll_volatile")
     link = page.locator(".finding a").first
@@ -57,6 +61,7 @@ def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) ->
     expect(page).to_have_url(re.compile("rung=reduce_sequential"))
 
 
+@pytest.mark.thorough
 def test_an_order_of_execution_changes_the_wrong_answer(page: Page, address: str) -> None:
     opened(page, f"{address}/inside?ladder=crovella&rung=reduce_racy&n=4096&block=128")
     expect(page.locator(".insideanswer")).to_contain_text("144 instead of")

@@ -10,6 +10,7 @@ from engine.counters import IN_JSON
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
+from tests.cases import case
 
 SIZES = (1, 31, 32, 33, 1000, 4096 + 1, 2**18)
 SIZES_OF_WIDTHS = (1, 31, 32, 33, 100)  # where n is the width of a matrix
@@ -19,16 +20,11 @@ ON_THE_CPU = {name for name in KERNELS if host_step(plan(default_choice(name)))}
 ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock"]
 
 
-def _case(kernel: Kernel, n: int, block_size: int, quick: bool) -> object:
-    marks = [] if quick else [pytest.mark.thorough]
-    return pytest.param(kernel, n, block_size, id=f"{kernel.name}-{n}-{block_size}", marks=marks)
-
-
-# The quick run meets every kernel with its middle block size, at one element, a ragged warp and many ragged blocks; the
-# thorough one at every size with three block sizes.
-QUICK_SIZES = (1, 33, 100, 4096 + 1)
+# The quick run meets every kernel with its middle block size, at a ragged warp and many ragged blocks; the thorough one
+# at every size with three block sizes.
+QUICK_SIZES = (33, 100, 4096 + 1)
 CASES = [
-    _case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES)
+    case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES, id=f"{kernel.name}-{n}-{block_size}")
     for kernel in ENDING
     for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
     for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
@@ -71,16 +67,22 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
     assert found.status in ("wrong", "hazard") and found.findings and found.reason
 
 
-@pytest.mark.parametrize("kernel", ENDING, ids=lambda k: k.name)
-def test_every_way_to_combine_and_every_type_agree(kernel: Kernel):
-    for dtype in kernel.dtypes:
-        wanted = set()
-        for combine in kernel.combines:
-            found = measured(replace(default_choice(kernel.name), n=77, dtype=dtype, combine=combine))
-            assert found.status in OUTCOMES[kernel.expect], (combine, dtype, found.reason)
-            assert (found.combine, found.dtype) == (combine, dtype)
-            wanted.add(found.expected)
-        assert len(wanted) == 1, (dtype, wanted)
+@pytest.mark.parametrize(
+    ("kernel", "dtype"),
+    [
+        case(kernel, dtype, quick=len(kernel.combines) > 1 and dtype == kernel.dtypes[0], id=f"{kernel.name}-{dtype}")
+        for kernel in ENDING
+        for dtype in kernel.dtypes
+    ],
+)
+def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
+    wanted = set()
+    for combine in kernel.combines:
+        found = measured(replace(default_choice(kernel.name), n=77, dtype=dtype, combine=combine))
+        assert found.status in OUTCOMES[kernel.expect], (combine, found.reason)
+        assert (found.combine, found.dtype) == (combine, dtype)
+        wanted.add(found.expected)
+    assert len(wanted) == 1, wanted
 
 
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.expect == "deadlock"], ids=lambda k: k.name)
@@ -90,8 +92,7 @@ def test_a_kernel_that_never_ends_in_lockstep_ends_where_lanes_run_on_their_own(
     assert measured(choice, "independent:1").status == "ok"
 
 
-@pytest.mark.parametrize("grid_size", [pytest.param(1, marks=pytest.mark.thorough), 2, 7,
-                                       pytest.param(300, marks=pytest.mark.thorough)])  # fmt: skip
+@pytest.mark.parametrize("grid_size", [case(grid_size, quick=grid_size == 7) for grid_size in (1, 2, 7, 300)])
 @pytest.mark.parametrize("kernel", [k for k in KERNELS.values() if k.coverage is None], ids=lambda k: k.name)
 def test_a_grid_stride_kernel_is_right_with_any_grid(kernel: Kernel, grid_size: int):
     found = measured(Choice(kernel.name, 10_000, 64, grid_size=grid_size, dtype=kernel.dtypes[0]))

@@ -15,6 +15,7 @@ from engine.measuring import tracing
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
 from engine.records import Choice, NotRunnable
+from tests.cases import case
 
 
 def run(kernel, n=4096, **more):
@@ -121,8 +122,7 @@ def steps():
     for name, ladder in LADDERS.items():
         for position, rung in enumerate(ladder.rungs):
             if inside.meant(ladder, position):
-                marks = [pytest.mark.thorough] if name.startswith("all-") else []
-                yield pytest.param(name, position, id=f"{name}-{rung.kernel}", marks=marks)
+                yield case(name, position, quick=not name.startswith("all-"), id=f"{name}-{rung.kernel}")
 
 
 @pytest.mark.parametrize(("ladder", "position"), tuple(steps()))

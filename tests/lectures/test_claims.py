@@ -27,6 +27,7 @@ from engine.lectures.claims.verdicts import (
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
 from engine.records import Choice, Measurement, RunFailed
+from tests.cases import case
 
 # The claims whose conditions an older recording may not hold: a chosen number of blocks, another way to combine.
 MAYBE_UNRECORDED = {"latency", "hidden-latency", "gpu-wins-hekun", "occupancy", "resized"}
@@ -48,7 +49,7 @@ def find(choice: Choice) -> Measurement | None:
 
 def param(claim: AnyClaim) -> object:
     needs_runs = any(choice.device == "emulator" for choice in runs(claim))
-    return pytest.param(claim, id=claim.name, marks=pytest.mark.thorough if needs_runs else ())
+    return case(claim, quick=not needs_runs, id=claim.name)
 
 
 EVERY_CLAIM = pytest.mark.parametrize("claim", [param(claim) for claim in CLAIMS])

@@ -6,6 +6,7 @@ import pytest
 
 from engine.catalogue import LADDERS
 from engine.lectures.claims.verdicts import claims_of
+from tests.cases import case
 from tests.views.pages import html_of, opened
 
 
@@ -14,7 +15,7 @@ def section(name: str) -> str:
 
 
 QUICK = ("harris", "cs121-tiling", "heidelberg-volta", "cooper")
-EVERY = [pytest.param(name, marks=() if name in QUICK else pytest.mark.thorough) for name in LADDERS if claims_of(name)]
+EVERY = [case(name, quick=name in QUICK) for name in LADDERS if claims_of(name)]
 
 
 @pytest.mark.parametrize("name", EVERY)

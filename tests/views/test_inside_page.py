@@ -13,6 +13,7 @@ from engine.catalogue import LADDERS
 from engine.counters import COUNTERS
 from engine.history import profiles
 from engine.history.profiles import Hardware
+from tests.cases import case
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.session import rungs
 from views.session.inside_work import Looking
@@ -75,10 +76,10 @@ def test_a_race_answers_differently_under_every_order_and_the_page_remembers() -
     assert asked(app)["schedule"] == "waves:1"
 
 
-@pytest.mark.parametrize(
-    "ladder",
-    [pytest.param(name, marks=[pytest.mark.thorough] if name.startswith("all-") else []) for name in LADDERS],
-)
+FIRST_OF_TOPICS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
+
+
+@pytest.mark.parametrize("ladder", [case(name, quick=name in FIRST_OF_TOPICS) for name in LADDERS])
 def test_every_ladder_opens(ladder: str) -> None:
     entry = LADDERS[ladder]
     small = {"matmul": {"n": "64"}, "reduction": {"n": "4096"}}.get(entry.topic, {})

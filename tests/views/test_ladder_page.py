@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, default_choice
+from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
 from engine.history import history
 from engine.records import Choice
+from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.html.answer import is_array, strip_html
 from views.html.source import changes, header_length, source_html
 
 
-@pytest.mark.parametrize("name", LADDERS)
+@pytest.mark.parametrize("name", [case(name, quick=not name.startswith("all-")) for name in LADDERS])
 def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
     ladder = LADDERS[name]
     app = opened(ladder=name, device="emulator", n=str(ladder.n), block=str(ladder.block_size), dtype=ladder.dtype)
@@ -29,7 +30,10 @@ def test_every_ladder_opens_on_its_first_rung(name: str) -> None:
     assert not app.error
 
 
-@pytest.mark.parametrize("name", KERNELS)
+FIRST_OF_TOPICS = {topic.kernels[0].name for topic in TOPICS.values()}
+
+
+@pytest.mark.parametrize("name", [case(name, quick=name in FIRST_OF_TOPICS) for name in KERNELS])
 def test_every_kernel_shows_its_text_and_its_source(name: str) -> None:
     app = opened(ladder=f"all-{KERNELS[name].topic}", rung=name, n="1000")
     text = re.sub(r"<[^>]+>", "", html_of(app)).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

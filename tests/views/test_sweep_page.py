@@ -11,12 +11,16 @@ import pytest
 from engine.catalogue import KERNELS, TOPICS
 from engine.history import history
 from engine.records import Choice
+from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.sweeping.sweep import Sweep, verdict, ways_of
 
 
-@pytest.mark.parametrize(("topic", "over"), [(name, over) for name in TOPICS for over in ways_of(TOPICS[name])])
+@pytest.mark.parametrize(
+    ("topic", "over"),
+    [case(name, over, quick=name == "aggregate") for name in TOPICS for over in ways_of(TOPICS[name])],
+)
 def test_every_topic_can_be_swept(topic: str, over: str) -> None:
     app = opened("sweep", topic=topic, sweep=over)
     assert not app.error and not app.exception

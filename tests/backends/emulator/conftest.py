@@ -8,14 +8,11 @@ import pytest
 
 from engine.backends.emulator import launch
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE
+from tests.cases import case
 
 
 @pytest.fixture(
-    params=[
-        pytest.param("compute_75", marks=pytest.mark.thorough),
-        pytest.param("compute_80", marks=pytest.mark.thorough),
-        EMULATED_ARCHITECTURE,
-    ],
+    params=[case(name, quick=name == EMULATED_ARCHITECTURE) for name in ("compute_75", "compute_80", "compute_90")],
 )
 def architecture(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Compile for an older GPU; what was compiled for another one is forgotten."""

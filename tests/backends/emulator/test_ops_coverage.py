@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from engine.backends.emulator.meanings.table import UnknownInstruction, operation
-from engine.compile.nvrtc import compile_source
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.records import Source
+from tests.cases import case
 
 FOLDER = Path(__file__).parent / "arithmetic"
-ARCHITECTURES = ("compute_75", "compute_80", "compute_90")
+ARCHITECTURES = ("compute_75", "compute_80", EMULATED_ARCHITECTURE)
 
 # Data movement, control and collectives are the machine's, not the table's.
 ELSEWHERE = {
@@ -66,7 +67,7 @@ def opcodes(ptx: str) -> set[str]:
     return {opcode for opcode in found if opcode.split(".")[0] not in ELSEWHERE}
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", [case(name, quick=name == EMULATED_ARCHITECTURE) for name in ARCHITECTURES])
 @pytest.mark.parametrize("name", programs())
 def test_every_arithmetic_instruction_has_a_meaning(name: str, architecture: str) -> None:
     if name == "__nv_bfloat16" and architecture == "compute_75":

@@ -11,6 +11,7 @@ from engine.plan import plan
 from engine.records import Choice, Launch, RunFailed
 from tests.backends.emulator import small_kernels
 from tests.backends.emulator.small_kernels import zeros
+from tests.cases import case
 
 WAYS = {
     "flat": Options(flat=True),
@@ -75,7 +76,7 @@ RACY_LOOPS = """extern "C" __global__ void f(const int *in, int *out) {
 }"""
 
 
-@pytest.mark.parametrize("way", sorted(WAYS))
+@pytest.mark.parametrize("way", [case(way, quick=way == "flat, small chunks") for way in sorted(WAYS)])
 def test_dense_divergence_is_the_same_in_all_shapes(way):
     values = np.random.default_rng(2).integers(1, 1000, 64 * 9).astype(np.int32)
 
@@ -100,7 +101,7 @@ def test_dense_divergence_is_the_same_in_all_shapes(way):
     assert {key: also_counted[key] for key in per_lane} == {key: counted[key] for key in per_lane}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if on_gpu(name)])
+@pytest.mark.parametrize("name", [case(name, quick=name in SAMPLE) for name in NAMES if on_gpu(name)])
 @pytest.mark.parametrize("schedule", [Schedule("independent", 1), Schedule("waves", blocks_per_wave=2)])
 def test_correct_kernels_are_right_under_every_schedule(name, schedule):
     result, check, _ = run(name, schedule=schedule, n=24 if topic_of(KERNELS[name]).name == "matmul" else 500)
