@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from engine import tables
+from engine import tables, words
 from engine.catalogue import LADDERS
 from engine.figures import ladder as figures
 from engine.history.history import Known
@@ -49,7 +49,7 @@ def test_plotly_accepts_every_figure(name: str, some: bool) -> None:
 def test_bars_carry_their_numbers_and_the_current_rung_stands_out() -> None:
     figure = every(table())["metric"]
     bars = figure["data"][0]
-    assert bars["text"][0] == tables.text_of("bandwidth_gb_s", bars["x"][0])
+    assert bars["text"][0] == words.text_of("bandwidth_gb_s", bars["x"][0])
     assert bars["marker"]["opacity"].count(1.0) == 1 and bars["marker"]["opacity"][2] == 1.0
     assert "<b>" in figure["layout"]["yaxis"]["ticktext"][2]
     assert figure["layout"]["xaxis"]["range"][1] > 4800
