@@ -11,14 +11,14 @@ from engine.catalogue import KERNELS, LADDERS
 from engine.counters import COUNTERS, plotted
 from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
-from engine.lectures.arithmetic.complexity import CLAIM
+from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
 from engine.tables import COLUMNS, COUNTED
 from engine.words import size_text, text_of
 from views.html import grid
 from views.session import choices, keyboard, state, work
 from views.sweeping import menus as sweep_menus
-from views.sweeping.sweep import LISTS, Cell, Sweep, verdict
+from views.sweeping.sweep import LISTS, Cell, Sweep
 
 WORK = "sweep work"
 
@@ -81,7 +81,9 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
     else:
         lines(sweep, facts, values, drawn)
         if sweep.over == "elements" and best and not counted:
-            st.html(f'<p class="verdict">{escape(verdict(sweep, values, " and ".join(sources)))}</p>')
+            variants = {KERNELS[kernel].title: known_of(kernel, values) for kernel in sweep.kernels}
+            said = judged_variants(variants, sweep.values, sweep.smallest, " and ".join(sources))
+            st.html(f'<p class="verdict">{escape(said)}</p>')
         st.html(heat(sweep, facts, values, best))
     why_not(facts)
     every = [m for fact in facts.values() if (m := fact.failed or fact.live or fact.recorded)]
@@ -102,6 +104,11 @@ def value_of(fact: Known, key: str) -> float | None:
         return None
     value = plotted(used.counters).get(key) if key in COUNTERS else getattr(used, key)
     return None if value is None else float(value)
+
+
+def known_of(kernel: str, values: dict[Cell, float | None]) -> dict[int, float]:
+    """The values of one kernel that are known, by what is swept."""
+    return {at: value for (name, at), value in values.items() if name == kernel and value}
 
 
 def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], drawn: int) -> None:

@@ -7,7 +7,8 @@ from math import ceil, floor, log2, log10
 from typing import Any
 
 from engine.figures.ladder import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
-from engine.lectures.arithmetic.complexity import CLAIM, Level, Point, cost_of, steps_of, work
+from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
+from engine.lectures.arithmetic.elements import CLAIM, Division
 from engine.words import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
@@ -15,7 +16,7 @@ SMALL = 420  # pixels: below that only what is necessary
 _BAND = "rgba(199,146,0,0.16)"
 
 
-def sweep_figure(points: Sequence[Point], automatic: Point | None, look: Look = ON_PAGE) -> Figure:
+def sweep_figure(points: Sequence[Division], automatic: Division | None, look: Look = ON_PAGE) -> Figure:
     """Above Brent's steps and cost per element over the elements per thread, below the measured times.
 
     The band is the lecture's claim, the dashed line Brent's log2 N; `automatic`: the grid that the kernel chooses
@@ -115,7 +116,7 @@ def _line(name: str, x: list[int], y: Sequence[float], colour: str, symbol: str)
     }
 
 
-def _times(timed: Sequence[Point], automatic: Point | None, small: bool) -> list[dict[str, Any]]:
+def _times(timed: Sequence[Division], automatic: Division | None, small: bool) -> list[dict[str, Any]]:
     recorded = any("recorded" in (point.origin or "") for point in timed)
     origin = timed[0].origin
     drawn: list[dict[str, Any]] = [

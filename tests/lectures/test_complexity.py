@@ -8,16 +8,13 @@ import pytest
 
 from engine.catalogue.topics import reduction
 from engine.figures.complexity import sweep_figure, tree_figure
-from engine.history.history import Known
 from engine.lectures.arithmetic import complexity
 from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Launch
-from tests.history.test_history import measured
+from tests.lectures.test_elements import points
 
 TREE = Choice("reduce_sequential", 2**16, 128, device="emulator")
-STRIDE = Choice("reduce_grid_stride_atomic", 2**22, 128, device="gpu")
-DEVICE = {"kind": "gpu", "name": "NVIDIA H200", "multiprocessors": 132, "compute_capability": "90"}
 
 
 def test_the_slides_numbers():
@@ -60,52 +57,6 @@ def test_nothing_is_compared_where_nothing_was_counted_or_the_formula_is_not_exa
     assert complexity.compared(TREE, None) == ()
     shuffle = replace(TREE, kernel="reduce_warp_shuffle", n=1000)
     assert complexity.compared(shuffle, measure(shuffle)) == ()
-
-
-def test_the_sweep_has_a_grid_for_every_number_of_elements():
-    made = complexity.sweep_choices(STRIDE)
-    assert [elements for elements, _ in made] == [2**power for power in range(15)]
-    for elements, choice in made:
-        assert choice.grid_size * 128 * elements == STRIDE.n
-    assert complexity.sweep_choices(TREE) == ()
-
-
-def points(times: dict[int, float], choice: Choice = STRIDE) -> tuple[complexity.Point, ...]:
-    made = complexity.sweep_choices(choice)
-    facts = [Known(live=measured(one, time_us=times[e], device=DEVICE) if e in times else None) for e, one in made]
-    return complexity.points(made, facts)
-
-
-def test_the_claim_is_judged_by_the_measured_sweep():
-    slow = points({2**power: 4.0 + 0.01 * abs(8 - 2**power) for power in range(15)})
-    found = complexity.verdict(slow, complexity.room(DEVICE))
-    assert found.holds is False and found.best is not None and found.best.elements == 8
-    assert "Not true here. NVIDIA H200, live, N = 2^22" in found.sentence
-    assert "They leave 4,096 threads, and this GPU has room for 270,336." in found.sentence
-    right = complexity.verdict(points({2**power: 100.0 - (power == 11) * 40 for power in range(15)}))
-    assert right.holds is True and "2,048 elements per thread" in right.sentence
-    level = complexity.verdict(points({2**power: 100.0 - (power == 3) for power in range(15)}))
-    assert level.holds is True and "1,024 take the same within 3%" in level.sentence
-
-
-def test_without_enough_times_there_is_no_verdict():
-    assert complexity.verdict(points({})).holds is None
-    assert "no times are known" in complexity.verdict(points({})).sentence
-    assert "2 of 15 times" in complexity.verdict(points({1024: 1.0, 2048: 2.0})).sentence
-    assert "choose a larger N" in complexity.verdict(points({}, replace(STRIDE, n=4096))).sentence
-    mixed = points({1: 2.0, 2048: 1.0})
-    other = [replace(point, origin="another GPU") if point.elements == 1 else point for point in mixed]
-    assert "different machines" in complexity.verdict(other).sentence
-    assert complexity.room({"name": "a GPU"}) is None
-
-
-def test_a_sweep_recorded_with_another_block_size_is_found(monkeypatch: pytest.MonkeyPatch):
-    def recorded(choice: Choice) -> object:
-        return measured(choice, origin="recorded") if choice.block_size == 256 else None
-
-    monkeypatch.setattr(complexity, "recorded_for", recorded)
-    assert complexity.recorded_blocks(STRIDE) == (256,)
-    assert complexity.recorded_blocks(replace(STRIDE, block_size=256)) == ()
 
 
 def test_the_figures_have_the_claim_brent_and_the_times():

@@ -12,7 +12,7 @@ from engine.catalogue.topics import reduction
 from engine.figures import complexity as complexity_figure
 from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
-from engine.lectures.arithmetic import complexity
+from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
 from engine.words import time_text
 from views.panels.entries import Picture, Section
@@ -29,21 +29,21 @@ def offered(page: Page) -> bool:
     return page.topic.name == reduction.TOPIC.name
 
 
-def swept(page: Page) -> tuple[complexity.Point, ...]:
+def swept(page: Page) -> tuple[elements.Division, ...]:
     """The rung with every number of elements per thread, and the times that are known; none where its grid is fixed."""
-    made = complexity.sweep_choices(page.choice)
-    return complexity.points(made, [work.outcome(choice) for _, choice in made])
+    made = elements.sweep_choices(page.choice)
+    return elements.divisions(made, [work.outcome(choice) for _, choice in made])
 
 
 def run_sweep(page: Page) -> None:
     """For the button."""
-    made = complexity.sweep_choices(page.choice)
+    made = elements.sweep_choices(page.choice)
     work.start(WORK, [choice for _, choice in made], [f"{e:,} elements per thread" for e, _ in made])
 
 
 def controls(page: Page) -> None:
     """The button, where there is something to sweep."""
-    sweep = complexity.sweep_choices(page.choice)
+    sweep = elements.sweep_choices(page.choice)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run the sweep", key="sweep elements", on_click=run_sweep, args=(page,), disabled=not sweep,
                   icon=":material/query_stats:",
@@ -68,12 +68,12 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figure
     return complexity_figure.tree_figure(made, page.choice.n, said, look)
 
 
-def _automatic(page: Page, fact: Known, first: complexity.Level) -> complexity.Point | None:
+def _automatic(page: Page, fact: Known, first: complexity.Level) -> elements.Division | None:
     """The run on the page, where the kernel chose its grid itself."""
     if page.choice.grid_size is not None or fact.timed is None:
         return None
     n, threads = page.choice.n, first.threads
-    return complexity.Point(max(1, n // threads), page.choice, threads, complexity.brent_steps(n, threads),
+    return elements.Division(max(1, n // threads), page.choice, threads, complexity.brent_steps(n, threads),
                             complexity.brent_cost(n, threads), fact.timed.time_us, device_line(fact.timed))  # fmt: skip
 
 
@@ -86,14 +86,14 @@ def words(page: Page, facts: Sequence[Known]) -> str:
             "meanwhile. The work is all the blue, the cost all the grey.</p></section>"
         )
     gpu = next((fact for point in points if (fact := work.outcome(point.choice).timed)), None)
-    found = complexity.verdict(points, complexity.room(gpu.device) if gpu else None)
+    found = elements.judgement(points, elements.room(gpu.device) if gpu else None)
     kind = {True: "ok", False: "bad", None: "open"}[found.holds]
     said = found.sentence
-    if found.holds is None and (others := complexity.recorded_blocks(page.choice)):
+    if found.holds is None and (others := elements.recorded_blocks(page.choice)):
         said += f" The sweep was recorded with a block size of {' and '.join(map(str, others))}."
     return (
         f'<section class="verdict"><p class="{kind}">{escape(said)}</p>'
-        f"<p class='quoted'>“{escape(QUOTE)}” <span>Crovella: {escape(complexity.SLIDE)}</span></p></section>"
+        f"<p class='quoted'>“{escape(QUOTE)}” <span>Crovella: {escape(elements.SLIDE)}</span></p></section>"
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from engine.catalogue import KERNELS, Kernel, Topic
+from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
 from engine.counters import COUNTERS
-from engine.lectures.arithmetic.complexity import CLAIM, SAME
 from engine.plan import ELEMENTS, grid_for, offered, strides
 from engine.records import Choice
 from engine.words import size_text
@@ -107,31 +105,3 @@ def kernels_of(topic: Topic, over: str, knob: str | None) -> list[Kernel]:
 def fitting(over: str, values: list[int], n: int, block_size: int) -> list[int]:
     """Of elements per thread, those that do not ask for less than one block; of others, all."""
     return [value for value in values if over != "elements" or value not in ELEMENTS or value in offered(n, block_size)]
-
-
-def verdict(sweep: Sweep, values: Mapping[Cell, float | None], device: str) -> str:
-    """Whether the lecture's claim about the elements per thread holds, by the rate or the time of every cell.
-
-    For a variant it holds if no other number is better than the claimed ones by more than 3%.
-    """
-    low, high = CLAIM
-    claim = f"Crovella's slide, of a G80: best with {low:,} to {high:,} elements per thread."
-    if max(sweep.values) < low:
-        return f"{claim} Here no thread has so many: choose a larger N."
-    holds, others = 0, []
-    for kernel in sweep.kernels:
-        known = {each: value for each in sweep.values if (value := values.get((kernel, each)))}
-        claimed = {each: value for each, value in known.items() if low <= each <= high}
-        if not claimed or len(claimed) == len(known):
-            continue
-        pick = min if sweep.smallest else max
-        best, inside = pick(known, key=lambda each: known[each]), pick(claimed.values())
-        loss = inside / known[best] if sweep.smallest else known[best] / inside
-        if loss <= SAME:
-            holds += 1
-        else:
-            others.append(f"{KERNELS[kernel].title} at {best:,}")
-    if not holds and not others:
-        return f"{claim} Too few numbers are known to try it."
-    sentence = f"{claim} On {device}: true within 3% for {holds} of {holds + len(others)} variants."
-    return f"{sentence} Best elsewhere: {'; '.join(others)}." if others else sentence

@@ -10,18 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log2
-from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.gpu_models import WARP, resident_threads
-from engine.history.history import Known, device_line, recorded_for
-from engine.plan import grid_for, offered, plan, strides
+from engine.gpu_models import WARP
+from engine.plan import plan
 from engine.records import Choice, HostRun, Launch, Measurement, Scalar
-from engine.words import size_text, time_text
-
-CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
-SLIDE = "Algorithm Cascading"
-SAME = 1.03  # times this close are the same
 
 # How the sums of the blocks become one where no launch does it: how many steps in a row `blocks` sums then take.
 _TAILS = {"host": "the host adds them", "atomic": "atomics at one address, one after the other"}
@@ -113,120 +106,6 @@ def steps_of(made: Sequence[Level]) -> int:
 def cost_of(made: Sequence[Level]) -> int:
     """All launches together."""
     return sum(level.cost for level in made)
-
-
-# ---- elements per thread
-
-
-@dataclass(frozen=True)
-class Point:
-    """One number of elements per thread: its threads, Brent's steps and cost, and what was measured (None: nothing)."""
-
-    elements: int
-    choice: Choice
-    threads: int
-    steps: int
-    cost: int
-    time_us: float | None = None
-    origin: str | None = None
-
-
-def sweep_choices(choice: Choice) -> tuple[tuple[int, Choice], ...]:
-    """(elements per thread, the choice of a grid that makes it so); none for a kernel whose grid follows from N."""
-    if not strides(KERNELS[choice.kernel]):
-        return ()
-    return tuple(
-        (elements, replace(choice, grid_size=grid_for(choice.n, choice.block_size, elements)))
-        for elements in offered(choice.n, choice.block_size)
-    )
-
-
-def points(made: Sequence[tuple[int, Choice]], facts: Sequence[Known]) -> tuple[Point, ...]:
-    """The sweep with its times; `facts` stand beside `made`."""
-    found = []
-    for (elements, choice), fact in zip(made, facts, strict=True):
-        threads = (choice.grid_size or 1) * choice.block_size
-        timed = fact.timed
-        found.append(
-            Point(
-                elements=elements,
-                choice=choice,
-                threads=threads,
-                steps=brent_steps(choice.n, threads),
-                cost=brent_cost(choice.n, threads),
-                time_us=timed.time_us if timed else None,
-                origin=device_line(timed) if timed else None,
-            )
-        )
-    return tuple(found)
-
-
-def recorded_blocks(choice: Choice) -> tuple[int, ...]:
-    """The other block sizes with which the sweep of this N was recorded, as far as the claim needs it."""
-    found = []
-    for block_size in KERNELS[choice.kernel].block_sizes:
-        made = sweep_choices(replace(choice, block_size=block_size))
-        known = [elements for elements, one in made if (m := recorded_for(one)) is not None and m.time_us is not None]
-        inside = [elements for elements in known if CLAIM[0] <= elements <= CLAIM[1]]
-        if inside and len(inside) < len(known) and block_size != choice.block_size:
-            found.append(block_size)
-    return tuple(found)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the lecture's claim holds here; `holds` None: not measured yet. `sentence` says so."""
-
-    holds: bool | None
-    sentence: str
-    best: Point | None = None
-
-
-def room(device: Mapping[str, Any]) -> int | None:
-    """How many threads a GPU of a measurement holds at a time; None where the record does not say."""
-    many = device.get("multiprocessors")
-    return int(many) * resident_threads(str(device.get("compute_capability"))) if many else None
-
-
-def verdict(found: Sequence[Point], room: int | None = None) -> Verdict:
-    """The claim "1024-4096 elements per thread" against the measured sweep, of one device.
-
-    It holds if no other number is faster by more than 3%. `room`: the threads that the GPU holds, for the reason.
-    """
-    timed = [point for point in found if point.time_us is not None]
-    inside = [point for point in timed if CLAIM[0] <= point.elements <= CLAIM[1]]
-    if not any(CLAIM[0] <= point.elements <= CLAIM[1] for point in found):
-        return Verdict(None, f"With so few elements no thread can have {CLAIM[0]:,}: choose a larger N.")
-    if not inside or len(timed) == len(inside):
-        have = f"{len(timed)} of {len(found)} times are known" if timed else "no times are known"
-        return Verdict(None, f"The lecture claims 1,024 to 4,096 elements per thread; {have} for these choices.")
-    if len({point.origin for point in timed}) > 1:
-        return Verdict(None, "The times come from different machines: run the whole sweep on one.")
-    best, allowed = _fastest(timed), _fastest(inside)
-    assert best.time_us is not None and allowed.time_us is not None
-    n = best.choice.n
-    where = f"{best.origin}, N = {size_text(n)}, {best.choice.block_size} threads per block"
-    fastest = f"fastest with {_elements(best.elements)} per thread, {time_text(best.time_us)}"
-    ratio = allowed.time_us / best.time_us
-    if ratio <= SAME:
-        also = "" if best is allowed else f"; {allowed.elements:,} take the same within 3%"
-        return Verdict(True, f"True here. {where}: {fastest}{also}.", best)
-    least = f"{allowed.elements:,} take {time_text(allowed.time_us)}, {ratio:.3g} times as long"
-    why = ""
-    if room and best.elements < CLAIM[0] and allowed.threads < room:
-        why = f" They leave {allowed.threads:,} threads, and this GPU has room for {room:,}."
-    return Verdict(False, f"Not true here. {where}: {fastest}; {least}.{why}", best)
-
-
-def _fastest(timed: Sequence[Point]) -> Point:
-    return min(timed, key=lambda point: point.time_us or 0.0)
-
-
-def _elements(count: int) -> str:
-    return "1 element" if count == 1 else f"{count:,} elements"
-
-
-# ---- computed beside counted
 
 
 @dataclass(frozen=True)
