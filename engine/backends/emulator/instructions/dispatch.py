@@ -16,6 +16,7 @@ from engine.backends.emulator.instructions import (
     runtime_calls,
     warp_wide,
 )
+from engine.backends.emulator.instructions.meetings import met
 from engine.backends.emulator.instructions.registry import MAKERS, Step
 from engine.backends.emulator.meanings.table import UnknownInstruction
 from engine.backends.emulator.ptx.program import BasicBlock
@@ -56,4 +57,4 @@ def _step(machine: Machine, item: Instruction) -> Step | None:
     make = MAKERS.get(traits.head)
     if make is None:
         raise UnknownInstruction(item.opcode)
-    return warp_wide.met(machine, item, make(machine, item)) if traits.meets else make(machine, item)
+    return met(machine, item, make(machine, item)) if traits.meets else make(machine, item)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.names import readable
+from engine.backends.emulator.instructions.access_faults import first_lane, misaligned, outside, outside_block
 from engine.backends.emulator.ptx.syntax import PtxError
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
@@ -30,8 +30,6 @@ from engine.records import Array
 
 if TYPE_CHECKING:
     from engine.backends.emulator.state.machine import Machine
-
-_VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 
 
 @dataclass(frozen=True)
@@ -123,33 +121,15 @@ class Port:
             lanes = active & (numbers == number)
             array = self.machine.space.at(int(number) << RANGE_BITS)
             if array is None:
-                self.fault(address, lanes, mask, None)
+                raise outside(self.machine, self.site, address, lanes, mask, None)
             relative = address[lanes] - array.base
             if ((relative < 0) | (relative > array.size - self.site.size)).any():
-                outside = (address < array.base) | (address - array.base > array.size - self.site.size)
-                self.fault(address, lanes & outside, mask, array)
+                beyond = (address < array.base) | (address - array.base > array.size - self.site.size)
+                raise outside(self.machine, self.site, address, lanes & beyond, mask, array)
             if (relative & (self.site.size - 1)).any():
-                self.misaligned(address, lanes & ((address & (self.site.size - 1)) != 0), mask)
+                raise misaligned(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
             pieces.append(Piece(array, lanes, relative >> self.shift))
         return pieces
-
-    def fault(self, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None) -> NoReturn:
-        """End the run: the first of `lanes` misses its array."""
-        row, column = first_lane(lanes)
-        at, verb = int(address[row, column]), _VERBS[self.site.op]
-        if array is None:
-            what = f"{verb} at address {hex(at % (1 << 64))}, where there is no array"
-        else:
-            element = (at - array.base) // array.element
-            what = f"{verb} element {element} of `{array.name}`, which has {array.size // array.element} elements"
-        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
-
-    def misaligned(self, address: Array, lanes: Array, mask: Mask) -> None:
-        """End the run: the first of `lanes` is not aligned to the size of the access."""
-        row, column = first_lane(lanes)
-        size = self.site.size
-        what = f"{_VERBS[self.site.op]} {size} bytes at a place that is not a multiple of {size} bytes (misaligned)"
-        raise self.machine.lane_failure("crashed", self.site.line, mask, row, column, what, "misaligned")
 
     # ---- shared and local memory
 
@@ -174,29 +154,12 @@ class Port:
             active = np.ones((mask.height, mask.width), bool) if mask.dense is None else mask.dense
             faulty = active & wrong
             if faulty.any():
-                self._block_fault(np.broadcast_to(at, faulty.shape), faulty, mask, words, space)
+                raise outside_block(
+                    self.machine, self.site, np.broadcast_to(at, faulty.shape), faulty, mask, words, space
+                )
             at = np.where(wrong, 0, at)
         self._last = (key, mask, at)
         return at
-
-    def _block_fault(self, at: Array, lanes: Array, mask: Mask, words: Words, space: str) -> None:
-        row, column = first_lane(lanes)
-        place, size = int(at[row, column]), self.site.size
-        if 0 <= place <= words.size - size:
-            self.misaligned(at, lanes, mask)
-        places = self.machine.places(space)
-        below = [(start, name) for name, start in places.items() if start <= max(place, 0)]
-        verb, part = _VERBS[self.site.op], self.site.part
-        if not below:
-            what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
-        else:
-            start, name = max(below)
-            length = min([other for other in places.values() if other > start], default=words.size) - start
-            element, count = (place - start) // part, length // part
-            what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
-            if count == 0 and any(one.external and one.name == name for one in self.machine.program.shared):
-                what += ": the launch gives an extern array its size, and this launch gives none"
-        raise self.machine.lane_failure("out-of-bounds", self.site.line, mask, row, column, what, "out-of-bounds")
 
     # ---- whole accesses
 
@@ -324,9 +287,3 @@ def first_active(raw: Value, mask: Mask) -> int:
     """The address of the first active lane."""
     address = np.broadcast_to(plain_address(raw), (mask.height, mask.width))
     return int(address.item(0) if mask.dense is None else address[first_lane(mask.dense)])
-
-
-def first_lane(lanes: Array) -> tuple[int, int]:
-    """The first set lane, by block and then by thread."""
-    column = int(lanes.any(axis=0).argmax())
-    return int(lanes[:, column].argmax()), column

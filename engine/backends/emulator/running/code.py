@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.backends.emulator.instructions.dispatch import steps_of
-from engine.backends.emulator.instructions.warp_wide import members_reader, members_register
+from engine.backends.emulator.instructions.meetings import members_reader, members_register
 from engine.backends.emulator.ptx.program import BasicBlock, polls
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of

@@ -8,7 +8,7 @@ its limits is counted and not kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,13 +19,11 @@ from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.bank_passes import served_in
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 MOST_STEPS = 2_000
 MOST_REQUESTS = 4_000

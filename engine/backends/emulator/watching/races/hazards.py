@@ -8,44 +8,40 @@ in all blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import Lanes, in_all_blocks, in_sample, sample_of
-from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
+from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.records import Array, Finding
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
-
-_MOST_FINDINGS = 50
 
 
 class Hazards(Observer):
     """Findings over all launches of a run."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, int, int], Finding] = {}
+        self._findings = Findings()
 
     def findings(self) -> tuple[Finding, ...]:
         """One finding per kind and pair of lines, in the order of lines."""
-        return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0])))
+        return self._findings.in_order()
 
-    # ---- hooks
+    # ---- events
 
     def on_launch(self, machine: Machine) -> None:
         """A launch starts: everything before it is done."""
         self._machine = machine
+        self._findings.start_launch(machine)
         self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
@@ -55,6 +51,7 @@ class Hazards(Observer):
     def on_chunk(self, info: ChunkInfo) -> None:
         """New blocks with new shared memory."""
         self._info = info
+        self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
         self._sample = np.zeros(1, np.int64)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
@@ -75,8 +72,9 @@ class Hazards(Observer):
         """A warp-synchronous instruction names lanes that never come."""
         lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
         what = traits_of(opcode).called or "a warp-wide function"
-        message = f"{lane} executes {what} with a mask that names lanes which never come there"
-        self._report("divergent-barrier", line, None, f"line {line}: {message}; on a GPU the result is undefined.")
+        clause = f"{lane} executes {what} with a mask that names lanes which never come there"
+        message = f"line {line}: {clause}; on a GPU the result is undefined."
+        self._findings.report("divergent-barrier", line, None, message)
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
         """Lanes come to a barrier: all living lanes of their warps should come with them."""
@@ -95,7 +93,7 @@ class Hazards(Observer):
             f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {_lanes(absent)} of the "
             "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
         )
-        self._report("divergent-barrier", line, None, message)
+        self._findings.report("divergent-barrier", line, None, message)
 
     def on_access(self, access: Access) -> None:
         """Every load, store and atomic, before it takes effect."""
@@ -192,13 +190,13 @@ class Hazards(Observer):
         present = (low,) if high is low else (low, high)
         writer = shadow.last_write(at)
         if shared and site.op != "st" and "exch" not in site.opcode and (writer.lane < 0).any():
-            self._uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
+            self._findings.uninitialised(access, lanes, int(np.flatnonzero(writer.lane < 0)[0]))
         for now in present:
             bad = clocks.unordered(writer, now, kinds == 2, shared)
             if strength:
                 bad &= kinds == 0
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
-                self._races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+                self._findings.races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if site.op == "ld":
             shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
@@ -210,7 +208,7 @@ class Hazards(Observer):
                     if strength:
                         bad &= reader_kinds == 0
                     if bad.any():
-                        self._races(access, lanes, bad, now, before, lines, None, array)
+                        self._findings.races(access, lanes, bad, now, before, lines, None, array)
         shadow.write(at, high, site.line, strength)
         if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
             self._within_one_store(access, lanes, array)
@@ -235,7 +233,7 @@ class Hazards(Observer):
             if differ.size:
                 one, two = order[differ[0]], order[differ[0] + 1]
                 at = int(address[one]) & ((1 << 32) - 1) if array is None else int(address[one])
-                self._clash(access, at, int(place[one]), int(place[two]), array)
+                self._findings.clash(access, at, int(place[one]), int(place[two]), array)
                 return
 
     def _same_value(self, access: Access, lanes: Lanes, bad: Array, array: DeviceArray | None) -> bool:
@@ -249,90 +247,6 @@ class Hazards(Observer):
         else:
             old = self._machine.words("shared").load(address, site.part, (self._sample[lanes.block[entries]],))
         return bool((old == new).all())
-
-    # ---- words
-
-    def _uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
-        line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
-        place = self._place(access, int(lanes.address[entry]), None)
-        does = "reads" if access.site.op == "ld" else "updates"
-        self._report("uninitialised-shared", line, None,
-                     f"line {line}: {lane} {does} {place}, which no thread of the block has written before; "
-                     "shared memory starts with random values, not with zeros.")  # fmt: skip
-
-    def _races(
-        self, access: Access, lanes: Lanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
-        writes: Array | None, array: DeviceArray | None,
-    ) -> None:  # fmt: skip
-        """One finding for each other line and kind of race: one inside a warp must not hide one between warps.
-
-        `writes`: how the earlier access wrote, None when it read.
-        """
-        left = np.flatnonzero(bad)
-        inside = before.lane // WARP == now.lane // WARP
-        while left.size:
-            entry = int(left[0])
-            verb = "read" if writes is None else "wrote" if writes[entry] < 2 else "updated"
-            self._race(access, lanes, entry, now, before, verb, int(other_lines[entry]), array)
-            told = other_lines[left] == other_lines[entry]
-            if array is None:
-                told &= inside[left] == inside[entry]
-            left = left[~told]
-
-    def _race(
-        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
-        array: DeviceArray | None,
-    ) -> None:  # fmt: skip
-        line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
-        does = {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")
-        place = self._place(access, int(lanes.address[entry]), array)
-        one, two = self._name(mine, array), self._name(theirs, array)
-        head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
-        kind, advice = self._verdict(mine, theirs, array)
-        self._report(kind, line, other, f"{head}; {advice}")
-
-    def _clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
-        line = access.site.line
-        place = self._place(access, address, array)
-        kind = "shared-race" if array is None else "global-race"
-        both = f"{self._name(one, array)} and {self._name(two, array)}"
-        message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
-        self._report(kind, line, line, message)
-
-    def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
-        rows = self._info.rows
-        if mine // rows != theirs // rows:
-            return "global-race", "blocks run in any order, and no atomic or grid-wide wait puts these two in order."
-        if array is not None:
-            where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
-            return "global-race", f"nothing puts these two in order: use an atomic, or {where} between them."
-        if mine // WARP == theirs // WARP:
-            return "warp-race", (
-                "lanes of one warp need not run in step: both must meet in a __syncwarp() between these two accesses."
-            )
-        return "shared-race", "there is no __syncthreads() between them."
-
-    def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
-        if array is not None:
-            return f"`{array.name}[{(address - array.base) // array.element}]`"
-        places = self._machine.shared_places
-        below = [(start, name) for name, start in places.items() if start <= address]
-        if not below:
-            return f"byte {address} of shared memory"
-        start, name = max(below)
-        if any(v.name == name and v.size == access.site.part for v in self._machine.program.shared):
-            return f"`{readable(name)}`"
-        return f"`{readable(name)}[{(address - start) // access.site.part}]`"
-
-    def _name(self, lane: int, array: DeviceArray | None) -> str:
-        """Lanes of accesses to shared memory count from the chunk's first block."""
-        return self._machine.grid_lane_name(lane + (self._info.first * self._info.rows if array is None else 0))
-
-    def _report(self, kind: str, line: int, other: int | None, message: str) -> None:
-        key: tuple[str, int, Any] = (kind, line, other or 0)
-        if key not in self._found and len(self._found) < _MOST_FINDINGS:
-            message = f"{message[0].upper()}{message[1:]}"
-            self._found[key] = Finding(kind, line or None, other, message)
 
 
 def _lanes(members: Array) -> str:

@@ -1,0 +1,115 @@
+"""Lanes of a warp that meet at an instruction: who they are, and values of a warp side by side.
+
+A warp is 32 consecutive rows, so a register reshapes to (warps, 32, columns) and the lanes of a warp lie along one
+axis. The registers come in the rows of the mask; they are first spread to all rows, because lanes read each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.backends.emulator.instructions.registry import Step
+from engine.backends.emulator.ptx.syntax import Instruction, Register
+from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
+from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader
+from engine.records import Array
+
+if TYPE_CHECKING:
+    from engine.backends.emulator.state.machine import Machine
+
+LANES = np.arange(WARP)
+
+
+def met(machine: Machine, item: Instruction, step: Step | None) -> Step | None:
+    """A step at which lanes of a warp meet, after the observers have heard of it."""
+    if not machine.hooks.on_warp_sync:
+        return step
+    members = members_reader(machine, item)
+
+    def told(registers: Registers, mask: Mask) -> None:
+        for hook in machine.hooks.on_warp_sync:
+            hook(item.line, item.opcode, mask, members(registers))
+        if step is not None:
+            step(registers, mask)
+
+    return told
+
+
+def members_reader(machine: Machine, item: Instruction) -> Reader:
+    """A reader of the lanes of a warp that have to meet here, as bits."""
+    if traits_of(item.opcode).meets == "warp":
+        everyone = constant(0xFFFFFFFF, "u32")
+        return lambda registers: everyone
+    return reader(item.operands[-1], "u32", machine.program.widths, item.line)
+
+
+def members_register(item: Instruction) -> int:
+    """The register that names them; -1 where none does."""
+    last = item.operands[-1] if traits_of(item.opcode).meets == "named" else None
+    return last.index if isinstance(last, Register) else -1
+
+
+def in_all_rows(value: Array, mask: Mask) -> Array:
+    """A register in the mask's rows -> all rows; rows that are not active hold zeros."""
+    rows = mask.rows.size
+    if value.shape[0] == 1:
+        return np.broadcast_to(value, (rows, value.shape[1]))
+    if mask.row_index is None:
+        return value
+    full = np.zeros((rows, value.shape[1]), value.dtype)
+    full[mask.row_index] = value
+    return full
+
+
+def in_mask_rows(value: Array, mask: Mask) -> Array:
+    """All rows -> the mask's rows."""
+    return value if mask.row_index is None else value[mask.row_index]
+
+
+def by_warp(value: Array) -> Array:
+    """All rows -> (warps, 32, columns)."""
+    return value.reshape(-1, WARP, value.shape[1])
+
+
+def ballot(chosen: Array, mask: Mask) -> Array:
+    """One bit per lane of the warp, for every lane of the warp."""
+    bits = lane_words(by_warp(chosen))
+    whole = np.broadcast_to(bits, (bits.shape[0], WARP, bits.shape[2])).reshape(-1, bits.shape[2])
+    return in_mask_rows(whole, mask)
+
+
+def _named(members: Array, mask: Mask) -> Array:
+    """bool (T, ...): active lanes that name themselves."""
+    lanes = np.tile(LANES, mask.rows.size // WARP).astype(np.uint32)[:, None]
+    named: Array = mask.row_lanes() & ((in_all_rows(members, mask) >> lanes) & np.uint32(1)).astype(bool)
+    return named
+
+
+def by_party(members: Array, mask: Mask, compute: Callable[[Array], tuple[Array, ...]]) -> tuple[Array, ...]:
+    """`compute(named)` for each party of a warp: the lanes that name the same lanes, found by the lowest of these.
+
+    As a rule all lanes of a warp are one party. The results come in the rows of the mask.
+    """
+    named = _named(members, mask)
+    if members.size == 1:
+        return compute(named)
+    lowest = members & (~members + np.uint32(1))
+    active = lowest if mask.dense is None else np.broadcast_to(lowest, mask.dense.shape)[mask.dense]
+    parties = np.unique(active)
+    if parties.size == 1:
+        return compute(named)
+    made: tuple[Array, ...] = ()
+    for party in parties:
+        own = lowest == party
+        results = compute(named & in_all_rows(own, mask))
+        made = tuple(np.where(own, new, old) for new, old in zip(results, made, strict=True)) if made else results
+    return made
+
+
+def for_warp(value: Array, mask: Mask) -> Array:
+    """(warps, 1, columns) -> one value for every lane, in the mask's rows."""
+    return in_mask_rows(np.repeat(value[:, 0], WARP, axis=0), mask)

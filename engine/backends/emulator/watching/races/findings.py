@@ -1,0 +1,120 @@
+"""What is said about a hazard: which threads, which place, which lines, and what would put them in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.backends.emulator.ptx.names import readable
+from engine.backends.emulator.registers.masks import WARP
+from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.memory import DeviceArray
+from engine.backends.emulator.watching.races.access_lanes import Lanes
+from engine.backends.emulator.watching.races.clocks import Stamp
+from engine.records import Array, Finding
+
+_MOST_FINDINGS = 50
+
+
+class Findings:
+    """The findings of a run: one for each kind and pair of lines. `array` is None for shared memory everywhere."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, int], Finding] = {}
+
+    def in_order(self) -> tuple[Finding, ...]:
+        """In the order of lines."""
+        return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0])))
+
+    def start_launch(self, machine: Machine) -> None:
+        """Threads and places are named as this launch does."""
+        self._machine = machine
+
+    def start_chunk(self, info: ChunkInfo) -> None:
+        """Lanes of accesses to shared memory count from this chunk's first block."""
+        self._info = info
+
+    def report(self, kind: str, line: int, other: int | None, message: str) -> None:
+        """Keep a finding, if there is none of its kind and lines. `other`: the line of the earlier access."""
+        key = (kind, line, other or 0)
+        if key not in self._found and len(self._found) < _MOST_FINDINGS:
+            message = f"{message[0].upper()}{message[1:]}"
+            self._found[key] = Finding(kind, line or None, other, message)
+
+    def uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
+        """A lane reads a word of shared memory that nobody wrote."""
+        line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
+        place = self._place(access, int(lanes.address[entry]), None)
+        does = "reads" if access.site.op == "ld" else "updates"
+        self.report("uninitialised-shared", line, None,
+                     f"line {line}: {lane} {does} {place}, which no thread of the block has written before; "
+                     "shared memory starts with random values, not with zeros.")  # fmt: skip
+
+    def races(
+        self, access: Access, lanes: Lanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
+        writes: Array | None, array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        """One finding for each other line and kind of race: one inside a warp must not hide one between warps.
+
+        `writes`: how the earlier access wrote, None when it read.
+        """
+        left = np.flatnonzero(bad)
+        inside = before.lane // WARP == now.lane // WARP
+        while left.size:
+            entry = int(left[0])
+            verb = "read" if writes is None else "wrote" if writes[entry] < 2 else "updated"
+            self._race(access, lanes, entry, now, before, verb, int(other_lines[entry]), array)
+            told = other_lines[left] == other_lines[entry]
+            if array is None:
+                told &= inside[left] == inside[entry]
+            left = left[~told]
+
+    def _race(
+        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
+        array: DeviceArray | None,
+    ) -> None:  # fmt: skip
+        line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
+        does = {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")
+        place = self._place(access, int(lanes.address[entry]), array)
+        one, two = self._name(mine, array), self._name(theirs, array)
+        head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
+        kind, advice = self._verdict(mine, theirs, array)
+        self.report(kind, line, other, f"{head}; {advice}")
+
+    def clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
+        """Two lanes of one store write different values to one place."""
+        line = access.site.line
+        place = self._place(access, address, array)
+        kind = "shared-race" if array is None else "global-race"
+        both = f"{self._name(one, array)} and {self._name(two, array)}"
+        message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
+        self.report(kind, line, line, message)
+
+    def _verdict(self, mine: int, theirs: int, array: DeviceArray | None) -> tuple[str, str]:
+        rows = self._info.rows
+        if mine // rows != theirs // rows:
+            return "global-race", "blocks run in any order, and no atomic or grid-wide wait puts these two in order."
+        if array is not None:
+            where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
+            return "global-race", f"nothing puts these two in order: use an atomic, or {where} between them."
+        if mine // WARP == theirs // WARP:
+            return "warp-race", (
+                "lanes of one warp need not run in step: both must meet in a __syncwarp() between these two accesses."
+            )
+        return "shared-race", "there is no __syncthreads() between them."
+
+    def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
+        if array is not None:
+            return f"`{array.name}[{(address - array.base) // array.element}]`"
+        places = self._machine.shared_places
+        below = [(start, name) for name, start in places.items() if start <= address]
+        if not below:
+            return f"byte {address} of shared memory"
+        start, name = max(below)
+        if any(v.name == name and v.size == access.site.part for v in self._machine.program.shared):
+            return f"`{readable(name)}`"
+        return f"`{readable(name)}[{(address - start) // access.site.part}]`"
+
+    def _name(self, lane: int, array: DeviceArray | None) -> str:
+        """Lanes of accesses to shared memory count from the chunk's first block."""
+        return self._machine.grid_lane_name(lane + (self._info.first * self._info.rows if array is None else 0))
