@@ -6,16 +6,12 @@ the one that is named.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import Site
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray, Words
 from engine.records import Array, RunFailed
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 

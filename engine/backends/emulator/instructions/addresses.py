@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -18,9 +16,7 @@ from engine.backends.emulator.ptx.syntax import (
 from engine.backends.emulator.ptx.uniform import operand_varies
 from engine.backends.emulator.registers.operands import Reader, constant, raw_reader
 from engine.backends.emulator.state.events import Site
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 _ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
 # What the GPU's assembler makes an instruction that counts, if the operand is this constant (not of add.s32).

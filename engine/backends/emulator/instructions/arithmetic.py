@@ -6,7 +6,6 @@ An index that is an outer sum stays one where `symbolic` has a rule for the inst
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,8 @@ from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.index_sums import rule
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, raw_reader, reader, writer
+from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 
 @executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))

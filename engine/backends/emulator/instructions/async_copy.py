@@ -9,7 +9,7 @@ the line of the copy.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader
 from engine.backends.emulator.state.events import Site
+from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 describe(Traits("cp", writes=False))  # the bulk copies, which have other rules
 

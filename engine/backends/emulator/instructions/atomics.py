@@ -7,7 +7,7 @@ lanes before it left: all lanes that meet one word form a chain.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, Value, spread
+from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 _UFUNCS: dict[str, Any] = {
     "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,

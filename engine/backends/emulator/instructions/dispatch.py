@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from engine.backends.emulator.instructions import (
     arithmetic,
@@ -23,9 +22,7 @@ from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError
 from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
 from engine.backends.emulator.state.faults import EmulatorFault
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 # To import one registers its rows and what makes its steps.
 FAMILIES: tuple[ModuleType, ...] = (

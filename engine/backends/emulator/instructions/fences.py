@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Step, executes
@@ -12,9 +10,7 @@ from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, writer
 from engine.backends.emulator.registers.values import restrict
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 
 @executes(Traits("membar", writes=False), Traits("fence", writes=False))

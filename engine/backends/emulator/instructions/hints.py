@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.backends.emulator.instructions.registry import Step, executes
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import Traits
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 _HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "setmaxnreg")
 

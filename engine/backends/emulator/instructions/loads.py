@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.backends.emulator.instructions.addresses import address_reader, site_of
 from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Step, executes
@@ -22,9 +20,7 @@ from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 
 def check_access(item: Instruction) -> None:

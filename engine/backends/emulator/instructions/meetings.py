@@ -7,7 +7,6 @@ axis. The registers come in the rows of the mask; they are first spread to all r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +15,8 @@ from engine.backends.emulator.ptx.syntax import Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader
+from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 LANES = np.arange(WARP)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from engine.backends.emulator.ptx.syntax import PtxError
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
 from engine.backends.emulator.state.events import Access, Site
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import (
     LOCAL_WINDOW,
     RANGE_BITS,
@@ -27,9 +28,6 @@ from engine.backends.emulator.state.memory import (
     lane_indices,
 )
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Step, executes
@@ -23,10 +21,8 @@ from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, restrict
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import LOCAL_WINDOW, SHARED_WINDOW
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 
 def check_move(item: Instruction) -> None:

@@ -10,18 +10,16 @@ the mask's own rows and columns (`running` sees to that), so arithmetic never lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import Machine
 
 Step = Callable[[Registers, Mask], None]
-Maker = Callable[["Machine", Instruction], Step | None]  # None: nothing to be done
+Maker = Callable[[Machine, Instruction], Step | None]  # None: nothing to be done
 
 Made = TypeVar("Made", bound=Maker)
 

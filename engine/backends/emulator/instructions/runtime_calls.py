@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 _MOST_LINES = 1000
 _LONGEST = 1 << 16  # bytes of a text

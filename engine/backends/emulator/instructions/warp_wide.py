@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from engine.backends.emulator.instructions.meetings import (
@@ -22,10 +20,8 @@ from engine.backends.emulator.ptx.syntax import Instruction, Pair, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.registers.operands import Registers, reader, writer
+from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
-
-if TYPE_CHECKING:
-    from engine.backends.emulator.state.machine import Machine
 
 
 def check_warp_of_old(item: Instruction) -> None:
