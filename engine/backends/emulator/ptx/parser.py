@@ -1,19 +1,18 @@
 """PTX text -> Module. Reads what NVRTC writes and what inline assembly adds: scopes, vectors, calls, tables, `.loc`.
 
-Every instruction carries the line of the .cu file that it came from. Code of a header that was inlined belongs to
-the .cu line that called it, because that is the line a student can see.
+Every instruction carries the line of the .cu file that it came from.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from engine.backends.emulator.ptx.check import check_instruction
 from engine.backends.emulator.ptx.constants import DECLARED, bracketed, immediate, parameters, split, variable, whole
 from engine.backends.emulator.ptx.control import check_targets
 from engine.backends.emulator.ptx.special_registers import is_special
+from engine.backends.emulator.ptx.statements import Statements
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -36,10 +35,6 @@ from engine.backends.emulator.ptx.syntax import (
 )
 from engine.backends.emulator.ptx.traits import traits_of
 
-_IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
-_LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
-_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _MOST_REGISTERS = 100_000
 
@@ -50,23 +45,19 @@ def parse(text: str, main_name: str = "") -> Module:
 
 
 class _Parser:
-    """State of one pass over the text: the open function, its scopes, the current .cu line."""
+    """State of one pass over the text: the open function and its scopes."""
 
     def __init__(self, text: str, main_name: str) -> None:
-        files = _FILE.findall(text)
-        self.main = next((number for number, path in files if main_name and path.endswith(main_name)), "1")
-        self.text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S) if "/*" in text else text
+        self.statements = Statements(text, main_name)
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.declared: set[str] = set()
-        self.line = self.place = 0
-        self.origin: dict[tuple[str, str, str], int] = {}
         self.scopes: list[dict[str, Operand]] = []
 
     def module(self) -> Module:
         """Read everything."""
         try:
-            for statement in self._statements():
+            for statement in self.statements:
                 if self.scopes:
                     self._in_function(statement)
                 else:
@@ -74,67 +65,8 @@ class _Parser:
             if self.scopes:
                 raise InvalidPtx(f"the PTX of {self.name} does not end")
         except PtxError as error:
-            raise error.at(self.line if self.scopes else None, self.place) from None
+            raise error.at(self.statements.line if self.scopes else None, self.statements.place) from None
         return Module(self.functions, self.variables, frozenset(self.declared))
-
-    def _statements(self) -> Iterator[str]:
-        """Statements without `;`, scope braces, labels with their `:` and function headers with their `{`."""
-        pending, skip = "", False
-        for self.place, raw in enumerate(self.text.split("\n"), 1):  # noqa: B020
-            line = raw.strip()
-            if skip:  # the body of a `.section`
-                skip = line != "}"
-                continue
-            if not line or line.startswith("//"):
-                continue
-            if not pending:
-                if line.startswith(".loc") and line[4:5].isspace():
-                    self._location(line)
-                    continue
-                if line.startswith(".section"):
-                    skip = True
-                    continue
-                if line.startswith(_IGNORED):
-                    continue
-            if "//" in line:
-                line = line[: line.index("//")].rstrip()
-            pending = f"{pending} {line}" if pending else line
-            while pending:
-                statement, pending = self._take(pending)
-                if statement is None:
-                    break
-                yield statement
-
-    def _take(self, pending: str) -> tuple[str | None, str]:
-        """The first whole statement of `pending` and the rest; (None, pending) while it is not whole."""
-        first = pending[0]
-        if first in "{}":
-            return first, pending[1:].lstrip()
-        if first == ";":
-            return "", pending[1:].lstrip()
-        label = _LABEL.match(pending)
-        if label:
-            return label[1] + ":", pending[label.end() :].lstrip()
-        if not self.scopes and first == ".":
-            found = re.search(r"[;{]", pending) if re.search(r"\.(entry|func)\b", pending) else re.search(";", pending)
-        else:
-            found = re.search(";", pending)
-        if not found:
-            return None, pending
-        keep = found.end() if found[0] == "{" else found.start()
-        return pending[:keep].strip(), pending[found.end() :].lstrip()
-
-    def _location(self, line: str) -> None:
-        found = _LOC.match(line)
-        if not found:
-            return
-        file, number, column, *outer = found.groups()
-        if file == self.main:
-            self.line = int(number) or self.line
-        elif outer[0] is not None:
-            at = (outer[0], outer[1], outer[2])
-            self.line = self.origin.get(at) or (int(outer[1]) if outer[0] == self.main else self.line)
-        self.origin[(file, number, column)] = self.line
 
     # ---- outside functions
 
@@ -170,7 +102,6 @@ class _Parser:
         self.locals: list[Variable] = []
         self.tables: dict[str, tuple[str, ...]] = {}
         self.renamed = 0
-        self.line = 0
         self.scopes = [{}]
         self.last_label = ""
         self.opened, self.open = 0, [0]  # how many scopes there were, and which of them are open
@@ -238,7 +169,7 @@ class _Parser:
         if statement.startswith(".reg"):
             found = DECLARED.search(statement)
             if not found:
-                raise PtxError(f"this register type is not emulated: {statement}", self.line)
+                raise PtxError(f"this register type is not emulated: {statement}", self.statements.line)
             width = WIDTHS[found[3]] if found[3] else int(found[2])
             if width > 64 or width == 8:
                 raise PtxError(f"registers of {width} bits are not emulated")
@@ -278,7 +209,7 @@ class _Parser:
             guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
         operands = tuple(self._operand(part) for part in split(rest)) if rest.strip() else ()
-        item = Instruction(opcode, operands, guard, self.line, self.place)
+        item = Instruction(opcode, operands, guard, self.statements.line, self.statements.place)
         check_instruction(item, self.widths)
         if traits_of(opcode).control in ("branch", "switch"):
             self.jumps.append((len(self.body), tuple(self.open)))
@@ -305,7 +236,7 @@ class _Parser:
             if isinstance(inner, Register):
                 return Register(inner.index, not inner.negated)
         if first.isdigit() or first == "-":
-            return immediate(text, self.line)
+            return immediate(text, self.statements.line)
         return self._name(text)
 
     def _name(self, text: str) -> Operand:
@@ -316,8 +247,8 @@ class _Parser:
             if is_special(text):
                 return Special(text)
             if re.fullmatch(r"%[a-z]{1,3}\d+", text):
-                raise InvalidPtx(f"the register {text} is not declared", self.line)
-            raise PtxError(f"the register {text} is not emulated", self.line)
+                raise InvalidPtx(f"the register {text} is not declared", self.statements.line)
+            raise PtxError(f"the register {text} is not emulated", self.statements.line)
         if text == "WARP_SZ":
             return Immediate(32)
         name, plus, offset = text.partition("+")
@@ -331,13 +262,13 @@ class _Parser:
             raise PtxError(f"a texture or a surface is not emulated: [{text}]")
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
-            raise PtxError(f"this address is not emulated: [{text}]", self.line)
+            raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)
         offset = whole(found[2]) if found[2] else 0
         if found[1][0].isdigit():
             return Address(None, whole(found[1]) + offset)
         base = self._name(found[1])
         if not isinstance(base, Register | Symbol):
-            raise PtxError(f"this address is not emulated: [{text}]", self.line)
+            raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)
         return Address(base, offset)
 
 
