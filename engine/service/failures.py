@@ -31,7 +31,7 @@ class JobTimeout(Exception):
     def __str__(self) -> str:
         return (
             f"The run was stopped after {self.deadline_s:g} s: look for a loop that never ends, "
-            "a barrier that not every thread reaches, or choose a smaller n."
+            "a barrier that not every thread reaches, or choose a smaller N."
         )
 
 
