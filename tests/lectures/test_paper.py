@@ -41,9 +41,9 @@ def test_a_line_runs_under_the_conditions_of_its_figure():
             assert (line.choice.n, line.choice.dtype) == (line.figure.n, line.figure.dtype)
             assert line.choice.block_size == (line.figure.block_size or ladder.block_size)
             assert line.choice.combine == line.rung.combine and line.choice.grid_size == line.figure.grid_size
-            for found in (line.recorded, line.live):
-                assert found is None or (found.n, found.block_size, found.dtype) == (
-                    line.choice.n, line.choice.block_size, line.choice.dtype)  # fmt: skip
+            assert line.recorded is not None and line.live is None
+            assert (line.recorded.n, line.recorded.block_size, line.recorded.dtype) == (
+                line.choice.n, line.choice.block_size, line.choice.dtype)  # fmt: skip
     assert {line.choice.grid_size for line in paper.lines(LADDERS["hekun"], "gpu")} == {None, 32}
 
 

@@ -90,6 +90,7 @@ def test_a_full_queue_rejects(shared: JobQueue, monkeypatch: pytest.MonkeyPatch,
     assert shared.submit(job("add", 1, 1), "a").result(10) == 2
 
 
+@pytest.mark.thorough
 def test_fifty_sessions_at_once_where_a_third_crash(capfd: pytest.CaptureFixture[str]) -> None:
     outcomes: dict[int, object] = {}
 
