@@ -137,7 +137,7 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
         after = block.terminator
         goes = tuple(places[name] for name in targets(after, tables)) if after else ()
         successors = goes if stops(after) else (*goes, index + 1)
-        uses, defs = _uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
+        uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made
 
@@ -181,7 +181,8 @@ def writes(item: Instruction, carry: int) -> Iterator[int]:
         yield carry
 
 
-def _uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int]:
+def uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int]:
+    """Bit sets of the registers that are read before they are written, and that are written."""
     uses = defs = 0
     for item in items:
         for index in reads(item, carry):

@@ -233,8 +233,7 @@ class Chunk:
     def _deadlock(self) -> None:
         entries = self.lanes.barriers.entries()
         lines = sorted({entry.line for entry in entries})
-        mask = entries[0].mask
-        name = self.machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
+        name = self.lanes.name(entries[0].mask)
         where = " and ".join(f"line {line}" for line in lines)
         clause = f"{name} waits at the barrier of {where} for threads that never come there"
         raise self.machine.failure("deadlock", clause, lines[0], "divergent-barrier")

@@ -53,6 +53,12 @@ class Lanes:
         assert self.alive is not None
         self.alive = self.masks.minus(self.alive, mask)
 
+    def name(self, mask: Mask) -> str:
+        """What the first lane of a mask is called, by block and then by thread."""
+        full = mask.full_dense()
+        column = int(full.any(axis=0).argmax())
+        return self.machine.lane_name(int(full[:, column].argmax()), column)
+
     def standing(self) -> Iterator[tuple[Label, int, Mask]]:
         """All lanes but those that run: (where they stand, their place in the program, which they are)."""
         for key in sorted(self.groups):

@@ -6,44 +6,65 @@ everything that it depends on is as it was one turn before, and nobody else can 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
-from engine.backends.emulator.ptx.program import Program, reads, registers_of, writes
+from engine.backends.emulator.ptx.program import Program, polls, registers_of, uses_and_defs
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Address, Instruction, Special
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.pointers import arrays_met
 
-_MEMORIES = ("global", "shared", "local")
+_NONE: frozenset[str] = frozenset()
+_ANY = frozenset({"global", "shared", "local"})
 
 
 @dataclass(frozen=True)
 class Dependence:
     """`registers`: bit set. `memories`: the spaces whose contents decide. `loads`: instructions that bring what decides
-    from device arrays; `copies`: so may cp.async, from any. `timed`: a clock, or who else is there, decides as well."""
+    from device arrays; `copies`: so may cp.async, from any. `timed`: a clock, or who else is there, decides as well.
+    `polls`: it reads memory that others may change meanwhile; `waits`: the way out depends on memory."""
 
     registers: int
     memories: frozenset[str]
     loads: tuple[Instruction, ...]
     copies: bool
     timed: bool
+    polls: bool
+    waits: bool
 
     def names(self, machine: Machine) -> set[str | int]:
         """The memories that decide: spaces by name, device arrays by their base address."""
-        arrays = arrays_met(machine, self.loads)
-        if self.copies:
-            arrays = frozenset(array.base for array in machine.space.arrays())
-        return {*self.memories, *arrays, machine.workspace}
+        arrays = machine.space.arrays() if self.copies else ()
+        return {*self.memories, *arrays_met(machine, self.loads), *(array.base for array in arrays), machine.workspace}
+
+
+@lru_cache(maxsize=256)
+def dependence(program: Program, places: frozenset[int]) -> Dependence:
+    """Of the loop that runs through these blocks. Told from the text: whatever may decide is taken to decide."""
+    flows = [flow for place in sorted(places) for flow in _flows(program, place)]
+    needed, memories = _closed(flows, _union(flow.decides for flow in flows))
+    makers = [flow for flow in flows if flow.defs & needed]
+    ends = [program.blocks[place] for place in places if not places.issuperset(program.blocks[place].successors)]
+    guards = [block.terminator.guard for block in ends if block.terminator and block.terminator.guard]
+    return Dependence(
+        needed,
+        memories,
+        tuple(flow.item for flow in makers if "global" in flow.source),
+        "shared" in memories and any(traits_of(flow.item.opcode).memory == "copy" for flow in flows),
+        any(_unsteady(flow.item) for flow in makers),
+        any(polls(program, program.blocks[place]) for place in places),
+        bool(_closed(flows, _union(1 << guard.index for guard in guards))[1]),
+    )
 
 
 @dataclass(frozen=True)
 class _Flow:
-    """What one instruction moves. `uses`, `defs`: bit sets of registers; `decides`: those that decide wherever it runs:
-    predicates, operands of barriers, addresses (a wrong one ends the run), names of a warp's lanes. `source`, `target`:
-    the memories that it may read and write."""
+    """What one instruction moves. `uses`, `defs`, `decides`: bit sets of the registers that it reads, that it writes,
+    and that decide wherever it runs. `source`, `target`: the memories that it may read and write."""
 
     item: Instruction
     uses: int
@@ -53,30 +74,11 @@ class _Flow:
     target: frozenset[str]
 
 
-@lru_cache(maxsize=256)
-def dependence(program: Program, places: frozenset[int]) -> Dependence:
-    """Of the loop that runs through these blocks. Told from the text: whatever may decide is taken to decide."""
-    flows = _flows(program, places)
-    needed, memories = _closed(flows, _union(flow.decides for flow in flows))
-    makers = [flow for flow in flows if flow.defs & needed]
-    loads = tuple(flow.item for flow in makers if "global" in flow.source)
-    copies = "shared" in memories and any(traits_of(flow.item.opcode).memory == "copy" for flow in flows)
-    return Dependence(needed, frozenset(memories), loads, copies, any(_unsteady(flow.item) for flow in makers))
-
-
-def reads_to_leave(program: Program, places: frozenset[int]) -> bool:
-    """True when the way out of a loop that runs through these blocks depends on memory that is read in it."""
-    blocks = [program.blocks[place] for place in places]
-    leaving = [block.terminator for block in blocks if block.terminator and not places.issuperset(block.successors)]
-    return bool(_closed(_flows(program, places), _union(1 << item.guard.index for item in leaving if item.guard))[1])
-
-
-def _closed(flows: list[_Flow], needed: int) -> tuple[int, set[str]]:
+def _closed(flows: Sequence[_Flow], needed: int) -> tuple[int, frozenset[str]]:
     """`needed`, and all registers that these come from; the memories that are read on the way."""
-    memories: set[str] = set()
-    before = None
-    while before != (needed, len(memories)):
-        before = (needed, len(memories))
+    memories, before = _NONE, None
+    while before != (needed, memories):
+        before = (needed, memories)
         for flow in reversed(flows):
             if flow.defs & needed or flow.target & memories:
                 needed |= flow.uses
@@ -84,44 +86,27 @@ def _closed(flows: list[_Flow], needed: int) -> tuple[int, set[str]]:
     return needed, memories
 
 
-def _flows(program: Program, places: frozenset[int]) -> list[_Flow]:
-    return [flow for place in sorted(places) for flow in _flows_of(program, place)]
-
-
 @lru_cache(maxsize=4096)
-def _flows_of(program: Program, place: int) -> tuple[_Flow, ...]:
-    block = program.blocks[place]
-    items = (*block.body, block.terminator) if block.terminator else block.body
-    return tuple(
-        _Flow(
-            item, _set(reads(item, program.carry)), _set(writes(item, program.carry)),
-            _set(_always(item, item is block.terminator)), *_memories(item),
-        )
-        for item in items
-    )  # fmt: skip
-
-
-def _always(item: Instruction, ends: bool) -> Iterator[int]:
-    traits = traits_of(item.opcode)
-    every = ends or traits.memory == "copy"
-    for operand in item.operands:
-        named = traits.meets == "named" and operand is item.operands[-1]
-        if every or named or isinstance(operand, Address):
-            yield from registers_of(operand)
-    if item.guard:
-        yield item.guard.index
-
-
-def _memories(item: Instruction) -> tuple[frozenset[str], frozenset[str]]:
-    """What it reads and what it writes; where it does not name a space, all of them."""
-    kind, none = traits_of(item.opcode).memory, frozenset[str]()
-    words = {word.split("::")[0] for word in item.words}
-    if kind == "copy":
-        return frozenset({"global"}), frozenset({"shared"})
-    if not kind or words & {"param", "const"}:
-        return none, none
-    there = frozenset(words.intersection(_MEMORIES) or _MEMORIES)
-    return (none if kind == "store" else there), (none if kind == "load" else there)
+def _flows(program: Program, place: int) -> tuple[_Flow, ...]:
+    made, block = [], program.blocks[place]
+    for item in (*block.body, block.terminator) if block.terminator else block.body:
+        uses, defs = uses_and_defs((item,), program.carry)
+        traits, words = traits_of(item.opcode), {word.split("::")[0] for word in item.words}
+        there = _ANY & words or _ANY  # which it is only its address tells where the opcode does not
+        source = there if traits.memory in ("load", "atomic") else _NONE
+        target = there if traits.memory in ("store", "atomic") else _NONE
+        if traits.memory == "copy":
+            source, target = frozenset({"global"}), frozenset({"shared"})
+        elif words & {"param", "const"}:
+            source = target = _NONE
+        # Predicates, operands of barriers, addresses (a wrong one ends the run), the names of a warp's lanes.
+        whole = item is block.terminator or traits.memory == "copy"
+        chosen = [operand for operand in item.operands if whole or isinstance(operand, Address)]
+        chosen += [item.operands[-1]] if traits.meets == "named" else []
+        chosen += [item.guard] if item.guard else []
+        decides = _union(1 << index for operand in chosen for index in registers_of(operand))
+        made.append(_Flow(item, uses, defs, decides, source, target))
+    return tuple(made)
 
 
 def _unsteady(item: Instruction) -> bool:
@@ -130,12 +115,5 @@ def _unsteady(item: Instruction) -> bool:
     return traits_of(item.opcode).unsteady or any(row is not None and row.differs == "time" for row in named)
 
 
-def _set(members: Iterable[int]) -> int:
-    return _union(1 << index for index in members)
-
-
 def _union(sets: Iterable[int]) -> int:
-    made = 0
-    for one in sets:
-        made |= one
-    return made
+    return reduce(or_, sets, 0)

@@ -10,20 +10,19 @@ said at once. A loop that counts, however long, never stands still.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from engine.backends.emulator.ptx.program import BasicBlock, polls
+from engine.backends.emulator.ptx.program import BasicBlock, Program
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import numbers_of
-from engine.backends.emulator.running.endless.dependence import Dependence, dependence, reads_to_leave
-from engine.backends.emulator.running.endless.snapshot import Contents, Snapshot, first_difference
-from engine.backends.emulator.running.endless.verdicts import never_ends, waits_for_ever
+from engine.backends.emulator.running.endless.dependence import Dependence, dependence
+from engine.backends.emulator.running.endless.snapshot import Contents, Snapshot, differing, take
 from engine.backends.emulator.running.groups import Key
 from engine.backends.emulator.running.lanes import Lanes
+from engine.records import RunFailed
 
 _PATIENCE = 64  # turns of a polling loop after which others get a chance
 _DETOUR = 32  # basic blocks that others may run before a loop is tried again
-_MOST_PLACES = 64  # sets of blocks of which is worked out what they depend on
 
 
 class Watch:
@@ -40,8 +39,7 @@ class Watch:
         self._contents: Contents | None = None  # of memory, as of `_start` or the first that stands still
         self._still: dict[Key, tuple[Snapshot, Dependence]] = {}
         self._held: Mask | None = None  # the warps that stand still
-        self._known: dict[frozenset[int], Dependence] = {}
-        self._hint = 0  # the register that differed last
+        self._differed: Sequence[int] = ()  # the register that differed from `_start` last
 
     # ---- who runs
 
@@ -68,10 +66,8 @@ class Watch:
         self._left -= 1
         if self._still:
             return self._free_to_run()
-        # The next one in the order of places, so that everyone has a turn.
-        return min(
-            self._others_than(self._place, self._mask), key=lambda key: (key[0] < self._place, key), default=None
-        )
+        others = self._others_than(self._place, self._mask)
+        return min(others, key=lambda key: (key[0] < self._place, key), default=None)  # so that everyone has a turn
 
     def _others_than(self, place: int, waiting: Mask | None) -> list[Key]:
         """The groups at other places that may run while `waiting` waits."""
@@ -110,95 +106,120 @@ class Watch:
 
     def look(self, key: Key, mask: Mask) -> bool:
         """Before a group runs, while watching. True: it stands still and must let others run."""
-        same = self._lanes.masks.same
+        lanes, masks = self._lanes, self._lanes.masks
         if self._meeting is not None:
             self._meeting.places.add(key[0])
         if key in self._still:
             start, needs = self._still[key]
-            if same(start.mask, mask) and not self._changed(needs):
+            if masks.same(start.mask, mask) and not self._changed(needs):
                 return self._let_others(start, needs)
             self._wake()
         if self._start is None:
-            self._start = Snapshot(key, mask, list(self._lanes.registers), list(self._lanes.standing()), {key[0]})
+            self._start, self._differed = take(lanes, key, mask), ()
             if not self._still:
-                needs = self._needs(range(len(self._program.blocks)))
-                self._contents = Contents(self._lanes.machine, needs.names(self._lanes.machine))
+                every = dependence(self._program, frozenset(range(len(self._program.blocks))))
+                self._contents = Contents(lanes.machine, every.names(lanes.machine))
             return False
         start = self._start
-        if key == start.key and same(start.mask, mask):
-            needs = self._needs(start.places)
-            if self._is_back(start, mask, needs):
-                self._still[key] = start, needs
-                self._start, self._left = None, _DETOUR
-                held = self._lanes.masks.whole_warps(mask)
-                self._held = held if self._held is None else self._lanes.masks.union(self._held, held)
-                return self._let_others(start, needs)
-        start.places.add(key[0])
-        return False
+        found = self._back(start, mask) if key == start.key and masks.same(start.mask, mask) else None
+        if found is None:
+            start.places.add(key[0])
+            return False
+        self._still[key] = start, found
+        self._start, self._left = None, _DETOUR
+        warps = masks.whole_warps(mask)
+        self._held = warps if self._held is None else masks.union(self._held, warps)
+        return self._let_others(start, found)
 
     def all_met(self, place: int, mask: Mask) -> None:
         """Under "independent" all living lanes go on from one place. What no memory decides ends in every order of
         lanes or in none."""
-        was, self._meeting = self._meeting, Snapshot((place, 0), mask, list(self._lanes.registers), (), {place})
-        if was is not None and was.key == (place, 0) and self._lanes.masks.same(was.mask, mask):
-            needs = self._needs(was.places)
-            if not needs.memories and not needs.timed and not self._differs(was, place, was.mask, mask, needs):
-                raise never_ends(self._lanes, was)
+        was, self._meeting = self._meeting, take(self._lanes, (place, 0), mask)
+        if was is None or was.key != (place, 0) or not self._lanes.masks.same(was.mask, mask):
+            return
+        needs = dependence(self._program, frozenset(was.places))
+        if not needs.memories and not needs.timed and not self._differing(was, place, was.mask, mask, needs):
+            raise _never_ends(self._lanes, was)
 
     def _wake(self) -> None:
         """Memory has changed: whoever stood still may go on. The first of them is watched again from where it stood."""
         self._still.clear()
         self._start = self._held = None
 
-    def _is_back(self, start: Snapshot, mask: Mask, needs: Dependence) -> bool:
-        """True when all that a group depends on is as it was.
+    def _back(self, start: Snapshot, mask: Mask) -> Dependence | None:
+        """What a group depends on, if all that is as it was when the group started from here.
 
         The others may have run as well if all of them are back, too: in lockstep the whole then goes round for ever.
         """
-        if needs.timed or self._differs(start, start.key[0], start.mask, mask, needs):
-            return False
+        if differing(self._differed, start.registers, self._lanes.registers, start.mask, mask):
+            return None
+        needs = dependence(self._program, frozenset(start.places))
+        self._differed = self._differing(start, start.key[0], start.mask, mask, needs)
+        if needs.timed or self._differed:
+            return None
         others = list(self._lanes.standing())
         if [label for label, *_ in others] != [label for label, *_ in start.others] or self._changed(needs):
-            return False
+            return None
         both = [(place, was, now) for (_, place, was), (*_, now) in zip(start.others, others, strict=True)]
         moved = [(place, was, now) for place, was, now in both if was is not now]
-        if moved and (self._lanes.crews is not None or self._polls(start)):
-            return False
+        if moved and (self._lanes.crews is not None or needs.polls):
+            return None
         same = self._lanes.masks.same
-        return all(same(was, now) and not self._differs(start, place, was, now, needs) for place, was, now in moved)
+        alike = all(same(was, now) and not self._differing(start, place, was, now, needs) for place, was, now in moved)
+        return needs if alike else None
 
-    def _differs(self, start: Snapshot, place: int, was: Mask, now: Mask, needs: Dependence) -> bool:
-        """True when a register that decides, and that is read from `place` on, is no longer what it was."""
-        chosen = needs.registers & self._program.blocks[place].live_in
-        for indexes in ((self._hint,) if chosen >> self._hint & 1 else (), numbers_of(chosen)):
-            found = first_difference(indexes, start.registers, self._lanes.registers, was, now)
-            if found is not None:
-                self._hint = found
-                return True
-        return False
+    def _differing(self, start: Snapshot, place: int, was: Mask, now: Mask, needs: Dependence) -> Sequence[int]:
+        """The first register that decides, is read from `place` on, and is no longer what it was; or none."""
+        chosen = numbers_of(needs.registers & self._program.blocks[place].live_in)
+        return differing(chosen, start.registers, self._lanes.registers, was, now)
 
     def _changed(self, needs: Dependence) -> bool:
         """True when memory that decides is no longer what it was."""
         assert self._contents is not None
         return bool(needs.memories) and self._contents.changed(needs.names(self._lanes.machine))
 
-    def _needs(self, places: Iterable[int]) -> Dependence:
-        """What the loop through these blocks depends on; with too many of them, what the program does."""
-        chosen = frozenset(places)
-        if len(self._known) >= _MOST_PLACES and chosen not in self._known:
-            chosen = frozenset(range(len(self._program.blocks)))
-        if chosen not in self._known:
-            self._known[chosen] = dependence(self._program, chosen)
-        return self._known[chosen]
-
-    def _polls(self, start: Snapshot) -> bool:
-        """True when a loop was gone round in which memory is read that others may change."""
-        return any(polls(self._program, self._program.blocks[place]) for place in start.places)
-
     def _let_others(self, start: Snapshot, needs: Dependence) -> bool:
         """True when others can run; RunFailed when nobody is left who could change anything."""
         if needs.memories and self._free_to_run() is not None:
             return True
-        if needs.memories and self._polls(start) and reads_to_leave(self._program, frozenset(start.places)):
-            raise waits_for_ever(self._lanes, start, any(key not in self._still for key in self._lanes.groups))
-        raise never_ends(self._lanes, start)
+        if needs.polls and needs.waits:
+            raise _waits_for_ever(self._lanes, start, any(key not in self._still for key in self._lanes.groups))
+        raise _never_ends(self._lanes, start)
+
+
+# ---- words
+
+
+def _never_ends(lanes: Lanes, start: Snapshot) -> RunFailed:
+    """Nothing that the loop depends on changes."""
+    clause = (
+        f"this loop never ends: {lanes.name(start.mask)} goes round in it, and nothing changes from turn to turn "
+        "that decides whether it goes on; look at the loop's condition and step"
+    )
+    return lanes.machine.failure("timeout", clause, _line(lanes.machine.program, start), "step-limit")
+
+
+def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
+    """It depends on memory, which nobody is left to change. `held`: others of its warp would go on if they could."""
+    machine, entries, why = lanes.machine, lanes.barriers.entries(), ""
+    if held:
+        what = "another thread of its own warp, which cannot go on while the warp runs in lockstep"
+    else:
+        what = "a value that no running thread writes"
+        if entries:
+            why = f", while other threads wait for it at the barrier of line {entries[0].line}"
+        elif not machine.cooperative and machine.resident.first + machine.resident.blocks < machine.blocks:
+            why = ", and a block that has not started cannot write it either"
+    clause = f"{lanes.name(start.mask)} waits in a loop for {what}{why}"
+    return machine.failure("deadlock", clause, _line(machine.program, start), "step-limit")
+
+
+def _line(program: Program, start: Snapshot) -> int:
+    """Where the loop decides: the end of the block that jumps back furthest."""
+    ran = [program.blocks[place] for place in start.places]
+    back = [
+        (min(block.successors), -block.index)
+        for block in ran
+        if any(after in start.places and after <= block.index for after in block.successors)
+    ]
+    return program.blocks[-min(back)[1] if back else start.key[0]].line

@@ -12,7 +12,7 @@ from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.registers.parts import expanded
 from engine.backends.emulator.registers.values import UNSIGNED, Part, Value, plain, restrict
 from engine.backends.emulator.running.groups import Key
-from engine.backends.emulator.running.lanes import Label
+from engine.backends.emulator.running.lanes import Label, Lanes
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.pointers import written_arrays
 from engine.records import Array
@@ -32,6 +32,11 @@ class Snapshot:
     places: set[int]
 
 
+def take(lanes: Lanes, key: Key, mask: Mask) -> Snapshot:
+    """Of the group `mask`, which is about to run at `key`, and of all others."""
+    return Snapshot(key, mask, list(lanes.registers), list(lanes.standing()), {key[0]})
+
+
 class Contents:
     """What the memories that a program may write held at one moment, of those that decide."""
 
@@ -48,9 +53,9 @@ class Contents:
         return self._beyond or any(name in names and (now != then).any() for name, now, then in self._then)
 
 
-def first_difference(chosen: Sequence[int], was: Registers, now: Registers, before: Mask, after: Mask) -> int | None:
-    """The first of the chosen registers that has changed for lanes that stood as `before` and stand as `after`."""
-    return next((index for index in chosen if not _equal(was[index], now[index], before, after)), None)
+def differing(chosen: Sequence[int], was: Registers, now: Registers, before: Mask, after: Mask) -> tuple[int, ...]:
+    """The first of these registers that differs, for lanes that stood as `before` and stand as `after`; or none."""
+    return next(((index,) for index in chosen if not _equal(was[index], now[index], before, after)), ())
 
 
 def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
