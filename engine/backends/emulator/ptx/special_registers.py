@@ -86,17 +86,7 @@ def _rows() -> dict[str, SpecialRegister]:
         "%cluster_ctarank": row(lambda asked: 0),
         "%cluster_nctarank": row(lambda asked: 1),
     }
-    for name in (
-        "%tid",
-        "%ntid",
-        "%ctaid",
-        "%nctaid",
-        "%clusterid",
-        "%nclusterid",
-        "%cluster_ctaid",
-        "%cluster_nctaid",
-    ):
-        made[f"{name}.w"] = row(lambda asked: 0)  # there is no fourth axis
+    made |= {f"{name}.w": row(lambda asked: 0) for name in _on_axis(0)}  # there is no fourth axis
     for axis, letter in enumerate("xyz"):
         made |= {f"{name}.{letter}": made_of for name, made_of in _on_axis(axis).items()}
     return made
