@@ -8,13 +8,14 @@ from html import escape
 from pathlib import Path
 
 import streamlit as st
+from engine.look import CONFIG, GREEN, Look
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.emulator.watching.trace import Trace
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
-from engine.figures import block as inside_figures
-from engine.figures import ladder as figures
+from engine.figures.banks import bank_figure, busiest, moments, shown_moments, wave_colour
+from engine.figures.lanes import active_lanes, lane_figure, line_colours, shown_steps
 from engine.history import profiles
 from engine.history.history import ran_on_cpu
 from engine.lectures import changes as inside
@@ -32,7 +33,7 @@ LOCKSTEP = "lockstep"
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
 ALL = "all"
-LOOK = figures.Look(14)
+LOOK = Look(14)
 
 
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
@@ -200,7 +201,7 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
     kernel = KERNELS[ladder.rungs[position].kernel]
     counter = counter_of(ladder, position)
     lanes = st.session_state["look"] == "lanes"
-    colours = inside_figures.line_colours(looking.trace) if lanes and looking.trace else None
+    colours = line_colours(looking.trace) if lanes and looking.trace else None
     values = inside.heat(run, counter) if run else {}
     shares, findings = inside.shares(values, counter), run.findings if run else ()
     source.html(
@@ -302,35 +303,35 @@ def show_block(trace: Trace, what: str) -> None:
 
 def show_banks(trace: Trace, warp: int) -> None:
     """Lanes x banks over time."""
-    found = inside_figures.moments(trace, warp)
+    found = moments(trace, warp)
     if not found:
         st.info(f"Warp {warp} of this block touches no memory.")
         return
     words = ("1st pass", "2nd", "3rd", "4th", "5–8th", "later")
-    names = "".join(f'<span><i style="background:{inside_figures.wave_colour(at)}"></i>{word}</span>'
+    names = "".join(f'<span><i style="background:{wave_colour(at)}"></i>{word}</span>'
                     for at, word in zip((1, 2, 3, 4, 8, 9), words, strict=True))  # fmt: skip
-    shown = inside_figures.shown_moments(found)
+    shown = shown_moments(found)
     part = _part(trace, len(found), len(shown), "accesses")
-    st.html(f'<div class="waves">{names}<span><i style="background:{figures.GREEN}"></i>global</span>'
+    st.html(f'<div class="waves">{names}<span><i style="background:{GREEN}"></i>global</span>'
             f"<span>{part}, emulated</span></div>")  # fmt: skip
-    figure = inside_figures.bank_figure(trace, warp, inside_figures.busiest(shown),
+    figure = bank_figure(trace, warp, busiest(shown),
                                         LOOK)  # fmt: skip
-    st.plotly_chart(figure, key="banks", height="stretch", config=figures.CONFIG)
+    st.plotly_chart(figure, key="banks", height="stretch", config=CONFIG)
 
 
 def show_lanes(trace: Trace, warp: int | None) -> None:
     """Lanes x steps."""
-    mean = inside_figures.active_lanes(trace, warp)
+    mean = active_lanes(trace, warp)
     whose = "the block" if warp is None else f"warp {warp}"
-    steps = inside_figures.shown_steps(trace, warp)
+    steps = shown_steps(trace, warp)
     part = f", {_part(trace, len(steps), len(steps), 'steps')}" if len(steps) < trace.steps_in_all else ""
     st.html(
         '<div class="pictureof"><p>Colour: the line that a lane executes, as in the source. Grey: it waits. '
         f"On average <b>{mean or 0:.1f} of 32</b> lanes of {whose} are active."
         f"<small>emulated{part}</small></p></div>"
     )
-    figure = inside_figures.lane_figure(trace, warp, LOOK)
-    st.plotly_chart(figure, key="lanes", height="stretch", config=figures.CONFIG)
+    figure = lane_figure(trace, warp, LOOK)
+    st.plotly_chart(figure, key="lanes", height="stretch", config=CONFIG)
 
 
 def _part(trace: Trace, found: int, most: int, what: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
+from engine.ladder import counter_bars, metric_bars, speedup_bars, time_bars
+from engine.look import CONFIG, ON_PAGE, Figure, Look
 
 from engine import tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
 from engine.counters import IN_PLOTS
-from engine.figures import ladder as figures
 from engine.history.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
 from views import panels
@@ -214,14 +215,14 @@ class Drawing:
     def __init__(self) -> None:
         self._place = st.empty()
         self._drawn = 0
-        self._figure: figures.Figure | None = None
+        self._figure: Figure | None = None
 
-    def show(self, figure: figures.Figure) -> None:
+    def show(self, figure: Figure) -> None:
         """Draw `figure`, unless it stands there already."""
         if figure == self._figure:
             return
         self._drawn, self._figure = self._drawn + 1, figure
-        self._place.plotly_chart(figure, key=f"plot {self._drawn}", config=figures.CONFIG)
+        self._place.plotly_chart(figure, key=f"plot {self._drawn}", config=CONFIG)
 
 
 def choices_of_counter() -> None:
@@ -240,20 +241,18 @@ def facts_of(page: Page) -> tuple[list[Known], pd.DataFrame]:
     return facts, tables.ladder_table(page.ladder, page.choices, facts)
 
 
-def figure_of(
-    page: Page, frame: pd.DataFrame, facts: list[Known], look: figures.Look = figures.ON_PAGE
-) -> figures.Figure:
+def figure_of(page: Page, frame: pd.DataFrame, facts: list[Known], look: Look = ON_PAGE) -> Figure:
     """The plot that was chosen."""
     which = st.session_state.get("show", "rate")
     if picture := panels.pictures_of(page).get(which):
         return picture.figure(page, frame, facts, look)
     if which == "time":
-        return figures.time_bars(frame, page.position, look)
+        return time_bars(frame, page.position, look)
     if which == "speedup":
-        return figures.speedup_bars(frame, page.position, look)
+        return speedup_bars(frame, page.position, look)
     if which == "counters":
-        return figures.counter_bars(frame, st.session_state.get("counter", "bank_conflicts"), page.position, look)
-    return figures.metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
+        return counter_bars(frame, st.session_state.get("counter", "bank_conflicts"), page.position, look)
+    return metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
 
 
 def show_words(page: Page, facts: list[Known], place: st.delta_generator.DeltaGenerator) -> None:
@@ -305,7 +304,7 @@ def show_presenting(page: Page) -> None:
     share = 0.46 if page.counting else 0.56  # of the window's height
     if answer.is_array(page.choice):
         share -= 0.17  # its first elements stand below
-    look = figures.Look(min(round(height * 0.026), round(height * (share - 0.1) / rows / 1.25)), round(height * share))
+    look = Look(min(round(height * 0.026), round(height * (share - 0.1) / rows / 1.25)), round(height * share))
 
     def draw() -> None:
         with work.RENDER:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from html import escape
 
 import streamlit as st
+from engine.look import CONFIG
+from engine.sweep import size_lines
 
 from engine import tables
 from engine.catalogue import KERNELS, LADDERS
 from engine.counters import COUNTERS, plotted
-from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
@@ -122,8 +123,8 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
     judged = sweep.over == "elements" and COLUMNS[sweep.key].group != COUNTED
     band = (*CLAIM, "best, says Crovella") if judged else None
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
-    figure = figures.size_lines(frame, sweep.key, names, over=over, band=band)
-    st.plotly_chart(figure, key=f"lines {drawn}", config=figures.CONFIG)
+    figure = size_lines(frame, sweep.key, names, over=over, band=band)
+    st.plotly_chart(figure, key=f"lines {drawn}", config=CONFIG)
 
 
 def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log2, log10
 from typing import Any
 
-from engine.figures.ladder import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
+from engine.figures.look import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
 from engine.words import count_text, time_text

@@ -7,18 +7,7 @@ from dataclasses import dataclass
 from math import floor, inf, log10
 from typing import Any
 
-from engine.figures.ladder import (
-    DASHES,
-    GREY,
-    LINES,
-    ON_PAGE,
-    SYMBOLS,
-    Figure,
-    Look,
-    base_layout,
-    centred,
-    spread,
-)
+from engine.figures.look import DASHES, GREY, LINES, ON_PAGE, SYMBOLS, Figure, Look, base_layout, centred, spread
 from engine.words import size_text
 
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.figures.ladder import BLUE, GREEN, GREY, ON_PAGE, Figure, Look, base_layout
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, Figure, Look, base_layout
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement

@@ -1,44 +1,19 @@
-"""DataFrame -> Plotly figure, as a plain dict: building one costs microseconds.
-
-The page gives the figures its theme, so that text and grid follow light and dark; the colours of the data are set
-here, from a palette that colour-blind readers can tell apart and that stands out on both backgrounds.
-"""
+"""A ladder's table as Plotly figures: bars of a rate, of times, of speedups, of a counter."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log10
 from typing import Any
 
 import pandas as pd
 
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, RED, Figure, Look, base_layout, centred
 from engine.tables import COLUMNS, COUNTED, MEASURED
-from engine.words import size_text, text_of
+from engine.words import text_of
 
-Figure = dict[str, Any]
-
-BLUE, ORANGE, GREEN, PURPLE, AMBER, GREY = "#2f7fd1", "#d9622b", "#12a07a", "#a85fb0", "#c79200", "#8a93a3"
-RED = "#dc4c44"
-LINES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, "#c4457a", "#4aa5c9", "#7a6ff0", "#6b8f23", GREY)
-DASHES = ("solid", "dash", "dot", "dashdot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
-
-
-@dataclass(frozen=True)
-class Look:
-    """How large a figure is drawn: the size of its type and its height in pixels (None: as its rows need)."""
-
-    font: int = 15
-    height: int | None = None
-
-
-ON_PAGE = Look()
 NO_COUNTS = "Nothing counted yet.<br>Run the ladder on the emulator."
 NO_TIMES = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
-
-# What st.plotly_chart should be told: a chart in a lecture is looked at, not edited.
-CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
 
 
 def metric_bars(
@@ -146,99 +121,6 @@ def counter_bars(frame: pd.DataFrame, counter: str, current: int, look: Look = O
     return _with_room(figure, frame[counter], [])
 
 
-def size_lines(
-    frame: pd.DataFrame,
-    metric: str,
-    names: Mapping[str, str],
-    look: Look = ON_PAGE,
-    over: tuple[str, str] = ("n", "N"),
-    band: tuple[float, float, str] | None = None,
-) -> Figure:
-    """`metric` over n, one line a kernel; each line carries its name at its end.
-
-    `frame` is a table of measurements; `names` kernel -> what to call it. `over`: another column in the place of n, and
-    its title; the axis is logarithmic where it runs over powers of two, from 1 on. `band`: (from, to, words), the part
-    of the axis that somebody claims something about.
-    """
-    column, title = over
-    data: list[dict[str, Any]] = []
-    ends: list[tuple[float, float, str, str]] = []
-    for i, (kernel, name) in enumerate(names.items()):
-        part = frame[(frame["kernel"] == kernel) & frame[metric].notna()].sort_values(column)
-        if part.empty:
-            continue
-        colour = LINES[i % len(LINES)]
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": name,
-                "x": [int(n) for n in part[column]],
-                "y": [float(v) for v in part[metric]],
-                "line": {"color": colour, "width": 3, "dash": DASHES[(i // len(LINES)) % len(DASHES)]},
-                "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 8},
-                "customdata": [text_of(metric, v) for v in part[metric]],
-                "hovertemplate": f"{name}<br>{title} = %{{x:,}}: %{{customdata}}<extra></extra>",
-            }
-        )
-        ends.append((float(part[column].iloc[-1]), float(part[metric].iloc[-1]), name, colour))
-    sizes = sorted({int(n) for n in frame[column]}) if len(frame) else []
-    log = column == "n" or all(n > 0 and n & (n - 1) == 0 for n in sizes)
-    layout = base_layout(look)
-    layout["height"] = look.height or 460
-    layout["showlegend"] = False
-    layout["xaxis"] |= {
-        "type": "log" if log else "linear",
-        "title": {"text": title},
-        "tickvals": spread(sizes, 9),
-        "ticktext": [size_text(n) for n in spread(sizes, 9)],
-    }
-    top = 1.05 * max((value for line in data for value in line["y"]), default=0.0) or 1.0
-    layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "range": [0, top]}
-    longest = max((len(name) for _, _, name, _ in ends), default=0)
-    layout["margin"] |= {"l": 70, "r": 24 + round(longest * look.font * 0.5), "t": 16}
-    layout["annotations"] = _end_labels(ends, top, layout["height"] - 80, look)
-    if band is not None and data:
-        _mark_band(layout, band, look)
-    return {"data": data, "layout": layout}
-
-
-def _mark_band(layout: dict[str, Any], band: tuple[float, float, str], look: Look) -> None:
-    """A part of a logarithmic axis shaded over the whole height, with its words at the bottom."""
-    low, high, words = band
-    edges = {"x0": low, "x1": high, "xref": "x", "y0": 0, "y1": 1, "yref": "paper"}
-    layout["shapes"] = [{"type": "rect", **edges, "fillcolor": ORANGE, "opacity": 0.13, "line": {"width": 0}}]
-    middle = (log10(low) + log10(high)) / 2
-    text = {"text": words, "x": middle, "y": 0.02, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    layout["annotations"].append(text | {"font": {"size": look.font - 1, "color": ORANGE}})
-
-
-def _end_labels(
-    ends: Sequence[tuple[float, float, str, str]], top: float, height: int, look: Look
-) -> list[dict[str, Any]]:
-    """The names of the lines at the right edge of an axis up to `top`, pushed apart where they end close together."""
-    step = look.font * 1.35
-    labels = []
-    below = -1e9  # pixels from the bottom that are taken
-    for _, value, name, colour in sorted(ends, key=lambda end: end[1]):
-        at = max(value / top * height, below + step)
-        below = at
-        labels.append(
-            {
-                "text": name,
-                "x": 1.01,
-                "xref": "paper",
-                "xanchor": "left",
-                "y": at / height,
-                "yref": "paper",
-                "yanchor": "middle",
-                "showarrow": False,
-                "font": {"size": look.font - 1, "color": colour},
-            }
-        )
-    return labels
-
-
 def _bars(frame: pd.DataFrame, key: str, current: int, look: Look) -> Figure:
     values = _values(frame[key])
     size = look.font
@@ -313,12 +195,6 @@ def _nothing(key: str, size: int) -> dict[str, Any]:
     return centred(NO_COUNTS if COLUMNS[key].group == COUNTED else NO_TIMES, size + 1)
 
 
-def centred(text: str, size: int) -> dict[str, Any]:
-    """An annotation in the middle of a plot, in type of `size` pixels: for what has nothing to draw yet."""
-    return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
-            "font": {"size": size, "color": GREY}}  # fmt: skip
-
-
 def _tick(frame: pd.DataFrame, i: int, current: bool) -> str:
     rung = str(frame["rung"].iloc[i])
     return f"<b>▸ {rung}</b>" if current else rung
@@ -334,26 +210,3 @@ def _with_room(figure: Figure, column: pd.Series, more: list[float]) -> Figure:
     longest = max([*(v * 1.22 for v in known), *(v * 1.04 for v in more)], default=1.0)
     figure["layout"]["xaxis"]["range"] = [0, longest or 1.0]
     return figure
-
-
-def base_layout(look: Look) -> dict[str, Any]:
-    """What every figure's layout begins with: type as large as `look` says, axes that cannot be dragged, no legend."""
-    size = look.font
-    axis = {"tickfont": {"size": size}, "fixedrange": True, "automargin": True}
-    return {
-        "font": {"size": size},
-        "margin": {"l": 10, "r": 12, "t": 12, "b": 16 + 2 * size},
-        "xaxis": dict(axis),
-        "yaxis": dict(axis),
-        "showlegend": False,
-        "hoverlabel": {"font": {"size": size}},
-        "dragmode": False,
-    }
-
-
-def spread(values: Sequence[int], most: int) -> list[int]:
-    """At most `most` of the values, the first and the last among them."""
-    if len(values) <= most:
-        return list(values)
-    step = -(-(len(values) - 1) // (most - 1))
-    return sorted({*values[::step], values[-1]})

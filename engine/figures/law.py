@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, log10
 from typing import Any
 
-from engine.figures.ladder import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.lectures.laws import counted as laws
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.figures.ladder import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look
+from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look
 from engine.history.history import device_line
 from engine.lectures.paper import Line
 from engine.words import text_of

@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.figures.ladder import (
-    BLUE,
-    GREEN,
-    GREY,
-    NO_TIMES,
-    ON_PAGE,
-    ORANGE,
-    Figure,
-    Look,
-    base_layout,
-    centred,
-)
+from engine.figures.ladder import NO_TIMES
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT, LEAST = 450, 340

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.figures.ladder import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.figures.look import BLUE, GREY, LINES, ON_PAGE, ORANGE, Figure, Look, base_layout
 from engine.lectures.arithmetic.trapezoids import INTEGRAL_TEXT, Trapezoids, blocks, curve, polygons
 
 MOST_DRAWN = 256  # trapezoids; more are narrower than a pixel

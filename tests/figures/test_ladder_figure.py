@@ -8,10 +8,12 @@ import json
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from engine.ladder import counter_bars, metric_bars, speedup_bars, time_bars
+from engine.look import Figure, Look
+from engine.sweep import size_lines
 
 from engine import tables, words
 from engine.catalogue import LADDERS
-from engine.figures import ladder as figures
 from engine.history.history import Known
 from tests.test_tables import choices, measured
 
@@ -28,13 +30,13 @@ def table(some: bool = True) -> pd.DataFrame:
     return tables.ladder_table(HARRIS, choices(), facts if some else [Known()] * len(HARRIS.rungs))
 
 
-def every(frame: pd.DataFrame) -> dict[str, figures.Figure]:
+def every(frame: pd.DataFrame) -> dict[str, Figure]:
     return {
-        "metric": figures.metric_bars(frame, "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2),
-        "time": figures.time_bars(frame, 2),
-        "speedup": figures.speedup_bars(frame, 2),
-        "counter": figures.counter_bars(frame, "barriers", 2),
-        "hall": figures.metric_bars(frame, "bandwidth_gb_s", {}, 2, figures.Look(28, 600)),
+        "metric": metric_bars(frame, "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2),
+        "time": time_bars(frame, 2),
+        "speedup": speedup_bars(frame, 2),
+        "counter": counter_bars(frame, "barriers", 2),
+        "hall": metric_bars(frame, "bandwidth_gb_s", {}, 2, Look(28, 600)),
     }
 
 
@@ -81,7 +83,7 @@ def test_an_empty_plot_says_what_to_do() -> None:
 def test_lines_over_n_are_labelled_at_their_ends_without_overlap() -> None:
     kernels = [rung.kernel for rung in HARRIS.rungs]
     runs = [measured(kernel, 10.0 + n / 1e5, n=n, bandwidth_gb_s=n / 1e3) for kernel in kernels for n in (1024, 4096)]
-    figure = figures.size_lines(tables.measurement_table(runs), "bandwidth_gb_s", {k: k for k in kernels})
+    figure = size_lines(tables.measurement_table(runs), "bandwidth_gb_s", {k: k for k in kernels})
     go.Figure(figure)
     assert len(figure["data"]) == len(set(kernels))
     heights = sorted(note["y"] for note in figure["layout"]["annotations"])
@@ -90,4 +92,4 @@ def test_lines_over_n_are_labelled_at_their_ends_without_overlap() -> None:
 
 def test_lines_of_nothing_are_an_empty_figure() -> None:
     frame = tables.measurement_table([measured("reduce_strided", None, status="wrong")])
-    assert figures.size_lines(frame, "bandwidth_gb_s", {"reduce_strided": "x"})["data"] == []
+    assert size_lines(frame, "bandwidth_gb_s", {"reduce_strided": "x"})["data"] == []

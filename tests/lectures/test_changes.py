@@ -9,7 +9,7 @@ import pytest
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.counters import ON_LINES
-from engine.figures import block as inside_figures
+from engine.figures.banks import MOST_FRAMES, bank_figure, moments, shown_moments
 from engine.lectures import changes as inside
 from engine.measuring import tracing
 from engine.measuring.measure import failed, measure
@@ -154,7 +154,7 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
 
 def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
     trace = tracing.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
-    found = inside_figures.moments(trace, 0)
-    figure = inside_figures.bank_figure(trace, 0)
-    assert len(figure["frames"]) == len(inside_figures.shown_moments(found)) < inside_figures.MOST_FRAMES
+    found = moments(trace, 0)
+    figure = bank_figure(trace, 0)
+    assert len(figure["frames"]) == len(shown_moments(found)) < MOST_FRAMES
     assert len(json.dumps(figure)) < 1_000_000

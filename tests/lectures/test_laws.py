@@ -10,8 +10,8 @@ import pytest
 
 from engine.catalogue import KERNELS, default_choice
 from engine.catalogue.plans import knob
-from engine.figures.ladder import Look
 from engine.figures.law import law_figure
+from engine.figures.look import Look
 from engine.history.history import Known
 from engine.lectures.laws import counted as laws
 from engine.lectures.laws.formulas import LAWS, law_of

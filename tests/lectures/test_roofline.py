@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from engine.catalogue import LADDERS, default_choice
-from engine.figures.ladder import Look
+from engine.figures.look import Look
 from engine.figures.roofline import roofline_figure
 from engine.history.history import Known
 from engine.lectures.arithmetic import roofline

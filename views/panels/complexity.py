@@ -7,10 +7,10 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
+from engine.look import Figure, Look
 
 from engine.catalogue.topics import reduction
 from engine.figures import complexity as complexity_figure
-from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
@@ -51,7 +51,7 @@ def controls(page: Page) -> None:
         st.caption("P threads · T = N/P + log₂ P steps · work N − 1 · cost P·T")
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """Over the elements per thread where they can be chosen, else step by step."""
     points = swept(page)
     fact = facts[page.position]

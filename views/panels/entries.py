@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from engine.figures.ladder import Figure, Look
+from engine.figures.look import Figure, Look
 from engine.history.history import Known
 from views.session.page import Page
 

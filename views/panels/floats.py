@@ -10,10 +10,10 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
+from engine.look import Figure, Look
 
 from engine.figures import errors as error_figure
 from engine.figures import floats as float_figure
-from engine.figures import ladder as figures
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import float_sums as float_truths
 from engine.lectures.arithmetic.float_sums import SIZES
@@ -106,7 +106,7 @@ def repeat_controls(page: Page) -> None:
         st.caption(f"Random numbers{also}; only the order of the additions can differ.")
 
 
-def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """How often each answer came out."""
     found = _kept().get(_key(page)) or float_record.repeats(page.choice)
     known = found if isinstance(found, float_truths.Repeats) else None
@@ -145,7 +145,7 @@ def error_controls(page: Page) -> None:
         st.caption("Points: errors of real runs, live or recorded. Lines: the worst that rounding can do.")
 
 
-def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """The error of every rung over N, below the bounds of a serial sum and of a tree."""
     sizes = sorted({*SIZES, page.choice.n})
     series = []

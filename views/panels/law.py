@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from engine.catalogue.plans import knob
-from engine.figures.ladder import Figure, Look
 from engine.figures.law import law_figure
+from engine.figures.look import Figure, Look
 from engine.history import history
 from engine.history.history import Known
 from engine.lectures.laws import counted as laws

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures import paper as paper_figures
-from engine.figures.ladder import Figure, Look
+from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers

@@ -7,7 +7,7 @@ from html import escape
 
 import pandas as pd
 
-from engine.figures.ladder import Figure, Look
+from engine.figures.look import Figure, Look
 from engine.figures.roofline import roofline_figure
 from engine.history.history import Known
 from engine.lectures.arithmetic import roofline

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from engine.look import Figure, Look
 
 from engine.catalogue.topics import trapezoid
 from engine.figures import errors as error_figure
-from engine.figures import ladder as figures
 from engine.figures import trapezoids as trapezoid_figure
 from engine.history.history import Known
 from engine.lectures.arithmetic import trapezoids
@@ -62,7 +62,7 @@ def _eight_wide(page: Page) -> None:
     state.keep(page.topic.name, EIGHT_WIDE)
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """f and its trapezoids."""
     return trapezoid_figure.trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
 
@@ -90,7 +90,7 @@ def error_controls(page: Page) -> None:
                    "which leaves rounding alone.")  # fmt: skip
 
 
-def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: figures.Look) -> figures.Figure:
+def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """Truncation and rounding, as measured and as computed."""
     sizes = sorted({*SIZES, page.choice.n} - {1})
     series = []

@@ -1,0 +1,64 @@
+"""What all figures share: the colours of data, the size of type, the layout that each begins with.
+
+A figure is a plain dict as Plotly reads it: building one costs microseconds. The page gives the figures its theme, so
+that text and grid follow light and dark; the colours of the data are set here, from a palette that colour-blind readers
+can tell apart and that stands out on both backgrounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Figure = dict[str, Any]
+
+BLUE, ORANGE, GREEN, PURPLE, AMBER, GREY = "#2f7fd1", "#d9622b", "#12a07a", "#a85fb0", "#c79200", "#8a93a3"
+RED = "#dc4c44"
+IDLE = "rgba(138,147,163,0.38)"  # a lane or a thread that does not take part
+LINES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, "#c4457a", "#4aa5c9", "#7a6ff0", "#6b8f23", GREY)
+DASHES = ("solid", "dash", "dot", "dashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How large a figure is drawn: the size of its type and its height in pixels (None: as its rows need)."""
+
+    font: int = 15
+    height: int | None = None
+
+
+ON_PAGE = Look()
+
+# What st.plotly_chart should be told: a chart in a lecture is looked at, not edited.
+CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
+
+
+def base_layout(look: Look) -> dict[str, Any]:
+    """What every figure's layout begins with: type as large as `look` says, axes that cannot be dragged, no legend."""
+    size = look.font
+    axis = {"tickfont": {"size": size}, "fixedrange": True, "automargin": True}
+    return {
+        "font": {"size": size},
+        "margin": {"l": 10, "r": 12, "t": 12, "b": 16 + 2 * size},
+        "xaxis": dict(axis),
+        "yaxis": dict(axis),
+        "showlegend": False,
+        "hoverlabel": {"font": {"size": size}},
+        "dragmode": False,
+    }
+
+
+def spread(values: Sequence[int], most: int) -> list[int]:
+    """At most `most` of the values, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    step = -(-(len(values) - 1) // (most - 1))
+    return sorted({*values[::step], values[-1]})
+
+
+def centred(text: str, size: int) -> dict[str, Any]:
+    """An annotation in the middle of a plot, in type of `size` pixels: for what has nothing to draw yet."""
+    return {"text": text, "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
+            "font": {"size": size, "color": GREY}}  # fmt: skip

@@ -1,0 +1,106 @@
+"""Measurements over what is swept, one line a kernel, as a Plotly figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log10
+from typing import Any
+
+import pandas as pd
+
+from engine.figures.look import DASHES, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, base_layout, spread
+from engine.tables import COLUMNS
+from engine.words import size_text, text_of
+
+
+def size_lines(
+    frame: pd.DataFrame,
+    metric: str,
+    names: Mapping[str, str],
+    look: Look = ON_PAGE,
+    over: tuple[str, str] = ("n", "N"),
+    band: tuple[float, float, str] | None = None,
+) -> Figure:
+    """`metric` over n, one line a kernel; each line carries its name at its end.
+
+    `frame` is a table of measurements; `names` kernel -> what to call it. `over`: another column in the place of n, and
+    its title; the axis is logarithmic where it runs over powers of two, from 1 on. `band`: (from, to, words), the part
+    of the axis that somebody claims something about.
+    """
+    column, title = over
+    data: list[dict[str, Any]] = []
+    ends: list[tuple[float, float, str, str]] = []
+    for i, (kernel, name) in enumerate(names.items()):
+        part = frame[(frame["kernel"] == kernel) & frame[metric].notna()].sort_values(column)
+        if part.empty:
+            continue
+        colour = LINES[i % len(LINES)]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": name,
+                "x": [int(n) for n in part[column]],
+                "y": [float(v) for v in part[metric]],
+                "line": {"color": colour, "width": 3, "dash": DASHES[(i // len(LINES)) % len(DASHES)]},
+                "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 8},
+                "customdata": [text_of(metric, v) for v in part[metric]],
+                "hovertemplate": f"{name}<br>{title} = %{{x:,}}: %{{customdata}}<extra></extra>",
+            }
+        )
+        ends.append((float(part[column].iloc[-1]), float(part[metric].iloc[-1]), name, colour))
+    sizes = sorted({int(n) for n in frame[column]}) if len(frame) else []
+    log = column == "n" or all(n > 0 and n & (n - 1) == 0 for n in sizes)
+    layout = base_layout(look)
+    layout["height"] = look.height or 460
+    layout["showlegend"] = False
+    layout["xaxis"] |= {
+        "type": "log" if log else "linear",
+        "title": {"text": title},
+        "tickvals": spread(sizes, 9),
+        "ticktext": [size_text(n) for n in spread(sizes, 9)],
+    }
+    top = 1.05 * max((value for line in data for value in line["y"]), default=0.0) or 1.0
+    layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "range": [0, top]}
+    longest = max((len(name) for _, _, name, _ in ends), default=0)
+    layout["margin"] |= {"l": 70, "r": 24 + round(longest * look.font * 0.5), "t": 16}
+    layout["annotations"] = _end_labels(ends, top, layout["height"] - 80, look)
+    if band is not None and data:
+        _mark_band(layout, band, look)
+    return {"data": data, "layout": layout}
+
+
+def _mark_band(layout: dict[str, Any], band: tuple[float, float, str], look: Look) -> None:
+    """A part of a logarithmic axis shaded over the whole height, with its words at the bottom."""
+    low, high, words = band
+    edges = {"x0": low, "x1": high, "xref": "x", "y0": 0, "y1": 1, "yref": "paper"}
+    layout["shapes"] = [{"type": "rect", **edges, "fillcolor": ORANGE, "opacity": 0.13, "line": {"width": 0}}]
+    middle = (log10(low) + log10(high)) / 2
+    text = {"text": words, "x": middle, "y": 0.02, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    layout["annotations"].append(text | {"font": {"size": look.font - 1, "color": ORANGE}})
+
+
+def _end_labels(
+    ends: Sequence[tuple[float, float, str, str]], top: float, height: int, look: Look
+) -> list[dict[str, Any]]:
+    """The names of the lines at the right edge of an axis up to `top`, pushed apart where they end close together."""
+    step = look.font * 1.35
+    labels = []
+    below = -1e9  # pixels from the bottom that are taken
+    for _, value, name, colour in sorted(ends, key=lambda end: end[1]):
+        at = max(value / top * height, below + step)
+        below = at
+        labels.append(
+            {
+                "text": name,
+                "x": 1.01,
+                "xref": "paper",
+                "xanchor": "left",
+                "y": at / height,
+                "yref": "paper",
+                "yanchor": "middle",
+                "showarrow": False,
+                "font": {"size": look.font - 1, "color": colour},
+            }
+        )
+    return labels
