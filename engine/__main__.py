@@ -128,15 +128,14 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
-    from engine.recording import float_sums as float_record
-    from engine.recording import recorder as record
+    from engine.recording import float_sums, recorder
 
     def say(fraction: float, text: str) -> None:
         print(f"{fraction:6.1%} {text}", file=sys.stderr)
 
-    print(record.record(options.quick, say))
+    print(recorder.record(options.quick, say))
     if not options.quick:
-        print(float_record.record(progress=say))
+        print(float_sums.record(progress=say))
     return 0
 
 

@@ -8,7 +8,6 @@ from html import escape
 from pathlib import Path
 
 import streamlit as st
-from engine.look import CONFIG, GREEN, Look
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.emulator.watching.trace import Trace
@@ -16,12 +15,13 @@ from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from engine.figures.banks import bank_figure, busiest, moments, shown_moments, wave_colour
 from engine.figures.lanes import active_lanes, lane_figure, line_colours, shown_steps
+from engine.figures.look import CONFIG, GREEN, Look
 from engine.history import profiles
 from engine.history.history import ran_on_cpu
-from engine.lectures import changes as inside
+from engine.lectures import changes
 from engine.plan import plan
 from engine.records import Choice, Launch, Measurement, NotRunnable
-from views.html import lines as heat
+from views.html import lines
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO
 from views.session.inside_work import Asked, Looking, look
@@ -40,7 +40,7 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     """The row of menus."""
     knobs = choices.has_knobs(topic)
     columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5, 0.6], vertical_alignment="bottom")
-    meant = LABELS[inside.shown_counter(ladder, position)]
+    meant = LABELS[changes.shown_counter(ladder, position)]
     with columns[0]:
         choices.size(topic)
     with columns[1]:
@@ -192,7 +192,7 @@ def which_block(asked: Asked, places: Sequence[Place]) -> None:
 
 def counter_of(ladder: Ladder, position: int) -> str:
     """The counter that is looked at."""
-    return chosen_counter(inside.shown_counter(ladder, position))
+    return chosen_counter(changes.shown_counter(ladder, position))
 
 
 def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, verdict: Place) -> None:
@@ -202,10 +202,10 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
     counter = counter_of(ladder, position)
     lanes = st.session_state["look"] == "lanes"
     colours = line_colours(looking.trace) if lanes and looking.trace else None
-    values = inside.heat(run, counter) if run else {}
-    shares, findings = inside.shares(values, counter), run.findings if run else ()
+    values = changes.heat(run, counter) if run else {}
+    shares, findings = changes.shares(values, counter), run.findings if run else ()
     source.html(
-        heat.source_heat(
+        lines.source_heat(
             kernel.text,
             kernel.file_name,
             counter,
@@ -226,7 +226,7 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
         hint = (
             "Since Volta lanes run independently: choose such an order of execution, and it ends." if luckless else ""
         )
-        verdict.html(heat.answer(run, order, remembered(asked, order, run), hint) + heat.printed(run.printed))
+        verdict.html(lines.answer(run, order, remembered(asked, order, run), hint) + lines.printed(run.printed))
 
 
 def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurement]:
@@ -251,12 +251,12 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
     else:
         rung, before = ladder.rungs[position], ladder.rungs[position - 1]
         kernel = KERNELS[rung.kernel]
-        change = inside.change(looking.before, looking.run, counter)
+        change = changes.change(looking.before, looking.run, counter)
         if not looking.finished and None in (looking.run, looking.before):
             change = replace(change, sentence="Still running …")
-        told = inside.meant(ladder, position)
+        told = changes.meant(ladder, position)
         meant = told[1] if told and told[0] == counter else None
-        st.html(heat.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
+        st.html(lines.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
                                   meant, kernel.header.get("Fixes", "")))  # fmt: skip
     show_hardware(looking)
 
@@ -268,9 +268,9 @@ def show_hardware(looking: Looking) -> None:
     if run is None or run.counters is None:
         return
     if found is not None:
-        ours, theirs = inside.values_of(run), inside.values_of(replace(run, counters=found.counters, findings=()))
+        ours, theirs = changes.values_of(run), changes.values_of(replace(run, counters=found.counters, findings=()))
         both = [(name, ours[name], theirs[name]) for name in ON_LINES if name not in (FINDINGS, LAUNCHES)]
-        st.html(heat.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
+        st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
         return
     sizes = profiles.recorded_sizes(choice)
     if sizes and looking.finished:  # what is drawn while something runs is drawn again

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
-from engine.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.look import CONFIG, ON_PAGE, Figure, Look
 
 from engine import tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
 from engine.counters import IN_PLOTS
+from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
+from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
 from engine.history.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
 from views import panels
-from views.html import answer, grid
-from views.html import rung as show
+from views.html import answer, grid, rung_html
 from views.panels.entries import Section
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO
@@ -147,9 +146,9 @@ def show_page(page: Page) -> None:
     """The page to sit before: text and source at the left, numbers and plot at the right, the table below."""
     left, right = st.columns([1.12, 1], gap="medium")
     with left, work.RENDER:
-        show.rung_text(page.rung, page.kernel)
-        show.rung_source(page.ladder, page.position)
-        show.rung_conditions(page.rung, page.kernel, page.ladder)
+        rung_html.rung_text(page.rung, page.kernel)
+        rung_html.rung_source(page.ladder, page.position)
+        rung_html.rung_conditions(page.rung, page.kernel, page.ladder)
     with right:
         buttons(page)
         numbers = st.empty()
@@ -179,7 +178,7 @@ def show_page(page: Page) -> None:
         with work.RENDER:
             facts, frame = facts_of(page)
             with numbers.container():
-                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
+                show_numbers(page, frame, facts)
             drawing.show(figure_of(page, frame, facts))
             show_words(page, facts, beneath)
             if strip := answer.strip_html(facts[page.position].live):
@@ -255,6 +254,11 @@ def figure_of(page: Page, frame: pd.DataFrame, facts: list[Known], look: Look = 
     return metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
 
 
+def show_numbers(page: Page, frame: pd.DataFrame, facts: list[Known]) -> None:
+    """The big numbers of the rung on the page."""
+    rung_html.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
+
+
 def show_words(page: Page, facts: list[Known], place: st.delta_generator.DeltaGenerator) -> None:
     """What a picture of the topic's own says below itself."""
     picture = panels.pictures_of(page).get(st.session_state.get("show", "rate"))
@@ -274,7 +278,7 @@ def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) 
     st.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
     lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.html(show.under_table(lectures, environment(facts, page.position), page.topic.data_note))
+        st.html(rung_html.under_table(lectures, environment(facts, page.position), page.topic.data_note))
         st.download_button("CSV", tables.frame_csv(frame), f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
                            icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
 
@@ -290,11 +294,11 @@ def environment(facts: list[Known], position: int) -> list[str]:
 def show_presenting(page: Page) -> None:
     """The page for a hall: nothing but the rung, in large type."""
     with work.RENDER:
-        show.presenting_title(page.ladder, page.position)
+        rung_html.presenting_title(page.ladder, page.position)
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
-            show.rung_source(page.ladder, page.position, fold=True)
-            show.presenting_text(page.kernel)
+            rung_html.rung_source(page.ladder, page.position, fold=True)
+            rung_html.presenting_text(page.kernel)
     with right:
         numbers = st.empty()
         drawing, beneath = Drawing(), st.empty()
@@ -310,7 +314,7 @@ def show_presenting(page: Page) -> None:
         with work.RENDER:
             facts, frame = facts_of(page)
             with numbers.container():
-                show.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
+                show_numbers(page, frame, facts)
             drawing.show(figure_of(page, frame, facts, look))
             show_words(page, facts, beneath)
             if strip := answer.strip_html(facts[page.position].live, answer.SHOWN_IN_HALL):

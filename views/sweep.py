@@ -5,12 +5,12 @@ from __future__ import annotations
 from html import escape
 
 import streamlit as st
-from engine.look import CONFIG
-from engine.sweep import size_lines
 
 from engine import tables
 from engine.catalogue import KERNELS, LADDERS
 from engine.counters import COUNTERS, plotted
+from engine.figures.look import CONFIG
+from engine.figures.sweep import size_lines
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
@@ -18,7 +18,7 @@ from engine.tables import COLUMNS, COUNTED
 from engine.words import size_text, text_of
 from views.html import grid
 from views.session import choices, keyboard, state, work
-from views.sweeping import menus as sweep_menus
+from views.sweeping.menus import controls
 from views.sweeping.sweep import LISTS, Cell, Sweep
 
 WORK = "sweep work"
@@ -27,7 +27,7 @@ WORK = "sweep work"
 def main() -> None:
     """Read the choice, run what was asked for, show the table or the lines."""
     try:
-        sweep, button = sweep_menus.controls()
+        sweep, button = controls()
     except NotRunnable as refused:
         keyboard.on_key({})
         st.error(str(refused), icon=":material/block:")

@@ -24,7 +24,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Law:
+class Curve:
     """A computed line."""
 
     name: str
@@ -32,17 +32,17 @@ class Law:
 
 
 def error_lines(
-    series: Sequence[Series], laws: Sequence[Law], n: int, look: Look = ON_PAGE, nothing: str = ""
+    series: Sequence[Series], curves: Sequence[Curve], n: int, look: Look = ON_PAGE, nothing: str = ""
 ) -> Figure:
-    """`series` and `laws` over N; `n`, the page's own, is marked. Exact answers stand on a line of their own at the
+    """`series` and `curves` over N; `n`, the page's own, is marked. Exact answers stand on a line of their own at the
     bottom, as a logarithm has no zero. `nothing`: what stands there while nothing has run."""
-    every: list[Points] = [part.points for part in series] + [part.points for part in laws]
+    every: list[Points] = [part.points for part in series] + [part.points for part in curves]
     finite = [e for points in every for _, e in points if 0 < e < inf]
     low = floor(log10(min(finite, default=1e-16)))
     high = log10(max(finite, default=1.0))
     zero = low - 1.0
     exact = any(e == 0 for part in series for _, e in part.points)
-    data = [_line(law, i) for i, law in enumerate(laws)]
+    data = [_line(curve, i) for i, curve in enumerate(curves)]
     data += [_dots(part, 10**zero, look) for part in series if part.points]
     sizes = sorted({size for points in every for size, _ in points})
     layout = base_layout(look)
@@ -72,16 +72,16 @@ def error_lines(
     return {"data": data, "layout": layout}
 
 
-def _line(law: Law, number: int) -> dict[str, Any]:
-    points = [(n, e) for n, e in law.points if 0 < e < inf]
+def _line(curve: Curve, number: int) -> dict[str, Any]:
+    points = [(n, e) for n, e in curve.points if 0 < e < inf]
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": law.name,
+        "name": curve.name,
         "x": [n for n, _ in points],
         "y": [e for _, e in points],
         "line": {"color": GREY, "width": 2.5, "dash": DASHES[1 + number % (len(DASHES) - 1)]},
-        "hovertemplate": f"{law.name}<br>N = %{{x:,}}: %{{y:.3g}}<extra></extra>",
+        "hovertemplate": f"{curve.name}<br>N = %{{x:,}}: %{{y:.3g}}<extra></extra>",
     }
 
 

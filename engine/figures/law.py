@@ -7,7 +7,7 @@ from math import ceil, log10
 from typing import Any
 
 from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
-from engine.lectures.laws import counted as laws
+from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
 from engine.records import Choice
@@ -67,7 +67,7 @@ def _words(law: Law, choice: Choice, found: Sequence[Point], timed: bool) -> lis
         words.append((f"<b>—</b> law: {law.rule(choice)}", ORANGE))
     if timed:
         n = "" if law.values else f", N = {size_text(choice.n)}"
-        words.append((f"<b>□</b> GPU time{n}: {laws.origins(found)}", GREEN))
+        words.append((f"<b>□</b> GPU time{n}: {counted.origins(found)}", GREEN))
     return words
 
 
@@ -81,7 +81,7 @@ def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
 def _across(law: Law, choice: Choice, found: Sequence[Point], look: Look) -> dict[str, Any]:
     values = [point.value for point in found]
     axis: dict[str, Any] = {
-        "title": {"text": laws.swept_label(choice.kernel), "font": {"size": look.font}},
+        "title": {"text": counted.swept_label(choice.kernel), "font": {"size": look.font}},
         "zeroline": False,
     }
     if law.decades:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
 from engine.lectures import conditions
-from engine.lectures.claims import verdicts as claims
+from engine.lectures.claims import verdicts
 from engine.plan import grid_for, offered, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice
 
@@ -76,8 +76,8 @@ def _lectures() -> Iterator[Wanted]:
     for name in conditions.published_ladders():
         for choice, _ in conditions.choices(LADDERS[name]):
             yield Wanted(choice, "published figures", limit_s=1.5)
-    for claim in claims.CLAIMS:
-        for choice in claims.runs(claim):
+    for claim in verdicts.CLAIMS:
+        for choice in verdicts.runs(claim):
             if choice.device == "gpu":
                 yield Wanted(choice, "claims", COLD, 1.5)
 

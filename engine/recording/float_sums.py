@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.backends import cpu
 from engine.catalogue import KERNELS, LADDERS, spelled_out, topic_of
-from engine.history.recordings import FOLDER as RECORDED
+from engine.history import recordings
 from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
 from engine.host.environment import environment, has_gpu
 from engine.lectures.arithmetic.float_sums import ORDERS, RUNS, SIZES, TOPICS, Repeats, on_random_numbers, repeat
@@ -22,7 +22,7 @@ from engine.measuring.device import device
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed
 
-FOLDER = RECORDED / "float-sums"
+FOLDER = recordings.FOLDER / "float-sums"
 DTYPES = ("float32", "float64")
 Key = tuple[str, int, int, str, str | None, int | None]
 

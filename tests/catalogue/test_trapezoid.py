@@ -7,7 +7,7 @@ from math import cos, fsum, isclose, sin
 import numpy as np
 import pytest
 
-from engine.backends import emulator as ptx
+from engine.backends import emulator
 from engine.catalogue.topics import trapezoid
 from engine.measuring.measure import measure
 from engine.records import Choice, HostRun, HostSum, Launch
@@ -89,10 +89,10 @@ def test_the_race_is_the_lectures_example_of_blocks_that_run_one_after_the_other
     _, values = trapezoid.points(16)
     terms = values * 2 / 15
     terms[[0, -1]] /= 2
-    one_by_one = ptx.Schedule("waves", blocks_per_wave=1)
-    run = ptx.run(plan_for("trapezoid_global_race", 16, 8), {}, schedule=one_by_one)
+    one_by_one = emulator.Schedule("waves", blocks_per_wave=1)
+    run = emulator.run(plan_for("trapezoid_global_race", 16, 8), {}, schedule=one_by_one)
     assert run.output[0] == pytest.approx(fsum(terms[:8]) + terms[8], rel=1e-14) and run.findings
-    alone = ptx.run(plan_for("trapezoid_global_race", 8, 8), {}, schedule=one_by_one)
+    alone = emulator.run(plan_for("trapezoid_global_race", 8, 8), {}, schedule=one_by_one)
     assert alone.output[0] == pytest.approx(trapezoid.trapezoid_sum(8), rel=1e-14)
 
 

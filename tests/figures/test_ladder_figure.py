@@ -8,12 +8,12 @@ import json
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from engine.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.look import Figure, Look
-from engine.sweep import size_lines
 
 from engine import tables, words
 from engine.catalogue import LADDERS
+from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
+from engine.figures.look import Figure, Look
+from engine.figures.sweep import size_lines
 from engine.history.history import Known
 from tests.test_tables import choices, measured
 

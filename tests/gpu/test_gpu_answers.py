@@ -71,8 +71,7 @@ ANY_ORDER = {"order_place", "reserve_buffer", "filter_atomic", "filter_aggregate
 
 @pytest.mark.parametrize("kernel", [k for k in RIGHT if "int32" in k.dtypes], ids=lambda kernel: kernel.name)
 def test_gpu_and_emulator_give_the_same_whole_numbers(kernel):
-    from engine.backends import cpu
-    from engine.backends import emulator as ptx
+    from engine.backends import cpu, emulator
     from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
     from engine.catalogue import data
 
@@ -85,7 +84,7 @@ def test_gpu_and_emulator_give_the_same_whole_numbers(kernel):
     inputs = {name: data.repeated(*numbers) for name, numbers in topic.input_recipe(choice).items()}
     # In lockstep some locks are never given back; on the GPU lanes run on their own.
     schedule = Schedule("independent", seed=1) if kernel.expect == "deadlock" else LOCKSTEP
-    emulated = ptx.run(made, inputs, schedule=schedule).output
+    emulated = emulator.run(made, inputs, schedule=schedule).output
     checked = topic.check(made, emulated)
     assert checked.ok, checked
     if kernel.name in ANY_ORDER:

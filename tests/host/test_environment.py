@@ -3,16 +3,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.host import environment as around
+from engine.host import environment
 from engine.measuring.device import device
 
 
 def test_what_is_unknown_is_none_and_never_left_out():
-    found = around.environment()
+    found = environment.environment()
     assert {"driver", "cuda", "cupy", "python", "commit", "utc", "nvrtc", "throttle_reasons", "sm_clock_now_mhz",
             "temperature_c", "power_w"} <= set(found)  # fmt: skip
     assert found["python"] and found["cupy"] and found["utc"].endswith("+00:00")
-    if not around.has_gpu():
+    if not environment.has_gpu():
         assert found["driver"] is None and found["power_w"] is None
 
 
@@ -21,9 +21,9 @@ def test_the_emulator_is_a_device_without_peaks():
     assert "peak_bandwidth_gb_s" not in device("emulator")
 
 
-@pytest.mark.skipif(around.has_gpu(), reason="for a machine without a GPU")
+@pytest.mark.skipif(environment.has_gpu(), reason="for a machine without a GPU")
 def test_without_a_driver_the_reason_is_one_sentence():
-    assert around.driver_state() != "ok" and "\n" not in around.driver_state()
+    assert environment.driver_state() != "ok" and "\n" not in environment.driver_state()
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,6 @@ def test_only_processes_of_others_count_as_sharing(monkeypatch, running, foreign
         nvmlDeviceGetComputeRunningProcesses=lambda handle: [SimpleNamespace(pid=ids.get(p, p)) for p in running],
     )
     monkeypatch.setitem(__import__("sys").modules, "pynvml", nvml)
-    monkeypatch.setattr(around, "_nvml_handle", lambda: "handle")
-    monkeypatch.setattr(around, "_parent", lambda pid: os.getppid() if pid == 900_001 else 1)
-    assert around.foreign_processes() == [ids.get(p, p) for p in foreign]
+    monkeypatch.setattr(environment, "_nvml_handle", lambda: "handle")
+    monkeypatch.setattr(environment, "_parent", lambda pid: os.getppid() if pid == 900_001 else 1)
+    assert environment.foreign_processes() == [ids.get(p, p) for p in foreign]

@@ -10,7 +10,7 @@ from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.counters import ON_LINES
 from engine.figures.banks import MOST_FRAMES, bank_figure, moments, shown_moments
-from engine.lectures import changes as inside
+from engine.lectures import changes
 from engine.measuring import tracing
 from engine.measuring.measure import failed, measure
 from engine.plan import plan
@@ -38,57 +38,57 @@ def test_what_a_kernel_shows_is_a_counter(kernel):
 
 
 def test_the_lines_add_up_to_the_whole(strided):
-    whole = inside.values_of(strided)
+    whole = changes.values_of(strided)
     for counter in ("warp_instructions", "bank_conflicts", "sectors", "barriers", "wavefronts"):
-        assert sum(inside.heat(strided, counter).values()) == whole[counter]
+        assert sum(changes.heat(strided, counter).values()) == whole[counter]
 
 
 def test_the_conflicts_stand_at_the_line_that_makes_them(strided, sequential):
-    conflicts = inside.heat(strided, "bank_conflicts")
+    conflicts = changes.heat(strided, "bank_conflicts")
     assert {line for line, value in conflicts.items() if value} == {22}
-    assert not any(inside.heat(sequential, "bank_conflicts").values())
+    assert not any(changes.heat(sequential, "bank_conflicts").values())
 
 
 def test_conflicts_of_doubles_are_those_beyond_the_passes_that_eight_bytes_need():
-    assert inside.values_of(run("reduce_sequential", dtype="float64"))["bank_conflicts"] == 0
-    assert inside.values_of(run("reduce_strided", dtype="float64"))["bank_conflicts"] > 0
+    assert changes.values_of(run("reduce_sequential", dtype="float64"))["bank_conflicts"] == 0
+    assert changes.values_of(run("reduce_strided", dtype="float64"))["bank_conflicts"] > 0
 
 
 def test_a_rung_of_the_cpu_was_not_counted():
     scalar = measure(Choice("trapezoid_scalar", 1024, 256, dtype="float64", device="emulator"))
-    assert set(inside.values_of(scalar).values()) == {None}
+    assert set(changes.values_of(scalar).values()) == {None}
 
 
 def test_findings_are_counted_at_both_lines():
     racy = run("reduce_racy")
-    found = inside.heat(racy, "findings")
-    assert found and inside.values_of(racy)["findings"] == len(racy.findings)
+    found = changes.heat(racy, "findings")
+    assert found and changes.values_of(racy)["findings"] == len(racy.findings)
     assert set(found) == {line for f in racy.findings for line in (f["line"], f["other_line"]) if line}
 
 
 def test_shares_are_parts_of_the_hottest_line():
-    assert inside.shares({3: 10, 4: 40}, "barriers") == {3: 0.25, 4: 1.0}
-    assert inside.shares({3: 32, 4: 8}, "active_lanes_per_instruction") == {3: 0.0, 4: 0.75}
-    assert inside.shares({3: 0}, "barriers") == {3: 0.0} and inside.shares({}, "barriers") == {}
+    assert changes.shares({3: 10, 4: 40}, "barriers") == {3: 0.25, 4: 1.0}
+    assert changes.shares({3: 32, 4: 8}, "active_lanes_per_instruction") == {3: 0.0, 4: 0.75}
+    assert changes.shares({3: 0}, "barriers") == {3: 0.0} and changes.shares({}, "barriers") == {}
 
 
 def test_a_change_is_a_sentence(strided, sequential):
-    change = inside.change(strided, sequential, "bank_conflicts")
+    change = changes.change(strided, sequential, "bank_conflicts")
     assert change.before and change.after == 0
     assert change.sentence.startswith("Bank conflicts fall from") and change.sentence.endswith("to none.")
-    assert "a factor of" in inside.change(strided, sequential, "warp_instructions").sentence
+    assert "a factor of" in changes.change(strided, sequential, "warp_instructions").sentence
     little = replace(strided, counters={**strided.counters, "barriers": strided.counters["barriers"] + 2})
-    assert inside.change(strided, little, "barriers").sentence.endswith(", by 2.")
-    assert "rise from none to" in inside.change(sequential, strided, "bank_conflicts").sentence
-    assert "stay at" in inside.change(sequential, sequential, "barriers").sentence
+    assert changes.change(strided, little, "barriers").sentence.endswith(", by 2.")
+    assert "rise from none to" in changes.change(sequential, strided, "bank_conflicts").sentence
+    assert "stay at" in changes.change(sequential, sequential, "barriers").sentence
 
 
 def test_what_was_not_counted_is_none_and_is_not_compared(sequential):
     refused = failed(Choice("reduce_sequential", 4096, 33), NotRunnable("no"))
-    change = inside.change(refused, sequential, "barriers")
+    change = changes.change(refused, sequential, "barriers")
     assert change.before is None and "nothing to compare" in change.sentence
-    assert inside.change(None, sequential, "findings").before is None
-    assert inside.heat(refused, "barriers") == {}
+    assert changes.change(None, sequential, "findings").before is None
+    assert changes.heat(refused, "barriers") == {}
 
 
 # Large enough that every ladder shows its point, small enough to be quick.
@@ -114,21 +114,21 @@ def told(ladder, position):
         combine = rung.combine or kernel.combines[0]
         choice = Choice(rung.kernel, SMALL[ladder.topic], block, dtype=dtype, device="emulator", combine=combine)
         runs.append(counted(choice, "independent:1" if alone else None))
-    return inside.change(*runs, inside.meant(ladder, position)[0])
+    return changes.change(*runs, changes.meant(ladder, position)[0])
 
 
 def steps():
     """Every rung that is meant to show something; those of all rungs of a topic are for the thorough run."""
     for name, ladder in LADDERS.items():
         for position, rung in enumerate(ladder.rungs):
-            if inside.meant(ladder, position):
+            if changes.meant(ladder, position):
                 yield case(name, position, quick=not name.startswith("all-"), id=f"{name}-{rung.kernel}")
 
 
 @pytest.mark.parametrize(("ladder", "position"), tuple(steps()))
 def test_every_rung_changes_the_counter_that_it_is_meant_to(ladder, position):
     change = told(LADDERS[ladder], position)
-    assert change.direction == inside.meant(LADDERS[ladder], position)[1], change
+    assert change.direction == changes.meant(LADDERS[ladder], position)[1], change
     assert change.sentence.endswith(".")
 
 
@@ -138,18 +138,18 @@ def test_every_rung_is_meant_to_change_something_unless_nothing_is_counted_on_th
     on_cpu = [bool(host_step(plan(default_choice(rung.kernel)))) for rung in entry.rungs]
     for position in range(1, len(entry.rungs)):
         counted = not (on_cpu[position] or on_cpu[position - 1])
-        assert bool(inside.meant(entry, position)) == counted, entry.rungs[position].kernel
+        assert bool(changes.meant(entry, position)) == counted, entry.rungs[position].kernel
 
 
 def test_the_first_rung_shows_what_the_next_one_will_change():
     harris = LADDERS["harris"]
-    assert inside.shown_counter(harris, 0) == "divergent_branches"
-    assert [inside.shown_counter(harris, i) for i in (1, 2, 3)] == [
+    assert changes.shown_counter(harris, 0) == "divergent_branches"
+    assert [changes.shown_counter(harris, i) for i in (1, 2, 3)] == [
         "divergent_branches", "bank_conflicts", "warp_instructions",
     ]  # fmt: skip
     # What the next one leaves, or makes worse, is not what the first one is about.
-    assert inside.shown_counter(LADDERS["crovella-order"], 0) == "atomic_max_contention"
-    assert inside.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
+    assert changes.shown_counter(LADDERS["crovella-order"], 0) == "atomic_max_contention"
+    assert changes.shown_counter(LADDERS["cs121-access"], 0) == "sectors_per_request"
 
 
 def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():

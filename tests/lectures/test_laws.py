@@ -13,7 +13,7 @@ from engine.catalogue.plans import knob
 from engine.figures.law import law_figure
 from engine.figures.look import Look
 from engine.history.history import Known
-from engine.lectures.laws import counted as laws
+from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import LAWS, law_of
 from engine.measuring.measure import measure
 from engine.records import Choice, Measurement
@@ -31,18 +31,18 @@ def known_by(found: dict[Choice, Measurement]):
 
 
 def counts_of(choice: Choice, which: slice) -> dict[Choice, Measurement]:
-    return {each: measure(each) for each in laws.counting(choice)[which]}
+    return {each: measure(each) for each in counted.counting(choice)[which]}
 
 
 def holds(choice: Choice, which: slice) -> None:
-    points = [p for p in laws.points(choice, known_by(counts_of(choice, which))) if p.counted is not None]
+    points = [p for p in counted.points(choice, known_by(counts_of(choice, which))) if p.counted is not None]
     assert points
     assert [(p.value, p.counted) for p in points] == [(p.value, p.expected) for p in points]
 
 
 @pytest.mark.parametrize("kernel", [law.kernels[0] for law in LAWS])
 def test_the_law_holds_at_the_ends_and_in_the_middle(kernel: str) -> None:
-    number = len(laws.counting(chosen(kernel)))
+    number = len(counted.counting(chosen(kernel)))
     holds(chosen(kernel), slice(0, None, max(1, (number - 1) // 2)) if number > 3 else slice(0, 1))
 
 
@@ -60,10 +60,10 @@ def test_every_knob_about_memory_warps_and_contention_has_a_law() -> None:
 
 
 def test_the_lectures_own_formula_is_kept_where_it_differs() -> None:
-    points = {p.value: p for p in laws.points(chosen("copy_strided"), known_by({}))}
+    points = {p.value: p for p in counted.points(chosen("copy_strided"), known_by({}))}
     assert points[32].lecture == 128 and points[32].expected == 32  # 4 KB by the lecture, 1 KB today
     assert points[1].lecture == points[1].expected == 4
-    doubles = {p.value: p for p in laws.points(chosen("copy_strided", "float64"), known_by({}))}
+    doubles = {p.value: p for p in counted.points(chosen("copy_strided", "float64"), known_by({}))}
     assert doubles[4].expected == 32 and doubles[1].lecture == 8
 
 
@@ -75,11 +75,11 @@ def counted_as(kernel: str, value: float) -> Measurement:
 
 def test_the_verdict_says_what_holds_and_what_does_not() -> None:
     choice = chosen("banks_strided")
-    wanted = laws.counting(choice)
-    say = lambda found: laws.verdict(choice, laws.points(choice, known_by(found)))  # noqa: E731
+    wanted = counted.counting(choice)
+    say = lambda found: counted.verdict(choice, counted.points(choice, known_by(found)))  # noqa: E731
     assert say({}) == "Not counted yet: run the sweep."
     right = {each: counted_as("banks_strided", p.expected)
-             for each, p in zip(wanted, laws.points(choice, known_by({})), strict=True)}  # fmt: skip
+             for each, p in zip(wanted, counted.points(choice, known_by({})), strict=True)}  # fmt: skip
     assert say(right) == f"The law holds at all {len(wanted)} strides."
     assert say(dict(list(right.items())[:5])) == "The law holds at the 5 strides counted."
     broken = right | {wanted[2]: counted_as("banks_strided", 7)}
@@ -88,19 +88,19 @@ def test_the_verdict_says_what_holds_and_what_does_not() -> None:
 
 def test_counts_without_their_lines_are_none() -> None:
     choice = chosen("divergence_ways")
-    found = {each: measured(each, counters={"warp_instructions": 1.0}, lines=()) for each in laws.counting(choice)}
-    assert all(p.counted is None for p in laws.points(choice, known_by(found)))
+    found = {each: measured(each, counters={"warp_instructions": 1.0}, lines=()) for each in counted.counting(choice)}
+    assert all(p.counted is None for p in counted.points(choice, known_by(found)))
 
 
 def timed(kernel: str, times: list[float], floor: float = 3.0) -> dict[Choice, Measurement]:
     gpu = replace(chosen(kernel), device="gpu")
     return {each: measured(each, time_us=us, floor_us=floor, origin="recorded")
-            for each, us in zip(laws.swept(gpu), times, strict=False)}  # fmt: skip
+            for each, us in zip(counted.swept(gpu), times, strict=False)}  # fmt: skip
 
 
 def test_the_times_are_told_beside_the_law() -> None:
     choice = chosen("banks_broadcast")
-    say = lambda found: laws.timing_sentence(choice, laws.points(choice, known_by(found)))  # noqa: E731
+    say = lambda found: counted.timing_sentence(choice, counted.points(choice, known_by(found)))  # noqa: E731
     assert say({}) == "" and say(timed("banks_broadcast", [10.0])) == ""
     said = say(timed("banks_broadcast", [10.0, 21.0, 30.0, 40.0]))
     assert said == (
@@ -109,7 +109,9 @@ def test_the_times_are_told_beside_the_law() -> None:
     )
     assert "a larger N shows more" in say(timed("banks_broadcast", [4.0, 5.0]))
     assert "hardly slower" in say(timed("banks_broadcast", [30.0, 30.5]))
-    assert laws.origins(laws.points(choice, known_by(timed("banks_broadcast", [1.0])))).startswith("NVIDIA H200, rec")
+    assert counted.origins(counted.points(choice, known_by(timed("banks_broadcast", [1.0])))).startswith(
+        "NVIDIA H200, rec"
+    )
 
 
 @pytest.mark.parametrize("kernel", WITH_LAW)
@@ -118,8 +120,8 @@ def test_plotly_accepts_every_law(kernel: str, some: bool) -> None:
     choice, law = chosen(kernel), law_of(kernel)
     assert law is not None
     known = known_by(timed(kernel, [10.0 * (i + 1) for i in range(40)]) if some else {})
-    points = laws.points(choice, known)
-    others = {"other": laws.times(choice, known), "nothing": ()}
+    points = counted.points(choice, known)
+    others = {"other": counted.times(choice, known), "nothing": ()}
     for look in (Look(), Look(28, 600)):
         figure = law_figure(law, choice, points, others, knob(KERNELS[kernel], choice), look)
         go.Figure(figure)  # raises where a name or a value is none of Plotly's
@@ -133,8 +135,8 @@ def test_plotly_accepts_every_law(kernel: str, some: bool) -> None:
 
 def test_a_count_that_breaks_the_law_is_a_cross() -> None:
     choice = chosen("banks_strided")
-    found = {each: counted_as("banks_strided", 3) for each in laws.counting(choice)[:1]}
+    found = {each: counted_as("banks_strided", 3) for each in counted.counting(choice)[:1]}
     law = law_of("banks_strided")
     assert law is not None
-    figure = law_figure(law, choice, laws.points(choice, known_by(found)), {}, 1)
+    figure = law_figure(law, choice, counted.points(choice, known_by(found)), {}, 1)
     assert figure["data"][-1]["marker"]["symbol"] == ["x"]

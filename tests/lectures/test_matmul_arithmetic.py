@@ -10,7 +10,7 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.compile.cubin import read, resources_of
 from engine.gpu_models import GPU_MODELS, H200, LECTURE_GPU
-from engine.lectures.arithmetic import matmul as lecture_math
+from engine.lectures.arithmetic import matmul
 from engine.lectures.arithmetic.matmul import (
     cgma,
     lecture_numbers,
@@ -31,10 +31,10 @@ def choice(kernel: str, block_size: int = 16, n: int = 1024) -> Choice:
 def test_the_slides_numbers():
     assert naive_reads(1024) == 2 * 1024**3
     assert tiled_reads(1024, 16) * 16 == naive_reads(1024)
-    assert lecture_math.shared_bytes(16) == 2048
+    assert matmul.shared_bytes(16) == 2048
     assert cgma(1024, naive_reads(1024)) == 3
-    assert lecture_math.bound_gflop_s(200, 3) == 150
-    assert lecture_math.bound_gflop_s(200, cgma(1024, tiled_reads(1024, 16))) == 2400
+    assert matmul.bound_gflop_s(200, 3) == 150
+    assert matmul.bound_gflop_s(200, cgma(1024, tiled_reads(1024, 16))) == 2400
 
 
 def test_the_lectures_occupancy_examples():
@@ -43,7 +43,7 @@ def test_the_lectures_occupancy_examples():
     assert (small.blocks, small.fraction, small.limited_by) == (6, 1.0, ("threads",))
     assert small.limits["shared memory"] == 8
     # 32 x 32: one block of 1024 threads, 2/3 occupancy.
-    large = occupancy(LECTURE_GPU, 1024, 0, lecture_math.shared_bytes(32))
+    large = occupancy(LECTURE_GPU, 1024, 0, matmul.shared_bytes(32))
     assert large.blocks == 1 and large.fraction == pytest.approx(2 / 3) and "threads" in large.limited_by
 
 
@@ -75,14 +75,14 @@ def test_every_matrix_kernel_fits_the_h200_without_spilling(kernel):
     for block_size in kernel.block_sizes:
         numbers = lecture_numbers(choice(kernel.name, block_size), H200)
         assert numbers.resources.local_bytes == 0 and numbers.occupancy.blocks >= 1
-        assert len(lecture_math.sentences(numbers)) == 4
+        assert len(matmul.sentences(numbers)) == 4
         assert numbers.reads <= numbers.naive_reads
 
 
 def test_the_arithmetic_agrees_with_the_plan_and_the_lecture():
     for m in (8, 16, 32):
         tiled = lecture_numbers(choice("matmul_tiled", m))
-        assert tiled.reads == tiled_reads(1024, m) and tiled.resources.shared_bytes == lecture_math.shared_bytes(m)
+        assert tiled.reads == tiled_reads(1024, m) and tiled.resources.shared_bytes == matmul.shared_bytes(m)
         assert plan(choice("matmul_tiled", m)).bytes_moved == 4 * tiled.reads
     naive = lecture_numbers(choice("matmul_naive"))
     assert naive.reads == naive.naive_reads and naive.cgma == 3 and naive.intensity == 0.25
@@ -123,8 +123,8 @@ def test_resources_equal_what_the_compiler_says(kernel: str, tmp_path: Path):
 
 
 def test_a_reduction_in_small_blocks_fills_half_an_sm():
-    small, large = (lecture_math.residency(Choice("reduce_sequential", 2**20, size))[2] for size in (32, 256))
+    small, large = (matmul.residency(Choice("reduce_sequential", 2**20, size))[2] for size in (32, 256))
     assert (small.blocks, small.fraction, small.limited_by) == (32, 0.5, ("blocks",))
     assert large.fraction == 1.0
     with pytest.raises(NotRunnable, match="runs on the CPU"):
-        lecture_math.residency(Choice("trapezoid_scalar", 65536, 256, dtype="float64"))
+        matmul.residency(Choice("trapezoid_scalar", 65536, 256, dtype="float64"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import LADDERS, ladders
-from engine.figures import paper as paper_figures
+from engine.figures.paper import block_panels, speedup_lines
 from engine.history import history
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Numbers
@@ -103,7 +103,7 @@ def test_another_number_of_blocks_is_noted():
 
 
 def test_the_picture_has_the_lectures_line_and_ours():
-    figure = paper_figures.speedup_lines(paper.lines(LADDERS["harris"], "emulator"))
+    figure = speedup_lines(paper.lines(LADDERS["harris"], "emulator"))
     theirs, ours = figure["data"]
     assert theirs["y"] == [1.0, 2.33, 4.68, 8.34, 15.01, 21.16, 30.04]
     assert ours["y"][0] == 1.0 and len(ours["y"]) == 7 and all(ours["y"])
@@ -112,20 +112,20 @@ def test_the_picture_has_the_lectures_line_and_ours():
 
 
 def test_cooper_gap_is_a_gap():
-    theirs, ours = paper_figures.speedup_lines(paper.lines(LADDERS["cooper"], "emulator"))["data"]
+    theirs, ours = speedup_lines(paper.lines(LADDERS["cooper"], "emulator"))["data"]
     assert theirs["y"][1] and ours["y"][1] is None
 
 
 def test_without_times_the_picture_says_so():
     lines = [replace(line, recorded=None, live=None, recorded_numbers=Numbers(), live_numbers=Numbers())
              for line in paper.lines(LADDERS["harris"], "emulator")]  # fmt: skip
-    assert "No times here yet" in str(paper_figures.speedup_lines(lines)["layout"])
-    assert "No times here yet" in str(paper_figures.block_panels(paper.by_block(lines))["layout"])
+    assert "No times here yet" in str(speedup_lines(lines)["layout"])
+    assert "No times here yet" in str(block_panels(paper.by_block(lines))["layout"])
 
 
 def test_heidelbergs_lines_stand_side_by_side():
     table = paper.by_block(paper.lines(LADDERS["heidelberg"], "emulator"))
-    figure = paper_figures.block_panels(table)
+    figure = block_panels(table)
     assert len(figure["data"]) == 2 * len(table) == 12
     first = figure["data"][0]
     assert first["y"] == [7.39, 12.57, 16.77, 14.67, 12.33, 9.05]
@@ -133,12 +133,12 @@ def test_heidelbergs_lines_stand_side_by_side():
 
 
 def test_a_loop_on_the_cpu_is_no_part_of_the_gpus_peak(monkeypatch: pytest.MonkeyPatch):
-    from engine.measuring import measure as measuring
+    from engine.measuring import measure
     from engine.records import Choice
 
     card = {"kind": "gpu", "name": "Test GPU", "peak_bandwidth_gb_s": 1000.0}
-    monkeypatch.setattr(measuring, "resolve", lambda choice: replace(choice, device="gpu"))
-    monkeypatch.setattr(measuring, "device", lambda kind: card)
-    found = measuring.measure(Choice("reduce_scalar", 1000, 256))
+    monkeypatch.setattr(measure, "resolve", lambda choice: replace(choice, device="gpu"))
+    monkeypatch.setattr(measure, "device", lambda kind: card)
+    found = measure.measure(Choice("reduce_scalar", 1000, 256))
     assert found.status == "ok" and found.percent_of_peak is None
     assert found.time_us is None or found.bandwidth_gb_s

@@ -8,7 +8,7 @@ import pytest
 from engine.catalogue import LADDERS, Ladder
 from engine.history import history
 from engine.history.history import recorded_for
-from engine.lectures import then_and_now as today
+from engine.lectures import then_and_now
 from engine.records import Choice
 
 OWN = [ladder for name, ladder in LADDERS.items() if not name.startswith("all-")]
@@ -19,7 +19,7 @@ EVERY = pytest.mark.parametrize("ladder", OWN, ids=lambda ladder: ladder.name)
 
 @EVERY
 def test_every_ladder_has_a_paragraph_in_sentences_whose_figures_are_known(ladder: Ladder):
-    told = today.today(ladder)
+    told = then_and_now.today(ladder)
     assert ladder.today and told.sentences
     for sentence in told.sentences:
         assert sentence[0].isupper() or sentence[0] in "#_" or sentence.startswith("atomic")
@@ -38,28 +38,28 @@ def test_no_measured_number_is_typed_in(ladder: Ladder):
 def test_a_figure_follows_the_recording_and_says_where_it_comes_from():
     ladder = replace(LADDERS["harris"], today=("Takes {time reduce_sequential n=268435456 block=256}.",))
     found = recorded_for(Choice("reduce_sequential", 2**28, 256, device="gpu", combine="relaunch"))
-    told = today.today(ladder)
-    assert told.sentences == (f"Takes {today.time_text(found.time_us)}.",)
+    told = then_and_now.today(ladder)
+    assert told.sentences == (f"Takes {then_and_now.time_text(found.time_us)}.",)
     assert told.origins == (history.device_line(found),)
 
 
 def test_each_kernel_of_a_ratio_can_have_its_own_conditions():
     ladder = replace(LADDERS["harris"], today=("{times reduce_sequential@n=268435456 reduce_sequential@n=268435456}.",))
-    assert today.today(ladder).sentences == ("1.00×.",)
+    assert then_and_now.today(ladder).sentences == ("1.00×.",)
 
 
 def test_a_sentence_with_an_unknown_figure_is_left_out():
     ladder = replace(LADDERS["harris"], today=("It takes {time reduce_sequential n=12345}.", "This stays."))
-    assert today.today(ladder) == today.Today(("This stays.",), ())
+    assert then_and_now.today(ladder) == then_and_now.Today(("This stays.",), ())
 
 
 def test_the_lectures_own_ratio_is_the_printed_one():
     ladder = replace(LADDERS["harris"], today=("{paper reduce_interleaved reduce_multiple_adds}.",))
-    assert today.today(ladder).sentences == ("30.0×.",)
+    assert then_and_now.today(ladder).sentences == ("30.0×.",)
 
 
 @pytest.mark.parametrize("figure", ["weather reduce_racy", "time reduce_magic", "paper reduce_strided reduce_racy"])
 def test_a_figure_written_wrongly_is_an_error(figure: str):
     ladder = replace(LADDERS["crovella"], today=(f"{{{figure}}}.",))
     with pytest.raises(ValueError, match="crovella"):
-        today.today(ladder)
+        then_and_now.today(ladder)

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from engine.backends import emulator as ptx
+from engine.backends import emulator
 from engine.catalogue.topics import trapezoid
-from engine.figures.errors import Law, Series, error_lines
+from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.trapezoids import trapezoid_figure
 from engine.lectures.arithmetic import trapezoids
 from engine.measuring.measure import measure
 from engine.records import Choice
 
 RACE = next(kernel for kernel in trapezoid.KERNELS if kernel.name == "trapezoid_global_race")
-ONE_BY_ONE = ptx.Schedule("waves", blocks_per_wave=1)
+ONE_BY_ONE = emulator.Schedule("waves", blocks_per_wave=1)
 
 
 @pytest.mark.parametrize("partitions", trapezoids.PARTITIONS)
@@ -53,10 +53,10 @@ def test_the_lectures_race_gives_the_lectures_wrong_number_on_the_emulator():
     first = next(i for i, line in enumerate(lines) if "f_val[i] = f(a + i * h) * h" in line)
     source = "".join([*lines[:first], f"    {own}", *lines[first + 2 :]])
     choice = Choice(RACE.name, 16, 8, dtype="float64", device="emulator", source=source)
-    run = ptx.run(trapezoid.plan(RACE, choice), {}, schedule=ONE_BY_ONE)
+    run = emulator.run(trapezoid.plan(RACE, choice), {}, schedule=ONE_BY_ONE)
     assert run.output[0] == 22 == trapezoids.raced(trapezoids.LECTURE_NUMBERS, 8)
     assert sum(trapezoids.LECTURE_NUMBERS) == 41 and sum(trapezoids.LECTURE_NUMBERS[:8]) == 24
-    together = ptx.run(trapezoid.plan(RACE, replace(choice, block_size=32)), {}, schedule=ONE_BY_ONE)
+    together = emulator.run(trapezoid.plan(RACE, replace(choice, block_size=32)), {}, schedule=ONE_BY_ONE)
     assert together.output[0] == 41, "one warp in lockstep, and nothing is too late"
 
 
@@ -90,7 +90,7 @@ def test_the_figure_draws_what_has_room(partitions: int, block_size: int, polygo
 
 def test_an_exact_answer_has_a_place_on_a_logarithmic_axis():
     series = [Series("tree", [(8, 1e-3), (16, 0.0)], 1), Series("serial", [], 0)]
-    figure = error_lines(series, [Law("law", [(8, 1e-2), (16, float("inf"))])], 16)
+    figure = error_lines(series, [Curve("law", [(8, 1e-2), (16, float("inf"))])], 16)
     law, dots = figure["data"]
     assert law["x"] == [8] and dots["y"][1] < 1e-3 and dots["customdata"] == ["0.001", "exact"]
     assert "exact" in figure["layout"]["yaxis"]["ticktext"]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.lectures.arithmetic import float_sums as float_truths
-from engine.recording import float_sums as float_record
+from engine.lectures.arithmetic.float_sums import SIZES, Repeats, on_random_numbers, sentence
+from engine.recording import float_sums
 from engine.records import Choice, NotRunnable
 
 RUNG = Choice("floats_atomic", 2**20, 256, dtype="float32", device="gpu", parameter=1)
@@ -14,49 +14,49 @@ RUNG = Choice("floats_atomic", 2**20, 256, dtype="float32", device="gpu", parame
 @pytest.fixture
 def recorded(monkeypatch, tmp_path):
     """A recording of one rung, made without a GPU."""
-    monkeypatch.setattr(float_record, "has_gpu", lambda: True)
-    monkeypatch.setattr(float_record, "device", lambda kind: {"kind": kind, "name": "NVIDIA Test"})
-    monkeypatch.setattr(float_record, "environment", lambda: {"utc": "2026-01-02T03:04:05+00:00"})
-    monkeypatch.setattr(float_record, "_rungs", lambda: iter([RUNG]))
-    monkeypatch.setattr(float_record, "_answer", lambda choice: ("ok", float(choice.n), choice.n + 0.5))
-    many = float_truths.Repeats(float_truths.on_random_numbers(RUNG), {}, (1.0, 2.0, 2.0), 1.5, "")
-    monkeypatch.setattr(float_record, "repeat", lambda choice, runs: many)
-    path = float_record.record(tmp_path)
+    monkeypatch.setattr(float_sums, "has_gpu", lambda: True)
+    monkeypatch.setattr(float_sums, "device", lambda kind: {"kind": kind, "name": "NVIDIA Test"})
+    monkeypatch.setattr(float_sums, "environment", lambda: {"utc": "2026-01-02T03:04:05+00:00"})
+    monkeypatch.setattr(float_sums, "_rungs", lambda: iter([RUNG]))
+    monkeypatch.setattr(float_sums, "_answer", lambda choice: ("ok", float(choice.n), choice.n + 0.5))
+    many = Repeats(on_random_numbers(RUNG), {}, (1.0, 2.0, 2.0), 1.5, "")
+    monkeypatch.setattr(float_sums, "repeat", lambda choice, runs: many)
+    path = float_sums.record(tmp_path)
     assert path.name == "nvidia-test.json.gz"
-    monkeypatch.setattr(float_record, "FOLDER", tmp_path)
-    float_record._recordings.cache_clear()
+    monkeypatch.setattr(float_sums, "FOLDER", tmp_path)
+    float_sums._recordings.cache_clear()
     yield
-    float_record._recordings.cache_clear()
+    float_sums._recordings.cache_clear()
 
 
 @pytest.mark.usefixtures("recorded")
 def test_an_answer_is_found_at_every_size_with_its_origin():
-    for n in (*float_truths.SIZES, RUNG.n):
-        found = float_record.answer(replace(RUNG, n=n, device="emulator"))
+    for n in (*SIZES, RUNG.n):
+        found = float_sums.answer(replace(RUNG, n=n, device="emulator"))
         assert found is not None and (found.result, found.expected, found.error) == (n, n + 0.5, 0.5)
         assert found.origin == "recorded" and found.time_us is None
-    assert float_record.answer(replace(RUNG, parameter=0)) is not None
+    assert float_sums.answer(replace(RUNG, parameter=0)) is not None
     for other in (replace(RUNG, n=1000), replace(RUNG, block_size=128), replace(RUNG, source="x"),
                   replace(RUNG, grid_size=7), replace(RUNG, kernel="floats_tree")):  # fmt: skip
-        assert float_record.answer(other) is None
+        assert float_sums.answer(other) is None
 
 
 @pytest.mark.usefixtures("recorded")
 def test_repeated_runs_are_found_on_the_random_numbers():
-    found = float_record.repeats(RUNG)
+    found = float_sums.repeats(RUNG)
     assert found is not None and found.results == (1.0, 2.0, 2.0) and found.different == 2
-    assert "3 runs, 2 different answers" in float_truths.sentence(found)
-    assert float_record.repeats(replace(RUNG, n=4096)) is None
+    assert "3 runs, 2 different answers" in sentence(found)
+    assert float_sums.repeats(replace(RUNG, n=4096)) is None
 
 
 @pytest.mark.usefixtures("recorded")
 def test_another_text_of_the_kernel_is_another_kernel(monkeypatch):
-    monkeypatch.setattr(float_record, "code_digest", lambda kernel: "changed")
-    float_record._recordings.cache_clear()
-    assert float_record.answer(RUNG) is None
+    monkeypatch.setattr(float_sums, "code_digest", lambda kernel: "changed")
+    float_sums._recordings.cache_clear()
+    assert float_sums.answer(RUNG) is None
 
 
 def test_recording_needs_a_gpu(monkeypatch, tmp_path):
-    monkeypatch.setattr(float_record, "has_gpu", lambda: False)
+    monkeypatch.setattr(float_sums, "has_gpu", lambda: False)
     with pytest.raises(NotRunnable, match="needs a GPU"):
-        float_record.record(tmp_path)
+        float_sums.record(tmp_path)

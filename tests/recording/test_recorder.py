@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS
-from engine.history import history
-from engine.history import recordings as recorded
+from engine.history import history, recordings
 from engine.history.recordings import Recording, key_of, load, read, still_holds, this_session, write
 from engine.plan import plan
-from engine.recording import recorder as recording
+from engine.recording import recorder
 from engine.recording.contents import ELEMENT_SIZES, wanted
 from engine.recording.recorder import record
 from engine.records import CACHE_STATES, Choice, NotRunnable, RunFailed
@@ -37,7 +36,7 @@ def test_what_was_written_is_read_back(tmp_path):
     write(tmp_path / "a-gpu.json.gz", replace(recording_of(rows), left_out={"too slow": 3}))
     assert read(tmp_path / "a-gpu.json.gz").left_out == {"too slow": 3}
     ok, racy = load(tmp_path)
-    assert tuple(getattr(ok, name) for name in recorded.KEY) == KEY
+    assert tuple(getattr(ok, name) for name in recordings.KEY) == KEY
     assert (ok.status, ok.origin, ok.time_us, ok.low_us, ok.high_us, ok.clock) == (
         "ok",
         "recorded",
@@ -66,7 +65,7 @@ def test_a_kernel_that_has_changed_since_says_so(tmp_path):
 def test_a_quick_recording_counts_only_until_there_is_a_full_one(tmp_path):
     write(tmp_path / "a-gpu-quick.json.gz", recording_of())
     assert len(load(tmp_path)) == 1
-    recorded._load.cache_clear()
+    recordings._load.cache_clear()
     write(tmp_path / "a-gpu.json.gz", recording_of({KEY: OK | {"time_us": 7.0}}))
     assert [measurement.time_us for measurement in load(tmp_path)] == [7.0]
 
@@ -114,7 +113,7 @@ def test_every_row_keeps_the_commit_and_the_day_of_its_session(tmp_path):
 def test_the_form_before_sessions_is_read(tmp_path):
     columns = {
         name: [value]
-        for name, value in (dict(zip(recorded.KEY, KEY, strict=True)) | OK).items()
+        for name, value in (dict(zip(recordings.KEY, KEY, strict=True)) | OK).items()
         if name not in ("grid_asked", "session")
     }
     columns |= {"kernel": ["banks_strided"], "parameter": [None], "combine": ["none"], "reason": [None]}
@@ -161,11 +160,11 @@ def gpu(monkeypatch):
         row = {"status": "ok", "grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
         return {cache: row | {"time_us": 5.0, "samples": 15} for cache in caches}
 
-    monkeypatch.setattr(recording, "has_gpu", lambda: True)
-    monkeypatch.setattr(recording, "device", lambda kind: DEVICE)
-    monkeypatch.setattr(recording, "environment", lambda: AROUND)
-    monkeypatch.setattr(recording, "_measured", measured)
-    monkeypatch.setattr(recording, "wanted", lambda quick: list(wanted(quick))[:8])
+    monkeypatch.setattr(recorder, "has_gpu", lambda: True)
+    monkeypatch.setattr(recorder, "device", lambda kind: DEVICE)
+    monkeypatch.setattr(recorder, "environment", lambda: AROUND)
+    monkeypatch.setattr(recorder, "_measured", measured)
+    monkeypatch.setattr(recorder, "wanted", lambda quick: list(wanted(quick))[:8])
     return timed
 
 
@@ -174,10 +173,10 @@ def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
     whole = len(gpu)
     assert whole and len(read(path).rows) == whole
     gpu.clear()
-    monkeypatch.setattr(recording, "environment", lambda: AROUND | {"commit": "def"})
+    monkeypatch.setattr(recorder, "environment", lambda: AROUND | {"commit": "def"})
     record(quick=True, folder=tmp_path)
     assert gpu == [] and len(read(path).sessions) == 1
-    monkeypatch.setattr(recording, "environment", lambda: AROUND | {"driver": "590"})
+    monkeypatch.setattr(recorder, "environment", lambda: AROUND | {"driver": "590"})
     record(quick=True, folder=tmp_path, budget_s=-1)  # no time: what there was stays
     assert len(read(path).rows) == whole
     record(quick=True, folder=tmp_path)
@@ -185,7 +184,7 @@ def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
 
 
 def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu, monkeypatch, tmp_path):
-    measured, broken = recording._measured, []
+    measured, broken = recorder._measured, []
 
     def failing(topic, made, caches):
         if not broken:
@@ -193,7 +192,7 @@ def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu,
             raise RunFailed("crashed", "It wrote past the end.")
         return measured(topic, made, caches)
 
-    monkeypatch.setattr(recording, "_measured", failing)
+    monkeypatch.setattr(recorder, "_measured", failing)
     path = record(quick=True, folder=tmp_path)
     assert [row["status"] for row in read(path).rows.values()] == ["crashed"]
     assert any("failed: It wrote past the end." in why for why in read(path).left_out)
@@ -205,7 +204,7 @@ def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu,
 def test_a_rung_on_the_cpu_is_recorded_with_the_name_of_the_cpu():
     topic = TOPICS["trapezoid"]
     choice = Choice("trapezoid_scalar", 4096, KERNELS["trapezoid_scalar"].block_sizes[0], dtype="float64", device="gpu")
-    rows = recording._measured(topic, plan(choice), CACHE_STATES)
+    rows = recorder._measured(topic, plan(choice), CACHE_STATES)
     assert set(rows) == set(CACHE_STATES)
     assert rows["hot"]["status"] == "ok" and rows["hot"]["badges"].startswith("on the CPU: ")
     assert rows["hot"].get("time_us") is None or rows["hot"]["clock"] == "host"
@@ -216,6 +215,6 @@ def test_nothing_was_recorded(tmp_path):
 
 
 def test_recording_without_a_gpu_is_refused(monkeypatch, tmp_path):
-    monkeypatch.setattr(recording, "has_gpu", lambda: False)
+    monkeypatch.setattr(recorder, "has_gpu", lambda: False)
     with pytest.raises(NotRunnable, match="needs a GPU"):
         record(folder=tmp_path)

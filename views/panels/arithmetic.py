@@ -11,12 +11,14 @@ import streamlit as st
 from engine.catalogue.topics import matmul
 from engine.gpu_models import GPU_MODELS, GpuModel
 from engine.history.history import Known, device_line
-from engine.lectures.arithmetic import matmul as lecture_math
 from engine.lectures.arithmetic.matmul import (
     ADDRESS_FREE_OPERATIONS,
     FLOAT_BYTES,
     LECTURE_OPERATIONS,
     LectureNumbers,
+    lecture_numbers,
+    naive_reads,
+    sentences,
 )
 from engine.records import Choice, CompileError, Measurement, NotRunnable
 from engine.words import count_text
@@ -52,7 +54,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
         return no_such_gpu()
     rows = "".join(row(replace(page.choice, block_size=width), gpu, page) for width in WIDTHS)
     try:
-        said = statements(lecture_math.lecture_numbers(page.choice, gpu), facts[page.position].timed)
+        said = statements(lecture_numbers(page.choice, gpu), facts[page.position].timed)
     except (NotRunnable, CompileError) as refused:
         said = (str(refused),)
     lines = "".join(f"<div>{escape(line)}</div>" for line in said)
@@ -76,7 +78,7 @@ def no_such_gpu() -> str:
 def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str, ...]:
     """The lecture's sentences, what each resource has room for, and what was measured."""
     limits = ", ".join(f"{name} {count}" for name, count in numbers.occupancy.limits.items())
-    said = (*lecture_math.sentences(numbers), f"Blocks that an SM has room for, by resource: {limits}.")
+    said = (*sentences(numbers), f"Blocks that an SM has room for, by resource: {limits}.")
     if timed is None or timed.gflop_s is None:
         return said
     share = f", {timed.percent_of_peak:.3g}% of its FP32 peak" if timed.percent_of_peak is not None else ""
@@ -88,7 +90,7 @@ def row(choice: Choice, gpu: GpuModel, page: Page) -> str:
     here = ' class="current"' if choice.block_size == page.choice.block_size else ""
     first = f'<td class="rung width">{choice.block_size}</td>'
     try:
-        numbers = lecture_math.lecture_numbers(choice, gpu)
+        numbers = lecture_numbers(choice, gpu)
     except (NotRunnable, CompileError) as refused:
         return f'<tr{here}>{first}<td class="why" colspan="{len(HEADINGS) - 1}">{escape(str(refused))}</td></tr>'
     found, spilled = numbers.occupancy, numbers.resources.local_bytes
@@ -129,7 +131,7 @@ def cell(text: str, small: str) -> str:
 
 def small_print(page: Page, gpu: GpuModel) -> str:
     """How the numbers come about."""
-    naive = lecture_math.naive_reads(page.choice.n)
+    naive = naive_reads(page.choice.n)
     rows, columns = matmul.block_shape(page.kernel, page.choice.block_size)
     timed = [work.outcome(replace(page.choice, block_size=width)).timed for width in WIDTHS]
     origins = sorted({device_line(m) for m in timed if m is not None})

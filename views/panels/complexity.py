@@ -7,10 +7,10 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
-from engine.look import Figure, Look
 
 from engine.catalogue.topics import reduction
-from engine.figures import complexity as complexity_figure
+from engine.figures.complexity import sweep_figure, tree_figure
+from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
@@ -60,12 +60,12 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     except NotRunnable:
         made = ()
     if points and made:
-        return complexity_figure.sweep_figure(points, _automatic(page, fact, made[0]), look)
+        return sweep_figure(points, _automatic(page, fact, made[0]), look)
     if not made:
         return {"data": [{"type": "bar", "x": [], "y": []}], "layout": {"height": look.height or 300}}
     timed = fact.timed
     said = f"{time_text(timed.time_us)}: {device_line(timed)}" if timed and timed.time_us else ""
-    return complexity_figure.tree_figure(made, page.choice.n, said, look)
+    return tree_figure(made, page.choice.n, said, look)
 
 
 def _automatic(page: Page, fact: Known, first: complexity.Level) -> elements.Division | None:

@@ -10,14 +10,23 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
-from engine.look import Figure, Look
 
-from engine.figures import errors as error_figure
-from engine.figures import floats as float_figure
+from engine.figures import errors
+from engine.figures.floats import repeats_figure
+from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
-from engine.lectures.arithmetic import float_sums as float_truths
-from engine.lectures.arithmetic.float_sums import SIZES
-from engine.recording import float_sums as float_record
+from engine.lectures.arithmetic.float_sums import (
+    EMULATOR_N,
+    RUNS,
+    SIZES,
+    Repeats,
+    bounds,
+    can_repeat,
+    rounding,
+    sentence,
+    submit_repeats,
+)
+from engine.recording import float_sums
 from engine.records import Choice, Measurement, NotRunnable
 from engine.tables import checked_by
 from views.panels.entries import Picture, Section
@@ -30,7 +39,7 @@ SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
 
 def offered(page: Page) -> bool:
     """On the pages that add floats."""
-    return float_truths.can_repeat(page.choice)
+    return can_repeat(page.choice)
 
 
 # ---- the same run again and again
@@ -43,7 +52,7 @@ class Repeating:
         self._choice, self._stopped, self._lock = choice, False, threading.Lock()
         self._handle = None
         try:
-            self._handle = float_truths.submit_repeats(choice, session)
+            self._handle = submit_repeats(choice, session)
         except NotRunnable as refused:
             _kept()[choice] = str(refused)
         self._kept = _kept()
@@ -80,7 +89,7 @@ class Repeating:
             self._handle.cancel()
 
 
-def _kept() -> dict[Choice, float_truths.Repeats | str]:
+def _kept() -> dict[Choice, Repeats | str]:
     return st.session_state.setdefault(REPEATED, {})
 
 
@@ -100,25 +109,25 @@ def repeat_controls(page: Page) -> None:
     """The button."""
     device = "emulator" if page.counting else "gpu"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(f"Run it {float_truths.RUNS[device]} times", key="repeat", on_click=start, args=(page,),
+        st.button(f"Run it {RUNS[device]} times", key="repeat", on_click=start, args=(page,),
                   icon=":material/repeat:", help="The same rung on the same random numbers.")  # fmt: skip
-        also = f", at most {float_truths.EMULATOR_N:,} of them on the emulator" if page.counting else ""
+        also = f", at most {EMULATOR_N:,} of them on the emulator" if page.counting else ""
         st.caption(f"Random numbers{also}; only the order of the additions can differ.")
 
 
 def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """How often each answer came out."""
-    found = _kept().get(_key(page)) or float_record.repeats(page.choice)
-    known = found if isinstance(found, float_truths.Repeats) else None
-    return float_figure.repeats_figure(known, page.rung.label, look)
+    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    known = found if isinstance(found, Repeats) else None
+    return repeats_figure(known, page.rung.label, look)
 
 
 def repeat_words(page: Page, facts: Sequence[Known]) -> str:
     """What the answers show."""
-    found = _kept().get(_key(page)) or float_record.repeats(page.choice)
+    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
     said = "The same kernel, the same numbers: does every run give the same bits?"
     if found is not None:
-        said = found if isinstance(found, str) else float_truths.sentence(found)
+        said = found if isinstance(found, str) else sentence(found)
     return f'<section class="verdict"><p>{escape(said)}</p></section>'
 
 
@@ -150,24 +159,24 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: L
     sizes = sorted({*SIZES, page.choice.n})
     series = []
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
-        if not float_truths.can_repeat(choice):
+        if not can_repeat(choice):
             continue
         found = [(n, _answered(replace(choice, n=n))) for n in sizes]
         known = [(n, abs(m.result - m.expected)) for n, m in found
                  if m is not None and m.result is not None and m.expected is not None]  # fmt: skip
-        series.append(error_figure.Series(rung.label, known, position))
-    both = [(n, float_truths.bounds(replace(page.choice, n=n))) for n in sizes]
+        series.append(errors.Series(rung.label, known, position))
+    both = [(n, bounds(replace(page.choice, n=n))) for n in sizes]
     laws = (
-        error_figure.Law("(n − 1) u Σ|x|", [(n, serial) for n, (serial, _) in both]),
-        error_figure.Law("⌈log₂ n⌉ u Σ|x|", [(n, tree) for n, (_, tree) in both]),
+        errors.Curve("(n − 1) u Σ|x|", [(n, serial) for n, (serial, _) in both]),
+        errors.Curve("⌈log₂ n⌉ u Σ|x|", [(n, tree) for n, (_, tree) in both]),
     )
-    return error_figure.error_lines(series, laws, page.choice.n, look, "Nothing has run yet: press Run every N.")
+    return errors.error_lines(series, laws, page.choice.n, look, "Nothing has run yet: press Run every N.")
 
 
 def _answered(choice: Choice) -> Measurement | None:
     """The last live run with an answer; else what a GPU answered when it was recorded."""
     live = work.outcome(choice).live
-    return live if live is not None and live.result is not None else float_record.answer(choice)
+    return live if live is not None and live.result is not None else float_sums.answer(choice)
 
 
 # ---- the section below the table
@@ -175,7 +184,7 @@ def _answered(choice: Choice) -> Measurement | None:
 
 def html(page: Page, facts: Sequence[Known]) -> str:
     """Every rung's answer, its error, and the worst that its roundings can do."""
-    serial, tree = float_truths.bounds(page.choice)
+    serial, tree = bounds(page.choice)
     unit = 24 if page.choice.dtype == "float32" else 53
     rows = "".join(_row(page, position, choice) for position, choice in enumerate(page.choices))
     return (
@@ -197,9 +206,9 @@ def _row(page: Page, position: int, choice: Choice) -> str:
     current = ' class="current"' if position == page.position else ""
     title = f'<td class="rung">{escape(rung.label)}</td>'
     found = ran = None
-    if float_truths.can_repeat(choice):
+    if can_repeat(choice):
         ran = _answered(choice)
-        found = float_truths.rounding(replace(choice, device="gpu"), ran)  # whatever ran it, the roundings are these
+        found = rounding(replace(choice, device="gpu"), ran)  # whatever ran it, the roundings are these
     if found is None or ran is None:
         return f'<tr{current}>{title}<td class="text dim" colspan="5">not run with these choices</td></tr>'
     state = "" if ran.status == "ok" else ' class="status bad"'

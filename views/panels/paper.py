@@ -8,8 +8,8 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine.figures import paper as paper_figures
 from engine.figures.look import Figure, Look
+from engine.figures.paper import block_panels, speedup_lines
 from engine.history.history import Known, device_line
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
@@ -153,8 +153,8 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     """The speedups of both, or Heidelberg's lines over the block sizes."""
     lines = paper.lines(page.ladder, choices.settled(page.choice).device)
     if paper.varies_block(page.ladder):
-        return paper_figures.block_panels(paper.by_block(lines), look)
-    return paper_figures.speedup_lines(lines, look)
+        return block_panels(paper.by_block(lines), look)
+    return speedup_lines(lines, look)
 
 
 PICTURE = Picture("paper", "Paper", lambda page: conditions.has_figures(page.ladder), figure)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
-from engine.look import Figure, Look
 
 from engine.catalogue.topics import trapezoid
-from engine.figures import errors as error_figure
-from engine.figures import trapezoids as trapezoid_figure
+from engine.figures.errors import Curve, Series, error_lines
+from engine.figures.look import Figure, Look
+from engine.figures.trapezoids import trapezoid_figure
 from engine.history.history import Known
 from engine.lectures.arithmetic import trapezoids
 from engine.records import Choice
@@ -64,7 +64,7 @@ def _eight_wide(page: Page) -> None:
 
 def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """f and its trapezoids."""
-    return trapezoid_figure.trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
+    return trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
 
 
 # ---- the two errors over N
@@ -99,14 +99,14 @@ def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
         known = [(n, both) for n, both in found if both is not None]
         if position == page.position:
             off = [(n, both["truncation"]) for n, both in known]
-            series.append(error_figure.Series(f"{rung.label}: off the integral", off, position, open=True))
+            series.append(Series(f"{rung.label}: off the integral", off, position, open=True))
         rounding = [(n, both["rounding"]) for n, both in known]
-        series.append(error_figure.Series(rung.label, rounding, position))
+        series.append(Series(rung.label, rounding, position))
     laws = (
-        error_figure.Law("exact sum − integral", trapezoids.truncations(sizes)),
-        error_figure.Law("h² law", trapezoids.laws(sizes)),
+        Curve("exact sum − integral", trapezoids.truncations(sizes)),
+        Curve("h² law", trapezoids.laws(sizes)),
     )
-    return error_figure.error_lines(series, laws, page.choice.n, look)
+    return error_lines(series, laws, page.choice.n, look)
 
 
 def _errors(choice: Choice) -> dict[str, float] | None:

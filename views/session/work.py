@@ -18,7 +18,7 @@ from engine.history import history
 from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
-from views.session import choices as choosing
+from views.session.choices import refusal, settled
 
 # Drawing is work for one core: browsers that draw at the same moment take turns.
 RENDER = threading.Semaphore(1)
@@ -91,7 +91,7 @@ class Work:
         self._handle = None
         self.results.append(measurement)
         if measurement.status != "refused":  # a refusal is known without running, and may be gone in a minute
-            history.remember(choosing.settled(choice), measurement)
+            history.remember(settled(choice), measurement)
 
 
 def start(name: str, choices: Sequence[Choice], names: Sequence[str], fresh: bool = False) -> None:
@@ -149,7 +149,7 @@ def follow(name: str, show: Callable[[], None]) -> None:
 
 def outcome(choice: Choice) -> history.Known:
     """What is known about a choice; a choice that cannot run is known to be refused, and why."""
-    refused = choosing.refusal(choice)
+    refused = refusal(choice)
     if refused is not None:
-        return history.Known(live=failed(replace(choosing.settled(choice)), refused))
-    return history.known(choosing.settled(choice))
+        return history.Known(live=failed(replace(settled(choice)), refused))
+    return history.known(settled(choice))

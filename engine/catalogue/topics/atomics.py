@@ -14,7 +14,7 @@ from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
-from engine.catalogue.topics import atomic_checks as answers
+from engine.catalogue.topics import atomic_checks
 from engine.gpu_models import filling_blocks
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Step, Zero
 
@@ -135,7 +135,7 @@ def _places(kernel: Kernel, choice: Choice) -> Plan:
 def _drawn(kernel: Kernel, choice: Choice) -> Plan:
     """Threads draw from one counter where to write."""
     n = choice.n
-    count = answers.produced(kernel.name, choice.dtype, SEED, n)
+    count = atomic_checks.produced(kernel.name, choice.dtype, SEED, n)
     args = ("out", elements(choice), "counter") if kernel.name == "order_place" else (
         "in", "out", elements(choice), "counter")  # fmt: skip
     inputs = (Buffer("in", choice.dtype, n, "input"),) if "in" in args else ()
@@ -228,35 +228,35 @@ def check(plan: Plan, output: Array) -> Check:
     value = knob(_NAMED[choice.kernel], choice)
     match choice.kernel:
         case "atomic_add" | "atomic_add_cas":
-            return answers.sums_by_address(numbers, output, value, plan.additions)
+            return atomic_checks.sums_by_address(numbers, output, value, plan.additions)
         case "atomic_min":
-            return answers.extremes_by_address(numbers, output, value, np.min)
+            return atomic_checks.extremes_by_address(numbers, output, value, np.min)
         case "atomic_max":
-            return answers.extremes_by_address(numbers, output, value, np.max)
+            return atomic_checks.extremes_by_address(numbers, output, value, np.max)
         case "atomic_inc":
-            return answers.turns(choice.n, output, value)
+            return atomic_checks.turns(choice.n, output, value)
         case "atomic_or":
-            return answers.bits_by_address(numbers, output, value, np.bitwise_or)
+            return atomic_checks.bits_by_address(numbers, output, value, np.bitwise_or)
         case "atomic_xor":
-            return answers.bits_by_address(numbers, output, value, np.bitwise_xor)
+            return atomic_checks.bits_by_address(numbers, output, value, np.bitwise_xor)
         case "atomic_exch":
-            return answers.exchanged(numbers, output, value)
+            return atomic_checks.exchanged(numbers, output, value)
         case "atomic_cas":
-            return answers.taken(output, choice.n, value)
+            return atomic_checks.taken(output, choice.n, value)
         case "order_place":
-            return answers.places(output)
+            return atomic_checks.places(output)
         case "reserve_buffer":
-            return answers.packed(numbers, output)
+            return atomic_checks.packed(numbers, output)
         case "filter_atomic" | "filter_aggregated":
-            return answers.kept(numbers, output)
+            return atomic_checks.kept(numbers, output)
         case "warp_broadcast":
-            return answers.broadcast(numbers, output, value)
+            return atomic_checks.broadcast(numbers, output, value)
         case "warp_movements":
-            return answers.moved(numbers, output)
+            return atomic_checks.moved(numbers, output)
         case "max_shared" | "max_shuffle" | "max_shuffle_atomic":
-            return answers.largest(numbers, output)
+            return atomic_checks.largest(numbers, output)
     group = {"warp_prefix_sum": 32, "block_prefix_sum": choice.block_size}.get(choice.kernel, choice.n)
-    return answers.prefix_sums(numbers, output, group, plan.additions)
+    return atomic_checks.prefix_sums(numbers, output, group, plan.additions)
 
 
 TOPIC = Topic(

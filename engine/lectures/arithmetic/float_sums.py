@@ -110,12 +110,12 @@ def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repea
 
 
 def _emulated(plan: Plan, runs: int, say: Progress) -> list[float]:
-    from engine.backends import emulator as ptx
+    from engine.backends import emulator
 
     inputs, results = inputs_of(plan.choice), []
     for seed in range(1, runs + 1):
-        order = ptx.Schedule("independent", seed=seed)
-        results.append(float(ptx.run(plan, inputs, schedule=order, seconds=EMULATOR_SECONDS).output[0]))
+        order = emulator.Schedule("independent", seed=seed)
+        results.append(float(emulator.run(plan, inputs, schedule=order, seconds=EMULATOR_SECONDS).output[0]))
         say(seed / runs, f"Order {seed} of {runs}")
     return results
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.lectures.claims.kinds import COOPER as _COOPER
-from engine.lectures.claims.kinds import HEIDELBERG as _HEIDELBERG
-from engine.lectures.claims.kinds import HEKUN as _HEKUN
-from engine.lectures.claims.kinds import AnyClaim, Claim, Count, Ends, Outcome, Timed
+from engine.lectures.claims.kinds import COOPER, HEIDELBERG, HEKUN, AnyClaim, Claim, Count, Ends, Outcome, Timed
 from engine.records import Choice
 
 _ITS = "Volta's (and after) SIMT model"
@@ -20,14 +17,14 @@ def _rung(kernel: str, block_size: int = 128) -> Choice:
 def _throughput(name: str, slow: str, fast: str, rates: tuple[float, float], sentence: str, block_size: int = 128,
                 today: Outcome = "holds", why: str = "") -> Timed:  # fmt: skip
     """One row of the lecture's table against the row before, with `block_size` threads."""
-    return Timed(name, _HEIDELBERG, "Throughput [GB/s]", sentence, "heidelberg",
+    return Timed(name, HEIDELBERG, "Throughput [GB/s]", sentence, "heidelberg",
                  ((_rung(slow, block_size), _rung(fast, block_size)),), rates[1] / rates[0],
                  f"{block_size} threads: {rates[0]:g}, then {rates[1]:g} GB/s", today=today, why=why)  # fmt: skip
 
 
 def _best(kernel: str, label: str, other: float, best: float, today: Outcome, why: str = "") -> Timed:
     """The lecture's maxThr of a version is 128; against 256."""
-    return Timed(f"best-block-{kernel}", _HEIDELBERG, "Throughput [GB/s]", "maxThr: 128.", "heidelberg",
+    return Timed(f"best-block-{kernel}", HEIDELBERG, "Throughput [GB/s]", "maxThr: 128.", "heidelberg",
                  ((_rung(kernel, 256), _rung(kernel, 128)),), best / other, f"{label}: 128 against 256 threads",
                  today=today, why=why)  # fmt: skip
 
@@ -61,7 +58,7 @@ _HEIDELBERGS: tuple[AnyClaim, ...] = (
     _throughput("templates-256", "reduce_complete_unroll", "reduce_unroll_volatile", (40.01, 62.35),
                 "Less performance. Code size increase?", 256, "differs",
                 "With 256 threads complete unrolling is even a little faster today."),
-    Timed("resized", _HEIDELBERG, "Types of optimization",
+    Timed("resized", HEIDELBERG, "Types of optimization",
           "Templating had little success, likely because of the non-optimal number of iterations (resp. the second "
           "iteration should use a different block size).",
           "heidelberg", ((_rung("reduce_complete_unroll"),
@@ -71,58 +68,58 @@ _HEIDELBERGS: tuple[AnyClaim, ...] = (
     _best("reduce_interleaved", "#1", 14.67, 16.77, "holds"),
     _best("reduce_sequential", "#3", 27.51, 30.83, "differs", _LARGER_BLOCKS),
     _best("reduce_complete_unroll", "#6", 40.01, 42.98, "differs", _LARGER_BLOCKS),
-    Ends("no-volatile", _HEIDELBERG, "Reduction #5: unrolling the last warp", "No need for __syncthreads().",
+    Ends("no-volatile", HEIDELBERG, "Reduction #5: unrolling the last warp", "No need for __syncthreads().",
          "heidelberg", _exercise("reduce_unroll_plain"), ("ok",), "as on the slide, without volatile", today="wrong",
          why="Nothing makes a lane see what another lane wrote: the compiler keeps the sums in registers."),
-    Timed("shuffle-bandwidth", _HEIDELBERG, "Warp-level instructions",
+    Timed("shuffle-bandwidth", HEIDELBERG, "Warp-level instructions",
           "A shuffle instruction replaces a multi-instruction shared memory sequence. Increase effective bandwidth.",
           "heidelberg", ((_rung("reduce_unroll_syncwarp"), _rung("reduce_unroll_shuffle")),), None,
           "the last warp of #5", today="close",
           why="The instructions are fewer, but the last warp is a small part of the time."),
-    Ends("pascal-deadlock", _HEIDELBERG, "Pascal's (and before) SIMT model",
+    Ends("pascal-deadlock", HEIDELBERG, "Pascal's (and before) SIMT model",
          "Deadlock possibility when sharing data among non-coherent threads of a single warp.",
          "heidelberg-volta", _warp("lock_spin"), ("deadlock",), "the plain lock, warps in lockstep"),
-    Ends("pascal-lock", _HEIDELBERG, "Pascal's (and before) SIMT model",
+    Ends("pascal-lock", HEIDELBERG, "Pascal's (and before) SIMT model",
          "Avoid fine-grain synchronization or use lock-free algorithms.",
          "heidelberg-volta", _warp("lock_inside"), ("deadlock",), "a lock with the work inside its loop",
          today="ok", why="A lock is possible in lockstep as well, if nobody has to wait behind the loop."),
-    Ends("volta-lock", _HEIDELBERG, "Starvation-free algorithms",
+    Ends("volta-lock", HEIDELBERG, "Starvation-free algorithms",
          "Volta's ITS: thread #0 will eventually (question of when, not if) be scheduled for execution.",
          "heidelberg-volta", _warp("lock_spin", "gpu"), ("ok",), "the plain lock on a GPU"),
-    Ends("ticket-lock", _HEIDELBERG, "Starvation-free algorithms",
+    Ends("ticket-lock", HEIDELBERG, "Starvation-free algorithms",
          "Any process of an algorithm is bypassed at most a finite number times before being allowed access.",
          "heidelberg-volta", _warp("lock_ticket", "gpu"), ("ok",), "a lock that serves in order, on a GPU"),
-    Ends("not-reconverged", _HEIDELBERG, _ITS, "Z in the example is not reconverged.",
+    Ends("not-reconverged", HEIDELBERG, _ITS, "Z in the example is not reconverged.",
          "heidelberg-volta", _warp("branch_exchange"), ("hazard", "wrong"), "Z reads what the other branch wrote"),
-    Ends("reconverged", _HEIDELBERG, _ITS, "Warp synchronization __syncwarp() to force reconvergence.",
+    Ends("reconverged", HEIDELBERG, _ITS, "Warp synchronization __syncwarp() to force reconvergence.",
          "heidelberg-volta", _warp("branch_exchange_syncwarp"), ("ok",)),
-    Ends("exercise-first", _HEIDELBERG, "Escape the new feature",
+    Ends("exercise-first", HEIDELBERG, "Escape the new feature",
          "Compile for Pascal architecture: nvcc with options -arch=compute_60 -code=sm_70.",
          "heidelberg-exercise", _exercise("reduce_unroll_volatile"), ("ok",), "the exercise's first part",
          today="hazard", why="CUDA 13 no longer compiles for compute_60; for any newer GPU the lanes may run apart."),
-    Ends("exercise-syncwarp", _HEIDELBERG, "Escape the new feature", "Use warp-level primitives in their sync-variant.",
+    Ends("exercise-syncwarp", HEIDELBERG, "Escape the new feature", "Use warp-level primitives in their sync-variant.",
          "heidelberg-exercise", _exercise("reduce_unroll_syncwarp"), ("ok",), "__syncwarp"),
-    Ends("exercise-shuffle", _HEIDELBERG, "Escape the new feature",
+    Ends("exercise-shuffle", HEIDELBERG, "Escape the new feature",
          "Or implement a warp-level reduction tree using __shfl_down_sync().",
          "heidelberg-exercise", _exercise("reduce_unroll_shuffle"), ("ok",)),
-    Ends("exercise-groups", _HEIDELBERG, "Escape the new feature", "Use the new concept of cooperative thread groups.",
+    Ends("exercise-groups", HEIDELBERG, "Escape the new feature", "Use the new concept of cooperative thread groups.",
          "heidelberg-exercise", _exercise("reduce_cooperative"), ("ok",)),
-    Timed("exercise-compare", _HEIDELBERG, "Exercise", "Compare to performance of first part.",
+    Timed("exercise-compare", HEIDELBERG, "Exercise", "Compare to performance of first part.",
           "heidelberg-exercise", ((_rung("reduce_unroll_shuffle"), _rung("reduce_unroll_volatile")),), None,
           "the first part against shuffles", today="close", why="Being right costs nothing that can be measured."),
-    Ends("associative", _HEIDELBERG, "Kernel decomposition", "Associativity: a + (b + c) = (a + b) + c.",
+    Ends("associative", HEIDELBERG, "Kernel decomposition", "Associativity: a + (b + c) = (a + b) + c.",
          "float-truths", _ones("floats_serial"), ("ok",), "17,825,792 ones as float32, one after the other",
          today="wrong", why="Float additions round, so that their order counts: from 2^24 on, adding one changes "
          "nothing."),
-    Ends("tree-of-ones", _HEIDELBERG, "Parallel reduction", "Often associative operations: reordering opportunity.",
+    Ends("tree-of-ones", HEIDELBERG, "Parallel reduction", "Often associative operations: reordering opportunity.",
          "float-truths", _ones("floats_tree"), ("ok",), "the same ones down a tree"),
-    Ends("product", _HEIDELBERG, "Parallel reduction", "Often associative operations: reordering opportunity.",
+    Ends("product", HEIDELBERG, "Parallel reduction", "Often associative operations: reordering opportunity.",
          "heidelberg-operators", _exercise("reduce_product"), ("ok",), "the product p"),
-    Timed("one-cost", _HEIDELBERG, "Parallel reduction", "Common and important data parallel primitive.",
+    Timed("one-cost", HEIDELBERG, "Parallel reduction", "Common and important data parallel primitive.",
           "heidelberg-operators", ((Choice("reduce_product", 2**22, 256, combine="relaunch"),
                                     Choice("reduce_max", 2**22, 256, combine="relaunch")),), 1,
           "product against maximum", today="close", why="Equal, as the words suggest: the memory decides."),
-    Timed("hard-to-get-fast", _HEIDELBERG, "Parallel reduction",
+    Timed("hard-to-get-fast", HEIDELBERG, "Parallel reduction",
           "Pretty easy to implement in CUDA. Way harder to get it right (fast).",
           "heidelberg-histogram", ((Choice("histogram_global", 2**22, 256), Choice("histogram_shared", 2**22, 256)),),
           None, "h_k: atomics in global against shared memory"),
@@ -139,45 +136,45 @@ def _emulated(choice: Choice) -> Choice:
 
 
 _COOPERS: tuple[AnyClaim, ...] = (
-    Ends("integral", _COOPER, "Our example", "The value of the integral is about -0.34702211863386324383.",
+    Ends("integral", COOPER, "Our example", "The value of the integral is about -0.34702211863386324383.",
          "cooper", _emulated(_integral("trapezoid_scalar")), ("ok",), "65536 points, on the CPU"),
-    Ends("value-changes", _COOPER, "CUDA Reduce",
+    Ends("value-changes", COOPER, "CUDA Reduce",
          "It also says the integral value is about -0.326483, though that value changes almost every run.",
          "cooper", _emulated(replace(_integral("trapezoid_global_race"), combine="none")), ("wrong",)),
-    Ends("syncthreads", _COOPER, "Blocked Reduce",
+    Ends("syncthreads", COOPER, "Blocked Reduce",
          "Any time a thread refers to any memory that is not directly associated with that thread, it should call "
          "__syncthreads() first.",
          "cooper", _emulated(_integral("trapezoid_blocked_global")), ("wrong", "hazard"), "without it in the loop",
          ("            f_val[i] += f_val[i + jump];\n        __syncthreads();",
           "            f_val[i] += f_val[i + jump];")),
-    Ends("early-return", _COOPER, "Divergent branch", "Every time we go through the loop we drop half the threads.",
+    Ends("early-return", COOPER, "Divergent branch", "Every time we go through the loop we drop half the threads.",
          "cooper", _emulated(_integral("trapezoid_shared_host")), ("ok",), "return before the barrier, as on the slide",
          ("        if (tid % (2 * jump) == 0)\n            f_val[tid] += f_val[tid + jump];",
           "        if (tid % (2 * jump) != 0) return;\n        f_val[tid] += f_val[tid + jump];")),
-    Ends("page-faults", _COOPER, "Syncthreads()",
+    Ends("page-faults", COOPER, "Syncthreads()",
          "You should probably choose a block size smaller than the SM. Otherwise... page faults.",
          "cooper", _emulated(replace(_integral("trapezoid_sequential"), block_size=1024)),
          ("out-of-bounds", "crashed"), "1024 threads per block", today="ok",
          why="The warps of a block take turns on the cores of an SM, however few these are; memory is not paged for "
          "it."),
-    Timed("gpu-wins", _COOPER, "So what?",
+    Timed("gpu-wins", COOPER, "So what?",
           "We have taken a scalar program that took five seconds to execute, and sped it up so much that it now takes "
           ".09 seconds.",
           "cooper", ((_integral("trapezoid_scalar"), _integral("trapezoid_sequential")),), 5500 / 80),
-    Timed("shared-memory", _COOPER, "Shared memory",
+    Timed("shared-memory", COOPER, "Shared memory",
           "This simple change to shared memory cuts the overall execution time to about 0.24 seconds.",
           "cooper", ((_integral("trapezoid_blocked_global"), _integral("trapezoid_shared_host")),), 270 / 240,
           today="close", why="What a block has just written to global memory lies in the caches; and at this size both "
           "wait for the copy to the host."),
-    Timed("shared-memory-large", _COOPER, "Shared memory", "It is faster than global memory.",
+    Timed("shared-memory-large", COOPER, "Shared memory", "It is faster than global memory.",
           "cooper", ((replace(_integral("trapezoid_blocked_global"), n=2**24),
                       replace(_integral("trapezoid_shared_host"), n=2**24)),), None, "2^24 points"),
-    Timed("second-reduce", _COOPER, "Shared memory",
+    Timed("second-reduce", COOPER, "Shared memory",
           "The problem is probably that stupid stupid sloppy sloppy sequential sum at the end. Converting to that "
           "second "
           "interleaved call cuts the time to about 0.10 seconds.",
           "cooper", ((_integral("trapezoid_shared_host"), _integral("trapezoid_shared_relaunch")),), 240 / 100),
-    Timed("count-differently", _COOPER, "Divergent branch", "Count differently. This version executes in about 0.08 "
+    Timed("count-differently", COOPER, "Divergent branch", "Count differently. This version executes in about 0.08 "
           "seconds.", "cooper", ((_integral("trapezoid_shared_relaunch"), _integral("trapezoid_sequential")),),
           100 / 80),
 )  # fmt: skip
@@ -187,54 +184,54 @@ _STORE = "    partial[tid] = sum;\n    __syncthreads();"
 _HALVED = "            sum = partial[tid] + partial[tid + stride];\n        __syncthreads();"
 
 _HEKUNS: tuple[AnyClaim, ...] = (
-    Claim("three-steps", _HEKUN, "1. Threads reduce by half every time",
+    Claim("three-steps", HEKUN, "1. Threads reduce by half every time",
           "If using CPU, there will be 7 plus operation, however, on GPU, there are only 3 steps.",
           "hekun", "reduce_sequential",
           Count("branches", "global_load_requests", line="if (tid < stride)", whole_under=True), "steps", 5,
           "32 numbers instead of 8: 31 additions, log2(32) steps", n=32, block_size=32),
-    Claim("four-loops", _HEKUN, "2. Grid stride loop",
+    Claim("four-loops", HEKUN, "2. Grid stride loop",
           "There are 32 operations need to be executed, but only 8 threads are allocated. Therefore, each thread has "
           "to "
           "be reused 4 times.",
           "hekun", "reduce_register_tree", Count("global_load_requests"), "loads per thread", 4,
           "128 numbers, 32 threads", n=128, block_size=32, grid_size=1),
-    Timed("gpu-wins-hekun", _HEKUN, "Output", "Time on gpu: 1.15, Time on cpu: 26.45.",
+    Timed("gpu-wins-hekun", HEKUN, "Output", "Time on gpu: 1.15, Time on cpu: 26.45.",
           "hekun", ((Choice("reduce_scalar", 10_000_000, 256, combine="none"),
                      Choice("reduce_register_tree", 10_000_000, 256, 32, combine="atomic")),), 26.45 / 1.15,
           "10 million numbers, 32 blocks of 256 threads",
           why="Less than in the notes: a CPU of today adds faster, and 32 blocks leave most SMs of the GPU "
           "idle."),
-    Ends("shared-accumulation", _HEKUN, "3. Shared memory",
+    Ends("shared-accumulation", HEKUN, "3. Shared memory",
          "If directly using the shared memory to do accumulation the result could be wrong, where mutliple thread may "
          "access the same memory at the same time.",
          "hekun", replace(_TREE, kernel="reduce_grid_stride_atomic"), ("wrong", "hazard"),
          "the sum of a thread in its own word of shared memory", today="ok",
          why="Each thread adds to a word of its own, acc_tmp[threadIdx.x]; no other thread touches it before the "
          "barrier."),
-    Ends("sync-after-loop", _HEKUN, "3. Shared memory",
+    Ends("sync-after-loop", HEKUN, "3. Shared memory",
          "The last __syncthreads(); cannot be put right after the for loop, and must be after shared memory "
          "assignment.",
          "hekun", _TREE, ("wrong", "hazard"), "put right after the loop",
          (_STORE, "    __syncthreads();\n    partial[tid] = sum;")),
-    Ends("write-after-read", _HEKUN, "3. Shared memory",
+    Ends("write-after-read", HEKUN, "3. Shared memory",
          "__syncthreads(); // Necessary as write after read for the same memory.",
          "hekun", _TREE, ("wrong", "hazard"), "without the barrier between reading and writing",
          ("        __syncthreads();  // all have read before anyone writes\n", ""), today="ok",
          why="In a step the lower half of the threads writes and only reads the upper half's words: nobody reads what "
          "another thread writes in that step."),
-    Ends("sync-after-write", _HEKUN, "3. Shared memory", "__syncthreads(); // Necessary for 1050Ti, 1080Ti.",
+    Ends("sync-after-write", HEKUN, "3. Shared memory", "__syncthreads(); // Necessary for 1050Ti, 1080Ti.",
          "hekun", _TREE, ("wrong", "hazard"), "without the barrier after writing",
          ("        __syncthreads();  // all have written before anyone reads\n", "")),
-    Ends("sync-in-if", _HEKUN, "4. __syncthreads()",
+    Ends("sync-in-if", HEKUN, "4. __syncthreads()",
          "__syncthreads() can't reside in if because it's a branch. Consequently, leading to errors.",
          "hekun", _TREE, ("wrong", "hazard", "deadlock"), "the first barrier of a step moved into its if",
          (_HALVED, _HALVED.replace("            sum", "        {\n            sum")
           .replace("        __syncthreads();", "            __syncthreads();\n        }"))),
-    Ends("atomic-needed", _HEKUN, "5. atomicAdd",
+    Ends("atomic-needed", HEKUN, "5. atomicAdd",
          "atomicAdd guarantees the read/write to an address won't be disrupted by other threads.",
          "hekun", _TREE, ("wrong", "hazard"), "with *out += in its place", ("atomicAdd(out, partial[0])",
                                                                          "*out += partial[0]")),
-    Ends("equal", _HEKUN, "Output", "Equal. Sum on gpu: 45011704, Sum on cpu: 45011704.",
+    Ends("equal", HEKUN, "Output", "Equal. Sum on gpu: 45011704, Sum on cpu: 45011704.",
          "hekun", _TREE, ("ok",), "the full code, with our numbers"),
 )  # fmt: skip
 

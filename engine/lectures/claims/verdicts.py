@@ -15,16 +15,14 @@ from math import prod
 from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.lectures.claims import crovella as claims_crovella
-from engine.lectures.claims import cs121 as claims_cs121
-from engine.lectures.claims import other_lectures as claims_lectures
+from engine.lectures.claims import crovella, cs121, other_lectures
 from engine.lectures.claims.kinds import AnyClaim, Claim, Computed, Count, Ends, Outcome, Timed
 from engine.records import Choice, Measurement
 
 __all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Verdict", "claims_of", "counted",
            "runs", "said", "verdict"]  # fmt: skip
 
-CLAIMS: tuple[AnyClaim, ...] = (*claims_cs121.CLAIMS, *claims_crovella.CLAIMS, *claims_lectures.CLAIMS)
+CLAIMS: tuple[AnyClaim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *other_lectures.CLAIMS)
 
 # Times that differ by less than this are not called different: what repeats from run to run is no better.
 MARGIN = 0.02

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.backends import emulator as ptx
+from engine.backends import emulator
 from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.schedule import Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
@@ -111,7 +111,7 @@ def test_catalogue_kernels(kernel: str, dtype: str) -> None:
     except oracle.Unknown as opcode:
         pytest.skip(f"the oracle does not know {opcode}")
     check = topic_of(kernel).check
-    found = ptx.run(plan, inputs_of(plan.choice)).output
+    found = emulator.run(plan, inputs_of(plan.choice)).output
     other = execute(plan, inputs_of(plan.choice), schedule=Schedule("independent", seed=1)).output
     assert check(plan, found).ok and check(plan, wanted).ok
     if found.dtype.kind == "i" and found.tobytes() == other.tobytes():  # else the answer depends on who runs first

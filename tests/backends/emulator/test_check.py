@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from engine.backends.emulator.instructions import arithmetic as computing
+from engine.backends.emulator.instructions import arithmetic
 from engine.backends.emulator.ptx.check import check_instruction
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import link
@@ -112,7 +112,7 @@ def test_a_fault_of_the_emulator_is_told_as_one_and_keeps_its_cause(monkeypatch:
     def broken(*operands: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(computing, "_single", lambda *given: broken)
+    monkeypatch.setattr(arithmetic, "_single", lambda *given: broken)
     text = 'extern "C" __global__ void f(float *a) {\n  a[threadIdx.x] *= a[0] + 1;\n}'
     with pytest.raises(RunFailed) as caught:
         execute(text, a=np.ones(32, np.float32))

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from engine.backends import emulator as ptx
+from engine.backends import emulator
 from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import Schedule
@@ -77,7 +77,7 @@ def test_how_it_is_executed_changes_nothing(number: int, kernel: str) -> None:
     plan = emulated_plan(kernel, number)
     inputs = inputs_of(plan.choice)
     way = list(WAYS)[number % len(WAYS)]
-    first = ptx.run(plan, inputs)
+    first = emulator.run(plan, inputs)
     other = execute(plan, inputs, options=WAYS[way])
     found, wanted = facts(other), facts(first)
     if KERNELS[kernel].expect == "wrong":  # who wins between blocks depends on who runs together
@@ -96,6 +96,6 @@ def test_right_kernels_are_right_and_silent_whoever_runs_first(number: int, kern
     schedule = (
         Schedule("independent", seed=7 + number) if number % 2 else Schedule("waves", blocks_per_wave=1 + number % 3)
     )
-    found = ptx.run(plan, inputs, schedule=schedule)
+    found = emulator.run(plan, inputs, schedule=schedule)
     assert topic_of(kernel).check(plan, found.output).ok, schedule
     assert not found.findings, schedule
