@@ -16,11 +16,10 @@ from tests.history.test_history import measured
 from tests.home import places
 
 ROOT = Path(__file__).parents[1]
-# One of each kind that has a history: read in the process, by a page and its worker, by the command line's worker.
+# One of each kind that has a history: read in the process, and by a page with its worker.
 CHOSEN = (
     "tests/lectures/test_paper.py::test_a_live_run_on_a_gpu_comes_before_the_recorded_one",
     "tests/views/test_ladder_page.py::test_a_run_shows_its_answer_and_its_counters",
-    "tests/test_command_line.py::test_a_wrong_kernel_ends_with_1_and_its_findings",
 )
 
 
