@@ -216,7 +216,7 @@ def frame_csv(frame: pd.DataFrame) -> str:
     return str(frame.rename(columns=names).to_csv(index=False))
 
 
-def heat_table(
+def sweep_table(
     kernels: Sequence[str], block_sizes: Sequence[int], cells: Mapping[tuple[str, int], float | None], smallest: bool
 ) -> pd.DataFrame:
     """Variants x block sizes, with the lecture's two last columns: the best block size and the best value.

@@ -131,8 +131,8 @@ def test_the_csv_of_a_ladder_tells_our_time_from_the_lectures() -> None:
 
 def test_heidelbergs_last_columns() -> None:
     cells = {("a", 32): 1.0, ("a", 64): 3.0, ("b", 32): None, ("b", 64): None}
-    most = tables.heat_table(["a", "b"], [32, 64], cells, smallest=False).to_dict("records")
+    most = tables.sweep_table(["a", "b"], [32, 64], cells, smallest=False).to_dict("records")
     assert (most[0]["best_block_size"], most[0]["best_value"]) == (64, 3.0)
     assert (most[1]["best_block_size"], most[1]["best_value"]) == (None, None)
-    least = tables.heat_table(["a"], [32, 64], cells, smallest=True).to_dict("records")
+    least = tables.sweep_table(["a"], [32, 64], cells, smallest=True).to_dict("records")
     assert least[0]["best_block_size"] == 32

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -13,18 +12,16 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.backends.emulator.watching.trace import Trace
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
-from engine.figures.banks import bank_figure, busiest, moments, shown_moments, wave_colour
-from engine.figures.lanes import active_lanes, lane_figure, line_colours, shown_steps
-from engine.figures.look import CONFIG, GREEN, Look
+from engine.figures.lanes import line_colours
 from engine.history import profiles
 from engine.history.history import ran_on_cpu
 from engine.lectures import changes
-from engine.plan import plan
-from engine.records import Choice, Launch, Measurement, NotRunnable
+from engine.records import Choice, Measurement, NotRunnable
 from views.html import lines
+from views.panels.block import show_block, which_block
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO
-from views.session.inside_work import Asked, Looking, look
+from views.session.inside_work import Asked, InsideWork, work_on
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
@@ -32,8 +29,6 @@ LOOKS = {"change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
 LOCKSTEP = "lockstep"
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
-ALL = "all"
-LOOK = Look(14)
 
 
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
@@ -135,7 +130,7 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> Asked:
 
 def show(ladder: Ladder, position: int, asked: Asked) -> None:
     """The lines at the left; at the right the answer and the picture that was chosen."""
-    looking = look(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
+    inside = work_on(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
     left, right = st.columns([1.12, 1], gap="medium")
     with left:
         verdict, source = st.empty(), st.empty()
@@ -153,41 +148,20 @@ def show(ladder: Ladder, position: int, asked: Asked) -> None:
 
     def draw() -> None:
         with work.RENDER:
-            draw_lines(ladder, position, looking, source, verdict)
-            trace = looking.trace
+            draw_lines(ladder, position, inside, source, verdict)
+            trace = inside.trace
             if st.session_state["look"] == "change":
                 with picture.container():
-                    show_change(ladder, position, looking, counter_of(ladder, position))
+                    show_change(ladder, position, inside, counter_of(ladder, position))
             elif trace is not None and trace not in drawn:
                 drawn.append(trace)
                 with picture.container():
                     show_block(trace, st.session_state["look"])
-            elif trace is None and looking.reason:
-                picture.warning(looking.reason, icon=":material/block:")
+            elif trace is None and inside.reason:
+                picture.warning(inside.reason, icon=":material/block:")
 
     work.follow(WORK, draw)
     draw()
-
-
-def which_block(asked: Asked, places: Sequence[Place]) -> None:
-    """The menus for the launch, the block and the warp of the picture."""
-    try:
-        launches = [step for step in plan(asked.choice).steps if isinstance(step, Launch)]
-    except NotRunnable:
-        return
-    if not 1 <= asked.launch <= len(launches):
-        return
-    grid, block = launches[asked.launch - 1].grid, launches[asked.launch - 1].block
-    blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
-    if len(launches) > 1:
-        with places[0]:
-            choices.select("Launch", "launch", [str(i + 1) for i in range(len(launches))], "1")
-    with places[1]:
-        offered = list(dict.fromkeys(["0", str(min(1, blocks - 1)), str(blocks // 2), str(blocks - 1)]))
-        choices.select(f"Block of {blocks:,}", "b", offered, "0", new=True)
-    with places[2]:
-        warps = [str(warp) for warp in range(-(-threads // 32))]
-        choices.select("Warp", "warp", [*warps, ALL] if st.session_state["look"] == "lanes" else warps, "0")
 
 
 def counter_of(ladder: Ladder, position: int) -> str:
@@ -195,17 +169,17 @@ def counter_of(ladder: Ladder, position: int) -> str:
     return chosen_counter(changes.shown_counter(ladder, position))
 
 
-def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, verdict: Place) -> None:
+def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place, verdict: Place) -> None:
     """The lines with what was counted so far, and the answer."""
-    asked, run = looking.asked, looking.run
+    asked, run = inside.asked, inside.run
     kernel = KERNELS[ladder.rungs[position].kernel]
     counter = counter_of(ladder, position)
     lanes = st.session_state["look"] == "lanes"
-    colours = line_colours(looking.trace) if lanes and looking.trace else None
-    values = changes.heat(run, counter) if run else {}
+    colours = line_colours(inside.trace) if lanes and inside.trace else None
+    values = changes.line_values(run, counter) if run else {}
     shares, findings = changes.shares(values, counter), run.findings if run else ()
     source.html(
-        lines.source_heat(
+        lines.lines_html(
             kernel.text,
             kernel.file_name,
             counter,
@@ -219,7 +193,7 @@ def draw_lines(ladder: Ladder, position: int, looking: Looking, source: Place, v
     )
     order = schedule_line(parse_schedule(asked.schedule))
     if run is None:  # in the answer's place, so that nothing moves when it comes
-        waiting = "Stopped" if looking.stopped else "Running …"
+        waiting = "Stopped" if inside.stopped else "Running …"
         verdict.html(f'<div class="insideanswer">{waiting} · {escape(order)}</div>')
     else:
         luckless = kernel.expect == "deadlock" and run.status == "deadlock"
@@ -237,13 +211,13 @@ def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurem
     return seen
 
 
-def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -> None:
+def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str) -> None:
     """Before and after, and the GPU's own counters beside the emulator's."""
     if not position:
         first = f"The lines show: {LABELS[counter]}."
-        if ran_on_cpu(looking.run):
+        if ran_on_cpu(inside.run):
             first = "It runs on one thread of the CPU, where nothing is counted."
-        meaning = "" if ran_on_cpu(looking.run) else f"<p class='why'>{escape(COUNTERS[counter].meaning)}</p>"
+        meaning = "" if ran_on_cpu(inside.run) else f"<p class='why'>{escape(COUNTERS[counter].meaning)}</p>"
         limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
         more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
         st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">'
@@ -251,19 +225,19 @@ def show_change(ladder: Ladder, position: int, looking: Looking, counter: str) -
     else:
         rung, before = ladder.rungs[position], ladder.rungs[position - 1]
         kernel = KERNELS[rung.kernel]
-        change = changes.change(looking.before, looking.run, counter)
-        if not looking.finished and None in (looking.run, looking.before):
+        change = changes.change(inside.before, inside.run, counter)
+        if not inside.finished and None in (inside.run, inside.before):
             change = replace(change, sentence="Still running …")
         told = changes.meant(ladder, position)
         meant = told[1] if told and told[0] == counter else None
         st.html(lines.before_after(change, (before.label, rung.label), (KERNELS[before.kernel].title, kernel.title),
                                   meant, kernel.header.get("Fixes", "")))  # fmt: skip
-    show_hardware(looking)
+    show_hardware(inside)
 
 
-def show_hardware(looking: Looking) -> None:
+def show_hardware(inside: InsideWork) -> None:
     """What a GPU's profiler counted for the same choice; where only another size was recorded, the way there."""
-    choice, run = looking.asked.choice, looking.run
+    choice, run = inside.asked.choice, inside.run
     found = profiles.recorded(choice)
     if run is None or run.counters is None:
         return
@@ -273,7 +247,7 @@ def show_hardware(looking: Looking) -> None:
         st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
         return
     sizes = profiles.recorded_sizes(choice)
-    if sizes and looking.finished:  # what is drawn while something runs is drawn again
+    if sizes and inside.finished:  # what is drawn while something runs is drawn again
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):
             block = TOPICS[topic].block_label.partition(" (")[0].lower()
@@ -282,63 +256,6 @@ def show_hardware(looking: Looking) -> None:
                 there = {"n": str(entry.n), "block": str(entry.block_size)}
                 st.button(f"{entry.block_size}", key=f"recorded {entry.block_size}", on_click=state.keep,
                           args=(topic, there))  # fmt: skip
-
-
-def show_block(trace: Trace, what: str) -> None:
-    """The picture of one block."""
-    text = str(st.session_state.get("warp") or "0")
-    warp = None if text == ALL and what == "lanes" else int(text) if text.isdecimal() else 0
-    if warp is not None and warp >= trace.warps:
-        st.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.", icon=":material/block:")
-        return
-    if trace.ended:
-        st.html(
-            '<p class="endedearly">The run ended early, as is said at the left. These are the steps up to there.</p>'
-        )
-    if what == "banks":
-        show_banks(trace, warp or 0)
-    else:
-        show_lanes(trace, warp)
-
-
-def show_banks(trace: Trace, warp: int) -> None:
-    """Lanes x banks over time."""
-    found = moments(trace, warp)
-    if not found:
-        st.info(f"Warp {warp} of this block touches no memory.")
-        return
-    words = ("1st pass", "2nd", "3rd", "4th", "5–8th", "later")
-    names = "".join(f'<span><i style="background:{wave_colour(at)}"></i>{word}</span>'
-                    for at, word in zip((1, 2, 3, 4, 8, 9), words, strict=True))  # fmt: skip
-    shown = shown_moments(found)
-    part = _part(trace, len(found), len(shown), "accesses")
-    st.html(f'<div class="waves">{names}<span><i style="background:{GREEN}"></i>global</span>'
-            f"<span>{part}, emulated</span></div>")  # fmt: skip
-    figure = bank_figure(trace, warp, busiest(shown),
-                                        LOOK)  # fmt: skip
-    st.plotly_chart(figure, key="banks", height="stretch", config=CONFIG)
-
-
-def show_lanes(trace: Trace, warp: int | None) -> None:
-    """Lanes x steps."""
-    mean = active_lanes(trace, warp)
-    whose = "the block" if warp is None else f"warp {warp}"
-    steps = shown_steps(trace, warp)
-    part = f", {_part(trace, len(steps), len(steps), 'steps')}" if len(steps) < trace.steps_in_all else ""
-    st.html(
-        '<div class="pictureof"><p>Colour: the line that a lane executes, as in the source. Grey: it waits. '
-        f"On average <b>{mean or 0:.1f} of 32</b> lanes of {whose} are active."
-        f"<small>emulated{part}</small></p></div>"
-    )
-    figure = lane_figure(trace, warp, LOOK)
-    st.plotly_chart(figure, key="lanes", height="stretch", config=CONFIG)
-
-
-def _part(trace: Trace, found: int, most: int, what: str) -> str:
-    """How much of the block is shown, where it is not all."""
-    if trace.steps_in_all > len(trace.steps):
-        return f"first {min(found, most):,} {what}"
-    return f"first {most:,} of {found:,} {what}" if found > most else f"{found:,} {what}"
 
 
 main()

@@ -9,14 +9,13 @@ import streamlit as st
 
 from engine import tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
-from engine.counters import IN_PLOTS
-from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
+from engine.figures.look import Look
 from engine.history.history import Known, device_line, environment_line
 from engine.records import Choice, NotRunnable
 from views import panels
 from views.html import answer, grid, rung_html
 from views.panels.entries import Section
+from views.panels.plot import Drawing, choices_of_counter, facts_of, figure_of, show_words
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO
 from views.session.page import WORK, Page
@@ -208,62 +207,9 @@ def section_chosen(page: Page) -> Section | None:
     return section
 
 
-class Drawing:
-    """The place of a plot. A figure that has not changed is left alone, as each new one is built up from nothing."""
-
-    def __init__(self) -> None:
-        self._place = st.empty()
-        self._drawn = 0
-        self._figure: Figure | None = None
-
-    def show(self, figure: Figure) -> None:
-        """Draw `figure`, unless it stands there already."""
-        if figure == self._figure:
-            return
-        self._drawn, self._figure = self._drawn + 1, figure
-        self._place.plotly_chart(figure, key=f"plot {self._drawn}", config=CONFIG)
-
-
-def choices_of_counter() -> None:
-    """The menu for the counter that is plotted."""
-    words = {key: tables.COLUMNS[key].title for key in IN_PLOTS}
-    if st.session_state.get("counter") not in words:
-        st.session_state["counter"] = "bank_conflicts"
-    now = list(words).index(st.session_state["counter"])
-    st.selectbox("Counter", list(words), now, key="counter", format_func=words.get,
-                 label_visibility="collapsed", width=240)  # fmt: skip
-
-
-def facts_of(page: Page) -> tuple[list[Known], pd.DataFrame]:
-    """What is known about every rung, and the table made of it."""
-    facts = [work.outcome(choice) for choice in page.choices]
-    return facts, tables.ladder_table(page.ladder, page.choices, facts)
-
-
-def figure_of(page: Page, frame: pd.DataFrame, facts: list[Known], look: Look = ON_PAGE) -> Figure:
-    """The plot that was chosen."""
-    which = st.session_state.get("show", "rate")
-    if picture := panels.pictures_of(page).get(which):
-        return picture.figure(page, frame, facts, look)
-    if which == "time":
-        return time_bars(frame, page.position, look)
-    if which == "speedup":
-        return speedup_bars(frame, page.position, look)
-    if which == "counters":
-        return counter_bars(frame, st.session_state.get("counter", "bank_conflicts"), page.position, look)
-    return metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
-
-
 def show_numbers(page: Page, frame: pd.DataFrame, facts: list[Known]) -> None:
     """The big numbers of the rung on the page."""
     rung_html.numbers(frame.to_dict("records")[page.position], facts[page.position], page.topic, page.counting)
-
-
-def show_words(page: Page, facts: list[Known], place: st.delta_generator.DeltaGenerator) -> None:
-    """What a picture of the topic's own says below itself."""
-    picture = panels.pictures_of(page).get(st.session_state.get("show", "rate"))
-    if picture is not None and picture.words is not None:
-        place.html(picture.words(page, facts))
 
 
 def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) -> None:

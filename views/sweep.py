@@ -77,7 +77,7 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
     st.html(f'<h2 class="sweeptitle">{column.heading}<small>{", ".join(sources) or missing}</small></h2>')
     best = best_of(sweep, values)
     if sweep.over == "blocks":
-        st.html(heat(sweep, facts, values, best))
+        st.html(table_html(sweep, facts, values, best))
         lecture(sweep)
     else:
         lines(sweep, facts, values, drawn)
@@ -85,7 +85,7 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
             variants = {KERNELS[kernel].title: known_of(kernel, values) for kernel in sweep.kernels}
             said = judged_variants(variants, sweep.values, sweep.smallest, " and ".join(sources))
             st.html(f'<p class="verdict">{escape(said)}</p>')
-        st.html(heat(sweep, facts, values, best))
+        st.html(table_html(sweep, facts, values, best))
     why_not(facts)
     every = [m for fact in facts.values() if (m := fact.failed or fact.live or fact.recorded)]
     timed = [fact.timed for fact in facts.values() if fact.timed and fact.timed not in every]
@@ -129,13 +129,13 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
 
 def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:
     """The best value of each kernel that has one, and what it is."""
-    rows = tables.heat_table(sweep.kernels, sweep.values, values, sweep.smallest).to_dict("records")
+    rows = tables.sweep_table(sweep.kernels, sweep.values, values, sweep.smallest).to_dict("records")
     return {
         row["kernel"]: (row["best_block_size"], row["best_value"]) for row in rows if row["best_block_size"] is not None
     }
 
 
-def heat(
+def table_html(
     sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], best: dict[str, tuple[int, float]]
 ) -> str:
     """The coloured table."""
@@ -146,7 +146,7 @@ def heat(
         cells[cell] = (value, text, (failed.reason or "") if failed else "")
     rows = [(kernel, KERNELS[kernel].title) for kernel in sweep.kernels]
     most = {kernel: (at, text_of(sweep.key, value)) for kernel, (at, value) in best.items()}
-    return grid.heat_html(rows, sweep.values, sweep.titles, cells, most, sweep.smallest, sweep.headings)
+    return grid.sweep_html(rows, sweep.values, sweep.titles, cells, most, sweep.smallest, sweep.headings)
 
 
 def lecture(sweep: Sweep) -> None:
@@ -168,7 +168,7 @@ def lecture(sweep: Sweep) -> None:
         texts = {cell: (value, text_of(sweep.key, value), "") for cell, value in values.items()}
         best = {
             row["kernel"]: (row["best_block_size"], text_of(sweep.key, row["best_value"]))
-            for row in tables.heat_table(kernels, sweep.values, values, False).to_dict("records")
+            for row in tables.sweep_table(kernels, sweep.values, values, False).to_dict("records")
         }
         st.html(
             f'<h2 class="sweeptitle">As the lecture published it (GB/s)<small>{ladder.title}. '
@@ -177,7 +177,7 @@ def lecture(sweep: Sweep) -> None:
         titles = [str(v) for v in sweep.values]
         headings = (sweep.topic.block_label, "maxThr", "maxBW")
         rows = [(kernel, KERNELS[kernel].title) for kernel in kernels]
-        st.html(grid.heat_html(rows, sweep.values, titles, texts, best, False, headings))
+        st.html(grid.sweep_html(rows, sweep.values, titles, texts, best, False, headings))
 
 
 def why_not(facts: dict[Cell, Known]) -> None:

@@ -1,6 +1,6 @@
 """What a rung changed: a counter by source line, and before and after.
 
-heat(measurement, counter) -> {line: value}    change(before, after, counter) -> Change
+line_values(measurement, counter) -> {line: value}    change(before, after, counter) -> Change
 meant(ladder, position) -> (counter, direction)
 """
 
@@ -40,7 +40,7 @@ def _launches(m: Measurement) -> int | None:
     return sum(isinstance(step, Launch) for step in made.steps)
 
 
-def heat(measurement: Measurement, counter: str) -> dict[int, float]:
+def line_values(measurement: Measurement, counter: str) -> dict[int, float]:
     """The value of `counter` at each .cu line that was executed; lines where it was not counted are left out."""
     if counter == FINDINGS:
         lines = [line for f in measurement.findings for line in {f["line"], f["other_line"]} if line]

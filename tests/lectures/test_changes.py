@@ -40,13 +40,13 @@ def test_what_a_kernel_shows_is_a_counter(kernel):
 def test_the_lines_add_up_to_the_whole(strided):
     whole = changes.values_of(strided)
     for counter in ("warp_instructions", "bank_conflicts", "sectors", "barriers", "wavefronts"):
-        assert sum(changes.heat(strided, counter).values()) == whole[counter]
+        assert sum(changes.line_values(strided, counter).values()) == whole[counter]
 
 
 def test_the_conflicts_stand_at_the_line_that_makes_them(strided, sequential):
-    conflicts = changes.heat(strided, "bank_conflicts")
+    conflicts = changes.line_values(strided, "bank_conflicts")
     assert {line for line, value in conflicts.items() if value} == {22}
-    assert not any(changes.heat(sequential, "bank_conflicts").values())
+    assert not any(changes.line_values(sequential, "bank_conflicts").values())
 
 
 def test_conflicts_of_doubles_are_those_beyond_the_passes_that_eight_bytes_need():
@@ -61,7 +61,7 @@ def test_a_rung_of_the_cpu_was_not_counted():
 
 def test_findings_are_counted_at_both_lines():
     racy = run("reduce_racy")
-    found = changes.heat(racy, "findings")
+    found = changes.line_values(racy, "findings")
     assert found and changes.values_of(racy)["findings"] == len(racy.findings)
     assert set(found) == {line for f in racy.findings for line in (f["line"], f["other_line"]) if line}
 
@@ -88,7 +88,7 @@ def test_what_was_not_counted_is_none_and_is_not_compared(sequential):
     change = changes.change(refused, sequential, "barriers")
     assert change.before is None and "nothing to compare" in change.sentence
     assert changes.change(None, sequential, "findings").before is None
-    assert changes.heat(refused, "barriers") == {}
+    assert changes.line_values(refused, "barriers") == {}
 
 
 # Large enough that every ladder shows its point, small enough to be quick.

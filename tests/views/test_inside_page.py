@@ -16,7 +16,7 @@ from engine.history.profiles import Hardware
 from tests.cases import case
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.session import rungs
-from views.session.inside_work import Looking
+from views.session.inside_work import InsideWork
 
 HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 
@@ -184,14 +184,14 @@ def test_a_deadlock_is_said_with_what_to_try() -> None:
 
 
 def test_what_the_kernel_printed_stands_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    take = Looking._take
+    take = InsideWork._take
 
-    def taken(self: Looking, name: str, handle: object) -> None:
+    def taken(self: InsideWork, name: str, handle: object) -> None:
         take(self, name, handle)  # type: ignore[arg-type]
         if name == "run" and self.run is not None:
             self.run = replace(self.run, printed=("thread 0 < 1", "thread 1"))
 
-    monkeypatch.setattr(Looking, "_take", taken)
+    monkeypatch.setattr(InsideWork, "_take", taken)
     html = html_of(looked(rung="reduce_strided"))
     assert "2 lines, emulated" in html and "thread 0 &lt; 1\nthread 1" in html
 

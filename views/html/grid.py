@@ -82,7 +82,7 @@ def _paper_line(row: Mapping[str, Any]) -> str:
     return f'<span class="paper">{escape(" · ".join(words))}</span>' if words else ""
 
 
-def heat_html(
+def sweep_html(
     rows: Sequence[tuple[str, str]],
     values: Sequence[int],
     titles: Sequence[str],

@@ -27,7 +27,7 @@ _HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung b
 _IN_PLACE = 1  # findings of a line that are told at once; the others unfold
 
 
-def source_heat(
+def lines_html(
     text: str,
     file_name: str,
     counter: str,

@@ -1,6 +1,7 @@
 """What hangs off a topic: pictures in the place of the ladder's bars, and sections below its table.
 
-Each module of this package makes one of them; the two lists here are their order on the page.
+Each module makes one of them; the two lists here are their order on the page. `plot` draws them, `block` has the
+pictures of the page Inside.
 """
 
 from __future__ import annotations

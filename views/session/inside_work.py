@@ -29,7 +29,7 @@ class Asked:
     launch: int
 
 
-class Looking:
+class InsideWork:
     """Three jobs of one browser, with `views.work.Work`'s way of being waited for."""
 
     def __init__(self, asked: Asked, session: str, fresh: bool) -> None:
@@ -130,13 +130,13 @@ class Looking:
                 handle.cancel()
 
 
-def look(name: str, asked: Asked, fresh: bool = False) -> Looking:
-    """The page's looking at `asked`, begun if it is not going on already."""
+def work_on(name: str, asked: Asked, fresh: bool = False) -> InsideWork:
+    """The page's work on `asked`, begun if it is not going on already."""
     now = work.current(name)
-    if isinstance(now, Looking) and now.asked == asked and not fresh:
+    if isinstance(now, InsideWork) and now.asked == asked and not fresh:
         return now
     work.stop(name)
     session = st.session_state.setdefault("session", uuid.uuid4().hex)
-    made = Looking(asked, session, fresh)
+    made = InsideWork(asked, session, fresh)
     st.session_state[name] = made
     return made
