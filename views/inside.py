@@ -21,7 +21,7 @@ from views.html import lines
 from views.panels.block import show_block, which_block
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO
-from views.session.inside_work import Asked, InsideWork, work_on
+from views.session.inside_work import InsideChoice, InsideWork, work_on
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
@@ -115,11 +115,11 @@ def main() -> None:
     state.publish(topic.name, address)
 
 
-def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> Asked:
+def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideChoice:
     """What is to be run. NotRunnable where a number is none."""
     schedule = str(st.session_state.get("schedule") or LOCKSTEP)
     parse_schedule(schedule)
-    return Asked(
+    return InsideChoice(
         choice=choice_of(ladder, position, chosen, position),
         before=choice_of(ladder, position - 1, chosen, position) if position else None,
         schedule=None if schedule == LOCKSTEP else schedule,
@@ -128,7 +128,7 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> Asked:
     )
 
 
-def show(ladder: Ladder, position: int, asked: Asked) -> None:
+def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
     """The lines at the left; at the right the answer and the picture that was chosen."""
     inside = work_on(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
     left, right = st.columns([1.12, 1], gap="medium")
@@ -203,7 +203,7 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
         verdict.html(lines.answer(run, order, remembered(asked, order, run), hint) + lines.printed(run.printed))
 
 
-def remembered(asked: Asked, order: str, run: Measurement) -> dict[str, Measurement]:
+def remembered(asked: InsideChoice, order: str, run: Measurement) -> dict[str, Measurement]:
     """The answers of this choice under every order of execution that was tried in this browser."""
     seen = st.session_state.setdefault(SEEN, {}).setdefault(asked.choice, {})
     if run.result is not None:

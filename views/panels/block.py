@@ -13,14 +13,14 @@ from engine.figures.look import CONFIG, GREEN, Look
 from engine.plan import plan
 from engine.records import Launch, NotRunnable
 from views.session import choices
-from views.session.inside_work import Asked
+from views.session.inside_work import InsideChoice
 
 Place = st.delta_generator.DeltaGenerator
 ALL = "all"
 LOOK = Look(14)
 
 
-def which_block(asked: Asked, places: Sequence[Place]) -> None:
+def which_block(asked: InsideChoice, places: Sequence[Place]) -> None:
     """The menus for the launch, the block and the warp of the picture."""
     try:
         launches = [step for step in plan(asked.choice).steps if isinstance(step, Launch)]

@@ -46,7 +46,7 @@ def offered(page: Page) -> bool:
 
 
 class Repeating:
-    """The repeated run of one browser, with `views.work.Work`'s way of being waited for."""
+    """The repeated run of one browser, with `views.work.PageWork`'s way of being waited for."""
 
     def __init__(self, choice: Choice, session: str) -> None:
         self._choice, self._stopped, self._lock = choice, False, threading.Lock()

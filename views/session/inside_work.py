@@ -19,7 +19,7 @@ from views.session import work
 
 
 @dataclass(frozen=True)
-class Asked:
+class InsideChoice:
     """What is looked at: equal ones need not be run again."""
 
     choice: Choice
@@ -30,9 +30,9 @@ class Asked:
 
 
 class InsideWork:
-    """Three jobs of one browser, with `views.work.Work`'s way of being waited for."""
+    """Three jobs of one browser, with `views.work.PageWork`'s way of being waited for."""
 
-    def __init__(self, asked: Asked, session: str, fresh: bool) -> None:
+    def __init__(self, asked: InsideChoice, session: str, fresh: bool) -> None:
         self.asked = asked
         self.run: Measurement | None = None
         self.before: Measurement | None = None
@@ -130,7 +130,7 @@ class InsideWork:
                 handle.cancel()
 
 
-def work_on(name: str, asked: Asked, fresh: bool = False) -> InsideWork:
+def work_on(name: str, asked: InsideChoice, fresh: bool = False) -> InsideWork:
     """The page's work on `asked`, begun if it is not going on already."""
     now = work.current(name)
     if isinstance(now, InsideWork) and now.asked == asked and not fresh:

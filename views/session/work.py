@@ -1,7 +1,7 @@
 """Runs that a browser waits for: submitted one by one, remembered, and found again after a click on something else.
 
-A page starts a `Work` in a button's callback and calls `follow` at its end. A click meanwhile starts the script anew;
-the new run of the script finds the same `Work` and goes on waiting for it, so that the page stays usable.
+A page starts a `PageWork` in a button's callback and calls `follow` at its end. A click meanwhile starts the script
+anew; the new run of the script finds the same `PageWork` and goes on waiting for it, so that the page stays usable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUICK_S = 0.25
 REDRAW_S = 0.4  # many quick results are drawn together
 
 
-class Work:
+class PageWork:
     """Choices being run for one browser, in order. Safe to be looked at by two runs of the script at once."""
 
     def __init__(self, choices: Sequence[Choice], names: Sequence[str], session: str, fresh: bool) -> None:
@@ -98,7 +98,7 @@ def start(name: str, choices: Sequence[Choice], names: Sequence[str], fresh: boo
     """Begin a page's work (`name`), in place of what it may still be doing. For callbacks."""
     stop(name)
     session = st.session_state.setdefault("session", uuid.uuid4().hex)
-    st.session_state[name] = work = Work(choices, names, session, fresh)
+    st.session_state[name] = work = PageWork(choices, names, session, fresh)
     work.advance(0.0)  # it runs while the page is being drawn
 
 
@@ -109,7 +109,7 @@ def stop(name: str) -> None:
         work.stop()
 
 
-def current(name: str) -> Work | None:
+def current(name: str) -> PageWork | None:
     """The page's work, finished or not."""
     return st.session_state.get(name)
 

@@ -22,7 +22,7 @@ LECTURES: dict[str, str] = {
     HEKUN: "He Kun",
 }
 
-Outcome = Literal["holds", "differs", "close"]  # close: too close to call
+Agreement = Literal["holds", "differs", "close"]  # close: too close to call
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Timed:
     said: float | None = None
     case: str = ""
     metric: str = "time_us"
-    today: Outcome = "holds"
+    today: Agreement = "holds"
     why: str = ""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.lectures.claims.kinds import COOPER, HEIDELBERG, HEKUN, AnyClaim, Claim, Count, Ends, Outcome, Timed
+from engine.lectures.claims.kinds import COOPER, HEIDELBERG, HEKUN, Agreement, AnyClaim, Claim, Count, Ends, Timed
 from engine.records import Choice
 
 _ITS = "Volta's (and after) SIMT model"
@@ -15,14 +15,14 @@ def _rung(kernel: str, block_size: int = 128) -> Choice:
 
 
 def _throughput(name: str, slow: str, fast: str, rates: tuple[float, float], sentence: str, block_size: int = 128,
-                today: Outcome = "holds", why: str = "") -> Timed:  # fmt: skip
+                today: Agreement = "holds", why: str = "") -> Timed:  # fmt: skip
     """One row of the lecture's table against the row before, with `block_size` threads."""
     return Timed(name, HEIDELBERG, "Throughput [GB/s]", sentence, "heidelberg",
                  ((_rung(slow, block_size), _rung(fast, block_size)),), rates[1] / rates[0],
                  f"{block_size} threads: {rates[0]:g}, then {rates[1]:g} GB/s", today=today, why=why)  # fmt: skip
 
 
-def _best(kernel: str, label: str, other: float, best: float, today: Outcome, why: str = "") -> Timed:
+def _best(kernel: str, label: str, other: float, best: float, today: Agreement, why: str = "") -> Timed:
     """The lecture's maxThr of a version is 128; against 256."""
     return Timed(f"best-block-{kernel}", HEIDELBERG, "Throughput [GB/s]", "maxThr: 128.", "heidelberg",
                  ((_rung(kernel, 256), _rung(kernel, 128)),), best / other, f"{label}: 128 against 256 threads",

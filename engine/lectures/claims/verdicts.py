@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.catalogue import KERNELS
 from engine.lectures.claims import crovella, cs121, other_lectures
-from engine.lectures.claims.kinds import AnyClaim, Claim, Computed, Count, Ends, Outcome, Timed
+from engine.lectures.claims.kinds import Agreement, AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.records import Choice, Measurement
 
 __all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Verdict", "claims_of", "counted",
@@ -42,7 +42,7 @@ class Verdict:
     claim: AnyClaim
     said: str
     found: str
-    outcome: Outcome
+    outcome: Agreement
     as_known: bool
     value: float | None = None
     measurements: tuple[Measurement, ...] = ()
@@ -106,14 +106,14 @@ def _decided(claim: Claim | Timed | Ends, found: Sequence[Measurement]) -> Verdi
         return _of_times(claim, dict(zip(claim.choices, found, strict=True)))
     status = found[0].status
     known = claim.today or claim.statuses
-    outcome: Outcome = "holds" if status in claim.statuses else "differs"
+    outcome: Agreement = "holds" if status in claim.statuses else "differs"
     as_known = status in known if isinstance(known, tuple) else status == known
     return Verdict(claim, said(claim), _ENDS.get(status, status), outcome, as_known, None, tuple(found))
 
 
 def _of_number(claim: Claim | Computed, value: float, found: tuple[Measurement, ...]) -> Verdict:
     known = claim.expected if claim.counted is None else claim.counted
-    outcome: Outcome = "holds" if value == claim.expected else "differs"
+    outcome: Agreement = "holds" if value == claim.expected else "differs"
     return Verdict(claim, said(claim), _amount(value, claim.unit), outcome, value == known, value, found)
 
 
@@ -131,7 +131,7 @@ def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | No
     # The ends of the 95% intervals of the medians, all on the side that speaks against the words, then for them.
     least = ratio * prod(_end(slow, "low_us") / _end(fast, "high_us") for slow, fast in pairs)
     most = ratio * prod(_end(slow, "high_us") / _end(fast, "low_us") for slow, fast in pairs)
-    outcome: Outcome = "holds" if least > 1 + MARGIN else "differs" if most < 1 / (1 + MARGIN) else "close"
+    outcome: Agreement = "holds" if least > 1 + MARGIN else "differs" if most < 1 / (1 + MARGIN) else "close"
     text = f"{_number(ratio)}× {_better(claim)}"
     # So near to 1, another recording may well say "close" where this one says more, or the other way round.
     near = abs(ratio - 1) < NEAR and "close" in (outcome, claim.today)

@@ -12,7 +12,7 @@ from engine.lectures.arithmetic import complexity
 from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Launch
-from tests.lectures.test_elements import points
+from tests.lectures.arithmetic.test_elements import points
 
 TREE = Choice("reduce_sequential", 2**16, 128, device="emulator")
 

@@ -12,7 +12,7 @@ from engine.history import history
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from tests.history.test_history import measured
-from views.session.work import Work
+from views.session.work import PageWork
 
 CHOICES = [Choice("reduce_sequential", 1000, block_size, device="emulator") for block_size in (32, 64, 128)]
 
@@ -48,8 +48,8 @@ def handles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Handle]]:
     yield made
 
 
-def work(choices: list[Choice] = CHOICES) -> Work:
-    return Work(choices, [str(choice.block_size) for choice in choices], "a session", fresh=True)
+def work(choices: list[Choice] = CHOICES) -> PageWork:
+    return PageWork(choices, [str(choice.block_size) for choice in choices], "a session", fresh=True)
 
 
 def test_one_at_a_time_in_order_and_remembered(handles: list[Handle]) -> None:
