@@ -41,7 +41,6 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     words = item.words
     op = "ld" if words[0] == "ldu" else words[0]
     unread = op == "atom" and isinstance(item.operands[0], Sink)
-    vector = next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1)
     if words[-1] not in WIDTHS:
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
     kind = "red" if unread and not _ALWAYS_READ & set(words) else op
@@ -54,7 +53,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
         one_word = not operand_varies(address, machine.varying)
         one_value = not any(operand_varies(value, machine.varying) for value in values)
     return Site(
-        machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, vector, weak, tallies,
+        machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
         one_word, one_value,
     )  # fmt: skip
 

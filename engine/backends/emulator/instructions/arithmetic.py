@@ -1,6 +1,6 @@
-"""Instructions that only compute: what `ops` knows, on the values of registers.
+"""Instructions that only compute: what `meanings` knows, on the values of registers.
 
-An index that is an outer sum stays one where `symbolic` has a rule for the instruction.
+An index that is an outer sum stays one where `index_sums` has a rule for the instruction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.records import Array
 
 @executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))
 def computed(machine: Machine, item: Instruction) -> Step:
-    """The step of an instruction that `ops` knows."""
+    """The step of an instruction that `meanings` knows."""
     found = operation(item.opcode)
     widths, line = machine.program.widths, item.line
     if not item.operands:

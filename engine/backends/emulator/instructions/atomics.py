@@ -30,7 +30,7 @@ _UFUNCS: dict[str, Any] = {
 }  # fmt: skip
 _OTHERS = ("exch", "inc", "dec", "cas")
 _WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
-_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `operations`
+_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `meanings`
 describe(Traits("red.async", writes=False))
 
 

@@ -26,11 +26,11 @@ from engine.backends.emulator.state.machine import Machine
 def check_access(item: Instruction) -> None:
     """Its type, and as many registers as it says."""
     typed_bits(item)
-    count = next((int(word[1:]) for word in item.words if word in ("v2", "v4", "v8")), 1)
     data = item.operands[1 if item.words[0] == "st" else 0]
     given = len(data.items) if isinstance(data, Vector) else 1
-    if given != count:
-        raise InvalidPtx(f"{item.opcode} moves {count} {'number' if count == 1 else 'numbers'} and names {given}")
+    if given != item.count:
+        noun = "number" if item.count == 1 else "numbers"
+        raise InvalidPtx(f"{item.opcode} moves {item.count} {noun} and names {given}")
 
 
 describe(

@@ -120,8 +120,7 @@ def change_space(machine: Machine, item: Instruction) -> Step:
     """cvta: only shared and local addresses have a generic form of their own."""
     words = item.words
     to = words[1] == "to"
-    space = words[2 if to else 1].split("::")[0]
-    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
+    window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(item.space, 0)
     if not window:
         return move(machine, Instruction(f"mov.{words[-1]}", item.operands, None, item.line))
     widths, line, code = machine.program.widths, item.line, words[-1]
@@ -137,10 +136,9 @@ def change_space(machine: Machine, item: Instruction) -> Step:
 @executes(Traits("isspacep", "dv"))
 def is_space(machine: Machine, item: Instruction) -> Step:
     """Whether a generic address lies in a space."""
-    space = item.words[1].split("::")[0]
     get = reader(item.operands[1], "u64", machine.program.widths, item.line)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)
-    number = {"shared": 1, "local": 2}.get(space)
+    number = {"shared": 1, "local": 2}.get(item.space)
     shift = np.uint64(36)
     if number is None:
         return lambda registers, mask: put(registers, (get(registers) >> shift) > np.uint64(2))

@@ -26,7 +26,7 @@ from engine.backends.emulator.ptx.syntax import (
     Variable,
     Vector,
 )
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import Traits, traits_of
 
 _LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
 _MOST_CALLS = 20_000  # copies of functions, and guarded instructions, in one kernel
@@ -86,32 +86,31 @@ class Inliner:
             yield Label("end" + frame.suffix)
 
     def _instruction(self, frame: _Frame, item: Instruction) -> Iterator[Instruction | Label]:
-        head = item.opcode.split(".", 1)[0]
         line = item.line or frame.line
-        control = traits_of(item.opcode).control
-        branch = control in ("branch", "switch")
+        traits = traits_of(item.opcode)
+        branch = traits.control in ("branch", "switch")
         operands = tuple(self._operand(frame, operand, branch) for operand in item.operands)
         guard = item.guard and Register(item.guard.index + frame.base, item.guard.negated)
         new = Instruction(item.opcode, operands, guard, line, item.place)
         if branch or guard is None:
-            yield from self._expand(frame, new, head)
+            yield from self._expand(frame, new, traits)
             return
         # A guarded instruction is the instruction behind a branch around it; only a guarded exit counts as a branch.
         self.calls += 1
         past = f"past@{self.calls}"
-        hop = "bra" if control == "exit" else "skip"
+        hop = "bra" if traits.control == "exit" else "skip"
         yield Instruction(hop, (Symbol(past),), Register(guard.index, not guard.negated), line)
-        yield from self._expand(frame, replace(new, guard=None), head)
+        yield from self._expand(frame, replace(new, guard=None), traits)
         yield Label(past)
 
-    def _expand(self, frame: _Frame, item: Instruction, head: str) -> Iterator[Instruction | Label]:
-        if head == "ret" and frame.suffix:
+    def _expand(self, frame: _Frame, item: Instruction, traits: Traits) -> Iterator[Instruction | Label]:
+        if traits.head == "ret" and frame.suffix:
             yield Instruction("skip", (Symbol("end" + frame.suffix),), None, item.line)
-        elif head == "call":
+        elif traits.head == "call":
             yield from self._call(frame, item)
-        elif item.opcode.startswith(("ld.param", "st.param")):
+        elif traits.head in ("ld.param", "st.param"):
             yield from self._parameter(item)
-        elif traits_of(item.opcode).control == "barrier" and "red" in item.words:
+        elif traits.control == "barrier" and "red" in item.words:
             yield replace(item, operands=item.operands[1:])
             yield Instruction("bar_result." + item.opcode, item.operands[:1], None, item.line)
         else:
@@ -119,7 +118,7 @@ class Inliner:
 
     def _parameter(self, item: Instruction) -> Iterator[Instruction]:
         """A parameter of an inlined call is a register; a parameter of the kernel stays a load."""
-        load = item.opcode.startswith("ld")
+        load = traits_of(item.opcode).writes
         register, address = item.operands if load else item.operands[::-1]
         if not isinstance(address, Address) or not isinstance(address.base, Symbol):
             raise PtxError("a parameter at a computed address is not emulated", item.line)

@@ -157,6 +157,11 @@ class Instruction:
         return tuple(self.opcode.split("."))
 
     @property
+    def count(self) -> int:
+        """How many values it moves at once: 2, 4 or 8 of a vector, else 1."""
+        return next((int(word[1:]) for word in self.words if word in ("v2", "v4", "v8")), 1)
+
+    @property
     def space(self) -> str:
         """The memory that the opcode names, the first if several; "" where only the address tells."""
         return next((name for word in self.words[1:] if (name := word.split("::")[0]) in SPACES), "")

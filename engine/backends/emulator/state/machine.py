@@ -186,10 +186,5 @@ def _place(linear: int, size: Size) -> str:
 
 def _unit(program: Program, space: str) -> int:
     """The word size of shared or local memory: that of most of its accesses."""
-    sizes = [
-        WIDTHS.get(item.words[-1], 32)
-        for block in program.blocks
-        for item in block.body
-        if any(word.split("::")[0] == space for word in item.words)
-    ]
+    sizes = [WIDTHS.get(item.words[-1], 32) for block in program.blocks for item in block.body if item.space == space]
     return 8 if sizes.count(64) > len(sizes) / 2 else 4

@@ -1,4 +1,4 @@
-"""In which pass of shared memory each lane of a warp is served: what `access` counts, lane by lane."""
+"""In which pass of shared memory each lane of a warp is served: what `passes` counts, lane by lane."""
 
 from __future__ import annotations
 

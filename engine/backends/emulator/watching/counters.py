@@ -103,7 +103,7 @@ class Shuffles(LineCounter):
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """A warp-synchronous instruction."""
-        if opcode.startswith("shfl"):
+        if traits_of(opcode).head == "shfl.sync":
             self.count(line, "shuffles", mask.warps)
 
 

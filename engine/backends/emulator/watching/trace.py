@@ -175,7 +175,9 @@ class Tracer(Observer):
         """Lanes arrive at __syncthreads()."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is not None:
-            waiting = next((i.opcode for i in self._pending if i.line == line and i.opcode.startswith("bar")), "bar")
+            waiting = next(
+                (i.opcode for i in self._pending if i.line == line and traits_of(i.opcode).control == "barrier"), "bar"
+            )
             self._flush_to(waiting, line)
             self._add(Step(line, "barrier", waiting, _sets(rows)))
 
