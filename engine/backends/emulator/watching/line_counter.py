@@ -27,7 +27,7 @@ class LineCounter(Observer):
     highest: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
-        self._at = {name: at for at, name in enumerate(self.names)}
+        self.at = {name: at for at, name in enumerate(self.names)}
         self._lines: dict[tuple[str, int], list[int]] = {}
         self._rows: dict[int, list[int]] = {}  # those of the launch's file
         self._file = ""
@@ -37,13 +37,16 @@ class LineCounter(Observer):
         self.settle()
         self._file, self._rows = machine.file_name, {}
 
-    def count(self, line: int, name: str, amount: int) -> None:
-        """So many more at this line; of a `highest` name, at least so many."""
+    def row(self, line: int) -> list[int]:
+        """The counts of a line of the launch's file; the place of a name in it is `at[name]`."""
         row = self._rows.get(line)
         if row is None:
             row = self._rows[line] = self._lines.setdefault((self._file, line), [0] * len(self.names))
-        at = self._at[name]
-        row[at] = max(row[at], amount) if name in self.highest else row[at] + amount
+        return row
+
+    def count(self, line: int, name: str, amount: int) -> None:
+        """So many more at this line."""
+        self.row(line)[self.at[name]] += amount
 
     def settle(self) -> None:
         """What was put off is counted now: a launch has ended."""

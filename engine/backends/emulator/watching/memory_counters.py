@@ -28,7 +28,7 @@ class MemoryRequests(LineCounter):
     The counters of atomics by kind, and of local memory, are there to be compared with a profiler.
     """
 
-    names = (
+    names = (  # of each kind requests first, then what they cost
         "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
         "global_atom_requests", "global_atom_sectors", "global_red_requests", "global_red_sectors",
         "shared_load_requests", "shared_load_wavefronts", "shared_load_conflicts",
@@ -49,24 +49,25 @@ class MemoryRequests(LineCounter):
 
     def on_access(self, access: Access) -> None:
         """One memory instruction."""
-        line, site, requests = access.site.line, access.site, access.mask.warps
+        site, requests, row = access.site, access.mask.warps, self.row(access.site.line)
         if access.space == "local":
-            self.count(line, "local_requests", requests)
+            row[self.at["local_requests"]] += requests
             return
         atomic = site.op in ("atom", "red")
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
         op = site.shared_rule if access.space == "shared" else site.op
         main, second, contention = self._judge(access, op)
         if atomic:
-            self.count(line, "atomic_max_contention", contention)
+            most = self.at["atomic_max_contention"]
+            row[most] = max(row[most], contention)
         if access.space == "shared":
-            self.count(line, f"shared_{kind}_requests", requests)
-            self.count(line, f"shared_{kind}_wavefronts", main)
-            self.count(line, f"shared_{kind}_conflicts", second)
+            at = self.at[f"shared_{kind}_requests"]
+            row[at + 2] += second
         else:
-            name = site.op if atomic else kind
-            self.count(line, f"global_{name}_requests", requests)
-            self.count(line, f"global_{name}_sectors", gathered_sectors(access, main) if atomic else main)
+            at = self.at[f"global_{site.op if atomic else kind}_requests"]
+            main = gathered_sectors(access, main) if atomic else main
+        row[at] += requests
+        row[at + 1] += main
 
     def _judge(self, access: Access, op: str) -> tuple[int, int, int]:
         """(wavefronts, conflicts, contention) of a shared access; (sectors, 0, contention) of a global one."""
