@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.host.environment import driver_state, has_gpu
+from engine.records import Source
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 REINSTALL = "pip install -r requirements.txt"
 
@@ -60,7 +63,6 @@ def _nvrtc() -> str:
         from cupy_backends.cuda.libs import nvrtc
 
         from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
-        from engine.records import Source
 
         compile_source(
             Source("doctor.cu", 'extern "C" __global__ void k(T *out) { *out = 1; }', "int32"), EMULATED_ARCHITECTURE
@@ -80,8 +82,6 @@ def _headers() -> str:
 
 
 def _driver() -> str:
-    from engine.host.environment import driver_state
-
     state = driver_state()
     if state != "ok":
         raise _Missing(state, "Fine without a GPU (the emulator runs all). Else install NVIDIA driver 580 or newer.")
@@ -92,8 +92,6 @@ def _driver() -> str:
 
 
 def _gpu() -> str:
-    from engine.host.environment import has_gpu
-
     if not has_gpu():
         raise _Missing("none", "Fine without one: times come from recorded runs. Else see the driver's line.")
     import cupy

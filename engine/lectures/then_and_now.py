@@ -26,7 +26,7 @@ from engine.history.profiles import recorded
 from engine.plan import plan
 from engine.records import Choice, Launch, Measurement
 from engine.tables import published_for
-from engine.words import count_text, size_text, text_of, time_text
+from engine.words import count_text, size_text, three_digits, time_text
 
 _FIGURE = re.compile(r"\{([^}]*)\}")
 _NAMED = {"n": "n", "block": "block_size", "type": "dtype", "cache": "cache", "by": "combine", "knob": "parameter",
@@ -113,15 +113,15 @@ def _time(asked: _Asked) -> str:
 
 
 def _rate(asked: _Asked) -> str:
-    return f"{_short(_known(_run(asked, asked.about[0])[0].bandwidth_gb_s))} GB/s"
+    return f"{three_digits(_known(_run(asked, asked.about[0])[0].bandwidth_gb_s))} GB/s"
 
 
 def _gflops(asked: _Asked) -> str:
-    return f"{_short(_known(_run(asked, asked.about[0])[0].gflop_s))} GFLOP/s"
+    return f"{three_digits(_known(_run(asked, asked.about[0])[0].gflop_s))} GFLOP/s"
 
 
 def _peak(asked: _Asked) -> str:
-    return f"{_short(_known(_run(asked, asked.about[0])[0].percent_of_peak))}%"
+    return f"{three_digits(_known(_run(asked, asked.about[0])[0].percent_of_peak))}%"
 
 
 def _floor(asked: _Asked) -> str:
@@ -132,17 +132,17 @@ def _times(asked: _Asked) -> str:
     (one, slow), (other, fast) = (_run(asked, kernel) for kernel in asked.about)
     if one.device.get("name") != other.device.get("name"):
         raise _Unknown(asked.about[0])
-    return f"{_short(slow / fast)}×"
+    return f"{three_digits(slow / fast)}×"
 
 
 def _paper(asked: _Asked) -> str:
     slow, fast = (_published(asked, kernel) for kernel in asked.about)
     if fast.cumulative_speedup is not None and slow.cumulative_speedup is None:  # as printed, against the first rung
-        return f"{_short(fast.cumulative_speedup)}×"
+        return f"{three_digits(fast.cumulative_speedup)}×"
     if slow.time_ms is not None and fast.time_ms is not None:
-        return f"{_short(slow.time_ms / fast.time_ms)}×"
+        return f"{three_digits(slow.time_ms / fast.time_ms)}×"
     if slow.bandwidth_gb_s is not None and fast.bandwidth_gb_s is not None:
-        return f"{_short(fast.bandwidth_gb_s / slow.bandwidth_gb_s)}×"
+        return f"{three_digits(fast.bandwidth_gb_s / slow.bandwidth_gb_s)}×"
     raise ValueError(f"{asked.ladder.name}: the lecture does not compare {' with '.join(asked.about)}")
 
 
@@ -202,7 +202,3 @@ _FIGURES: dict[str, Callable[[_Asked], str]] = {
     "blocks": _blocks,
     "best": _best,
 }
-
-
-def _short(value: float) -> str:
-    return text_of("", value)

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from engine.backends import cpu
+from engine.backends import cpu, emulator
 from engine.catalogue import KERNELS, data, topic_of
 from engine.catalogue.topics import floats, reduction
 from engine.host.devices import resolve
@@ -22,9 +22,8 @@ from engine.measuring.device import device
 from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
 from engine.plan import plan
 from engine.records import Array, Choice, Measurement, NotRunnable, Plan, Progress
-
-if TYPE_CHECKING:
-    from engine.service.queue import Handle
+from engine.service import service
+from engine.service.queue import Handle, Job
 
 RUNS = {"gpu": 200, "emulator": 40}
 EMULATOR_N = 2**16  # repeated on the emulator; a GPU takes the page's N
@@ -110,8 +109,6 @@ def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repea
 
 
 def _emulated(plan: Plan, runs: int, say: Progress) -> list[float]:
-    from engine.backends import emulator
-
     inputs, results = inputs_of(plan.choice), []
     for seed in range(1, runs + 1):
         order = emulator.Schedule("independent", seed=seed)
@@ -122,9 +119,6 @@ def _emulated(plan: Plan, runs: int, say: Progress) -> list[float]:
 
 def submit_repeats(choice: Choice, session: str) -> Handle:
     """`repeat` on a worker of the choice's device; the handle's result is Repeats. NotRunnable where it cannot run."""
-    from engine.service import service
-    from engine.service.queue import Job
-
     made = repeated_choice(choice)
     plan(made)
     runs = RUNS[made.device]
