@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from engine.backends.emulator.watching.passes import BANKS, LANES, WORD
-from engine.backends.emulator.watching.trace import Request, Step, Trace
+from engine.backends.emulator.watching.trace import Request, Trace, TracedStep
 from engine.figures.look import AMBER, BLUE, GREEN, GREY, IDLE, ON_PAGE, ORANGE, RED, Figure, Look
 
 MOST_FRAMES = 240
@@ -22,7 +22,7 @@ _GRID = "rgba(138,147,163,0.22)"
 # Without a full redraw Plotly would drop the bars below when a step is taken.
 _NOW = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
 
-Moment = tuple[int, Step, Request]  # the step's number in the trace, the step, the warp's request
+Moment = tuple[int, TracedStep, Request]  # the step's number in the trace, the step, the warp's request
 
 
 def moments(trace: Trace, warp: int) -> list[Moment]:
@@ -84,7 +84,7 @@ def bank_figure(trace: Trace, warp: int, start: int = 0, look: Look = ON_PAGE) -
     return {"data": [*moving, *_passes(found)], "layout": layout, "frames": frames}
 
 
-def _frame(position: int, most: int, step: Step, request: Request) -> list[dict[str, Any]]:
+def _frame(position: int, most: int, step: TracedStep, request: Request) -> list[dict[str, Any]]:
     """What moves: the squares, the column of active lanes, the sentence, the cursor."""
     x: list[int] = []
     y: list[int] = []
@@ -123,14 +123,14 @@ def _frame(position: int, most: int, step: Step, request: Request) -> list[dict[
     ]
 
 
-def _turns(step: Step, request: Request) -> list[int]:
+def _turns(step: TracedStep, request: Request) -> list[int]:
     """When each lane of an access to global memory is served: lanes of an atomic wait for those at their address."""
     if step.kind != "atomic":
         return [1] * len(request.places)
     return [request.places[: lane + 1].count(place) for lane, place in enumerate(request.places)]
 
 
-def moment_line(step: Step, request: Request) -> str:
+def moment_line(step: TracedStep, request: Request) -> str:
     """What one memory instruction of a warp costs: "line 22: load of partial, 2 wavefronts, 1 bank conflict"."""
     lanes = sum(place >= 0 for place in request.places)
     what = {"load": "load of", "store": "store to", "atomic": "atomic on"}[step.kind]
@@ -147,7 +147,7 @@ def moment_line(step: Step, request: Request) -> str:
     return f"{head}, <b>{_many(request.passes, 'sector')}</b> of 32 bytes for {_asked(step, request):,} bytes"
 
 
-def _asked(step: Step, request: Request) -> int:
+def _asked(step: TracedStep, request: Request) -> int:
     return len({place for place in request.places if place >= 0}) * step.size
 
 

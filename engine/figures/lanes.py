@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.backends.emulator.watching.passes import LANES
-from engine.backends.emulator.watching.trace import Step, Trace
+from engine.backends.emulator.watching.trace import Trace, TracedStep
 from engine.figures.look import GREY, IDLE, LINES, ON_PAGE, RED, Figure, Look
 
 MOST_CELLS = 40_000
@@ -85,7 +85,7 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
     return {"data": [heat, marks], "layout": layout}
 
 
-def shown_steps(trace: Trace, warp: int | None) -> list[Step]:
+def shown_steps(trace: Trace, warp: int | None) -> list[TracedStep]:
     """The steps that `lane_figure` draws: those in which a shown warp takes part, as many as can be drawn."""
     warps = range(min(trace.warps, MOST_ROWS // LANES)) if warp is None else range(warp, warp + 1)
     steps = [step for step in trace.steps if any(step.lanes[w] for w in warps)]

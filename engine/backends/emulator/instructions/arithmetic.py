@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.meanings.table import operation
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand, Pair, Register
 from engine.backends.emulator.ptx.traits import Traits
@@ -21,7 +21,7 @@ from engine.records import Array
 
 
 @executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))
-def computed(machine: Machine, item: Instruction) -> Step:
+def computed(machine: Machine, item: Instruction) -> Executor:
     """The step of an instruction that `meanings` knows."""
     found = operation(item.opcode)
     widths, line = machine.program.widths, item.line
@@ -61,7 +61,9 @@ def computed(machine: Machine, item: Instruction) -> Step:
     return _single(compute, readers, writers[0])
 
 
-def _single(compute: Callable[..., Array], readers: list[Reader], write: Callable[[Registers, Array], None]) -> Step:
+def _single(
+    compute: Callable[..., Array], readers: list[Reader], write: Callable[[Registers, Array], None]
+) -> Executor:
     """One result: unrolled by the number of operands, because this is where the time goes."""
     if len(readers) == 1:
         (only,) = readers
@@ -78,7 +80,7 @@ def _single(compute: Callable[..., Array], readers: list[Reader], write: Callabl
 def _with_rule(
     symbolic: Callable[..., Array | None], raw: list[Reader], compute: Callable[..., Array], readers: list[Reader],
     index: int,
-) -> Step:  # fmt: skip
+) -> Executor:  # fmt: skip
     def step(registers: Registers, mask: Mask) -> None:
         made = symbolic(*[read(registers) for read in raw])
         registers[index] = compute(*[read(registers) for read in readers]) if made is None else made
@@ -90,13 +92,13 @@ _JOINS: dict[str, Callable[[Array, Array], Array]] = {"and": np.logical_and, "or
 
 
 @executes(Traits("setp", "pvv?v"))
-def comparison(machine: Machine, item: Instruction) -> Step:
+def comparison(machine: Machine, item: Instruction) -> Executor:
     """setp, with one result or two."""
     first = item.operands[0]
     return _two_predicates(machine, item, first) if isinstance(first, Pair) else computed(machine, item)
 
 
-def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Step:
+def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Executor:
     """setp p|q: q is what p would be if the comparison had come out the other way."""
     words, widths, line = item.words, machine.program.widths, item.line
     join = next((word for word in words if word in _JOINS), None)

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.backends.emulator.instructions.addresses import address_reader
 from engine.backends.emulator.instructions.memory_port import Port
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.syntax import Address, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
@@ -28,26 +28,26 @@ describe(Traits("cp", writes=False))  # the bulk copies, which have other rules
 
 
 @executes(Traits("cp.async.commit_group", writes=False))
-def commit_group(machine: Machine, item: Instruction) -> Step:
+def commit_group(machine: Machine, item: Instruction) -> Executor:
     """The next copy belongs to a new group."""
     return lambda registers, mask: machine.resident.copies.close(mask)
 
 
 @executes(Traits("cp.async.wait_all", writes=False))
-def wait_all(machine: Machine, item: Instruction) -> Step:
+def wait_all(machine: Machine, item: Instruction) -> Executor:
     """All copies arrive."""
     return lambda registers, mask: machine.resident.copies.wait(mask, None)
 
 
 @executes(Traits("cp.async.wait_group", "v", writes=False))
-def wait_group(machine: Machine, item: Instruction) -> Step:
+def wait_group(machine: Machine, item: Instruction) -> Executor:
     """All copies arrive but those of the newest groups."""
     newest = reader(item.operands[0], "s64", machine.program.widths, item.line)
     return lambda registers, mask: machine.resident.copies.wait(mask, int(newest(registers).flat[0]))
 
 
 @executes(*(Traits(head, "aav?vv", writes=False, memory="copy") for head in ("cp.async.ca", "cp.async.cg")))
-def copy(machine: Machine, item: Instruction) -> Step:
+def copy(machine: Machine, item: Instruction) -> Executor:
     """cp.async [to], [from], size {, size of the source}: bytes beyond the source's size become zero."""
     widths, line = machine.program.widths, item.line
     to, source, size, *rest = item.operands

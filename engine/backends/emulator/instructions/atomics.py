@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.backends.emulator.instructions.addresses import address_reader, site_of
 from engine.backends.emulator.instructions.memory_port import Port, signed
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.meanings.table import DTYPES, operation
 from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
@@ -64,7 +64,7 @@ class _Lanes:
     Traits("atom", "dav?vv", check=ends_in_type, memory="atomic", varies=True),
     Traits("red", "av?v", check=ends_in_type, memory="atomic", writes=False),
 )
-def atomic_step(machine: Machine, item: Instruction) -> Step:
+def atomic_step(machine: Machine, item: Instruction) -> Executor:
     """The step of an `atom` or `red` instruction."""
     words, site = item.words, site_of(machine, item)
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)

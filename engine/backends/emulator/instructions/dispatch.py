@@ -16,7 +16,7 @@ from engine.backends.emulator.instructions import (
     warp_wide,
 )
 from engine.backends.emulator.instructions.meetings import met
-from engine.backends.emulator.instructions.registry import MAKERS, Step
+from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.meanings.table import UnknownInstruction
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError
@@ -30,7 +30,7 @@ FAMILIES: tuple[ModuleType, ...] = (
 )  # fmt: skip
 
 
-def steps_of(machine: Machine, block: BasicBlock) -> list[Step]:
+def steps_of(machine: Machine, block: BasicBlock) -> list[Executor]:
     """The steps of a block's body. PtxError for an instruction that is not emulated."""
     made = []
     for item in block.body:
@@ -47,7 +47,7 @@ def steps_of(machine: Machine, block: BasicBlock) -> list[Step]:
     return made
 
 
-def _step(machine: Machine, item: Instruction) -> Step | None:
+def _step(machine: Machine, item: Instruction) -> Executor | None:
     traits = traits_of(item.opcode)
     if traits is COMPUTING:
         return arithmetic.computed(machine, item)

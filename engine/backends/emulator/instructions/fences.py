@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
@@ -14,7 +14,7 @@ from engine.backends.emulator.state.machine import Machine
 
 
 @executes(Traits("membar", writes=False), Traits("fence", writes=False))
-def fence(machine: Machine, item: Instruction) -> Step | None:
+def fence(machine: Machine, item: Instruction) -> Executor | None:
     """Every access takes effect at once here: a fence is only for the observers."""
 
     def step(registers: Registers, mask: Mask) -> None:
@@ -25,7 +25,7 @@ def fence(machine: Machine, item: Instruction) -> Step | None:
 
 
 @executes(Traits("bar_result", issued=False))
-def barrier_result(machine: Machine, item: Instruction) -> Step:
+def barrier_result(machine: Machine, item: Instruction) -> Executor:
     """The result of a `barrier.red`, which stands behind it."""
     kind = item.opcode.split(".red.")[1].split(".")[0]
     put = writer(item.operands[0], "u32" if kind == "popc" else "pred", machine.program.widths, item.line)

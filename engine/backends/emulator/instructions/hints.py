@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.state.machine import Machine
@@ -11,6 +11,6 @@ _HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "gri
 
 
 @executes(*(Traits(head, writes=False) for head in _HEADS))
-def nothing(machine: Machine, item: Instruction) -> Step | None:
+def nothing(machine: Machine, item: Instruction) -> Executor | None:
     """No step."""
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.backends.emulator.instructions.addresses import address_reader, site_of
 from engine.backends.emulator.instructions.memory_port import Port
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.check import typed_bits
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
@@ -41,7 +41,7 @@ describe(
 
 
 @executes(Traits("ld.param", "da", check=check_access))
-def load_parameter(machine: Machine, item: Instruction) -> Step:
+def load_parameter(machine: Machine, item: Instruction) -> Executor:
     """A kernel argument: the same for all lanes."""
     address, code = item.operands[1], item.words[-1]
     if not isinstance(address, Address) or not isinstance(address.base, Symbol):
@@ -64,7 +64,7 @@ def load_parameter(machine: Machine, item: Instruction) -> Step:
 
 
 @executes(*(Traits(head, "da?v", check=check_access, memory="load") for head in ("ld", "ldu")))
-def load(machine: Machine, item: Instruction) -> Step:
+def load(machine: Machine, item: Instruction) -> Executor:
     """ld of one register or several."""
     target, address = item.operands[:2]
     site, code = site_of(machine, item), item.words[-1]
@@ -84,7 +84,7 @@ def load(machine: Machine, item: Instruction) -> Step:
 
 
 @executes(Traits("st", "av?v", check=check_access, writes=False, memory="store"))
-def store(machine: Machine, item: Instruction) -> Step:
+def store(machine: Machine, item: Instruction) -> Executor:
     """st of one register or several."""
     address, source = item.operands[:2]
     site = site_of(machine, item)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.instructions.registry import Step
+from engine.backends.emulator.instructions.registry import Executor
 from engine.backends.emulator.ptx.syntax import Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
@@ -21,7 +21,7 @@ from engine.records import Array
 LANES = np.arange(WARP)
 
 
-def met(machine: Machine, item: Instruction, step: Step | None) -> Step | None:
+def met(machine: Machine, item: Instruction, step: Executor | None) -> Executor | None:
     """A step at which lanes of a warp meet, after the observers have heard of it."""
     if not machine.hooks.on_warp_sync:
         return step

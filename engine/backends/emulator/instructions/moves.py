@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.check import typed_bits
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import (
@@ -45,7 +45,7 @@ def check_change(item: Instruction) -> None:
 
 
 @executes(Traits("mov", "ds", check=check_move))
-def move(machine: Machine, item: Instruction) -> Step:
+def move(machine: Machine, item: Instruction) -> Executor:
     """mov, of a register, a number, a special register, or the address of a variable."""
     target, source = item.operands
     widths, line = machine.program.widths, item.line
@@ -85,7 +85,7 @@ def _special_code(name: str, code: str) -> str:
     return made
 
 
-def _pack(machine: Machine, item: Instruction) -> Step:
+def _pack(machine: Machine, item: Instruction) -> Executor:
     """mov.b64 {a, b}, c and mov.b64 c, {a, b}: low part first."""
     target, source = item.operands
     widths, line, whole = machine.program.widths, item.line, WIDTHS[item.words[-1]]
@@ -116,7 +116,7 @@ def _pack(machine: Machine, item: Instruction) -> Step:
 
 
 @executes(Traits("cvta", "ds", check=check_change))
-def change_space(machine: Machine, item: Instruction) -> Step:
+def change_space(machine: Machine, item: Instruction) -> Executor:
     """cvta: only shared and local addresses have a generic form of their own."""
     words = item.words
     to = words[1] == "to"
@@ -134,7 +134,7 @@ def change_space(machine: Machine, item: Instruction) -> Step:
 
 
 @executes(Traits("isspacep", "dv"))
-def is_space(machine: Machine, item: Instruction) -> Step:
+def is_space(machine: Machine, item: Instruction) -> Executor:
     """Whether a generic address lies in a space."""
     get = reader(item.operands[1], "u64", machine.program.widths, item.line)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)

@@ -1,10 +1,10 @@
-"""Who makes the steps of which instructions: one decorator, beside the function that makes them.
+"""Who makes the executors of which instructions: one decorator, beside the function that makes them.
 
     @executes(Traits("isspacep", "dv"))
     def is_space(machine, item): ...
 
-A step is a closure `step(registers, mask)` that executes one instruction for the lanes of a mask. The registers are in
-the mask's own rows and columns (`running` sees to that), so arithmetic never looks at the mask.
+An executor is a closure `execute(registers, mask)` that runs one instruction for the lanes of a mask. The registers are
+in the mask's own rows and columns (`running` sees to that), so arithmetic never looks at the mask.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.state.machine import Machine
 
-Step = Callable[[Registers, Mask], None]
-Maker = Callable[[Machine, Instruction], Step | None]  # None: nothing to be done
+Executor = Callable[[Registers, Mask], None]
+Maker = Callable[[Machine, Instruction], Executor | None]  # None: nothing to be done
 
 Made = TypeVar("Made", bound=Maker)
 
@@ -27,7 +27,7 @@ MAKERS: dict[str, Maker] = {}  # by the head of the opcode's row
 
 
 def executes(*rows: Traits) -> Callable[[Made], Made]:
-    """Register the rows of some opcodes, and the function that makes their steps."""
+    """Register the rows of some opcodes, and the function that makes their executors."""
 
     def register(make: Made) -> Made:
         describe(*rows)

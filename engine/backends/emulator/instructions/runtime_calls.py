@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits
@@ -23,7 +23,7 @@ _FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([dio
 
 
 @executes(Traits("call"))
-def runtime_call(machine: Machine, item: Instruction) -> Step:
+def runtime_call(machine: Machine, item: Instruction) -> Executor:
     """The step of `call.NAME (results) arguments…`."""
     name = item.opcode.split(".", 1)[1]
     if name == "vprintf":
@@ -36,7 +36,7 @@ def runtime_call(machine: Machine, item: Instruction) -> Step:
     raise PtxError(f"a call of {name} is not emulated", item.line)
 
 
-def _print(machine: Machine, item: Instruction) -> Step:
+def _print(machine: Machine, item: Instruction) -> Executor:
     widths, line = machine.program.widths, item.line
     form, arguments = (reader(operand, "u64", widths, line) for operand in item.operands[1:3])
     back = item.operands[0]
@@ -126,7 +126,7 @@ def _hexadecimal(value: float, kind: str) -> str:
     return text.upper() if kind == "A" else text
 
 
-def _assert(machine: Machine, item: Instruction) -> Step:
+def _assert(machine: Machine, item: Instruction) -> Executor:
     message = reader(item.operands[1], "u64", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:

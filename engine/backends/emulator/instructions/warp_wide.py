@@ -14,7 +14,7 @@ from engine.backends.emulator.instructions.meetings import (
     in_mask_rows,
     members_reader,
 )
-from engine.backends.emulator.instructions.registry import Step, executes
+from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Instruction, Pair, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe
@@ -34,13 +34,13 @@ describe(Traits("shfl", check=check_warp_of_old), Traits("vote", check=check_war
 
 
 @executes(Traits("bar.warp.sync", "v", writes=False, meets="named", called="__syncwarp()"))
-def sync_warp(machine: Machine, item: Instruction) -> Step | None:
+def sync_warp(machine: Machine, item: Instruction) -> Executor | None:
     """Lanes meet, and nothing else."""
     return None
 
 
 @executes(Traits("activemask", "d", varies=True, unsteady=True))
-def active_mask(machine: Machine, item: Instruction) -> Step:
+def active_mask(machine: Machine, item: Instruction) -> Executor:
     """The lanes that execute it."""
     put = writer(item.operands[0], "u32", machine.program.widths, item.line)
     return lambda registers, mask: put(registers, ballot(mask.row_lanes(), mask))
@@ -50,7 +50,7 @@ def active_mask(machine: Machine, item: Instruction) -> Step:
     Traits("shfl.sync", "pvvvv", ("up", "down", "bfly", "idx"), meets="named", varies=True,
            called="a shuffle (__shfl_…_sync)")
 )  # fmt: skip
-def shuffle(machine: Machine, item: Instruction) -> Step:
+def shuffle(machine: Machine, item: Instruction) -> Executor:
     """shfl: a register of another lane, and whether there is such a lane."""
     widths, line = machine.program.widths, item.line
     target = item.operands[0]
@@ -105,7 +105,7 @@ def _sources(kind: str, amount: Array, clamp: Array, mask: Mask) -> tuple[Array,
 
 @executes(Traits("vote.sync", "dvv", ("all", "any", "uni", "ballot"), meets="named", varies=True,
                  called="a vote (__ballot_sync, __any_sync, __all_sync)"))  # fmt: skip
-def vote(machine: Machine, item: Instruction) -> Step:
+def vote(machine: Machine, item: Instruction) -> Executor:
     """vote: what the lanes say of a predicate."""
     members = members_reader(machine, item)
     widths, line, kind = machine.program.widths, item.line, item.words[2]
@@ -129,7 +129,7 @@ def vote(machine: Machine, item: Instruction) -> Step:
 
 @executes(*(Traits(head, form, check=ends_in_type, meets="named", varies=True, called="__match_…_sync()")
             for head, form in (("match.any.sync", "dvv"), ("match.all.sync", "pvv"))))  # fmt: skip
-def match_values(machine: Machine, item: Instruction) -> Step:
+def match_values(machine: Machine, item: Instruction) -> Executor:
     """match: the lanes that hold the same value."""
     members = members_reader(machine, item)
     words, widths, line = item.words, machine.program.widths, item.line
@@ -168,7 +168,7 @@ _REDUX = {"add": (np.add, 0), "min": (np.minimum, None), "max": (np.maximum, Non
 
 
 @executes(Traits("redux.sync", "dvv", check=ends_in_type, meets="named", varies=True, called="__reduce_…_sync()"))
-def redux(machine: Machine, item: Instruction) -> Step:
+def redux(machine: Machine, item: Instruction) -> Executor:
     """redux: a value of all lanes together."""
     members = members_reader(machine, item)
     words, widths, line = item.words, machine.program.widths, item.line
@@ -195,7 +195,7 @@ def redux(machine: Machine, item: Instruction) -> Step:
 
 
 @executes(Traits("elect.sync", "pv", meets="named", varies=True))
-def elect(machine: Machine, item: Instruction) -> Step:
+def elect(machine: Machine, item: Instruction) -> Executor:
     """elect: one lane, the same for all, and whether it is this one."""
     members = members_reader(machine, item)
     widths, line, target = machine.program.widths, item.line, item.operands[0]

@@ -51,7 +51,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Step:
+class TracedStep:
     """One step of the block. `lanes`: one 32-bit set of active lanes a warp, 0 for a warp that takes no part.
 
     `instructions`: PTX instructions of each taking part warp. `taken`: of a branch, the lanes that jump. Of a memory
@@ -93,7 +93,7 @@ class Trace:
     launch: int
     launches: int
     schedule: str
-    steps: tuple[Step, ...]
+    steps: tuple[TracedStep, ...]
     steps_in_all: int
     ended: str | None = None
 
@@ -112,7 +112,7 @@ class Tracer(Observer):
 
     def __init__(self, block: int, launch: int = 0) -> None:
         self.block, self.launch = block, launch
-        self.steps: list[Step] = []
+        self.steps: list[TracedStep] = []
         self.steps_in_all = 0
         self._requests = 0
         self._column = -1
@@ -169,7 +169,7 @@ class Tracer(Observer):
         self._flush_to(block.terminator.opcode, block.terminator.line)
         lanes = _sets(np.logical_or.reduce(present))
         jump = _sets(sides[0]) if sides[0] is not None else (0,) * len(lanes)
-        self._add(Step(block.line, "branch", block.terminator.opcode, lanes, taken=jump))
+        self._add(TracedStep(block.line, "branch", block.terminator.opcode, lanes, taken=jump))
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
         """Lanes arrive at __syncthreads()."""
@@ -179,14 +179,14 @@ class Tracer(Observer):
                 (i.opcode for i in self._pending if i.line == line and traits_of(i.opcode).control == "barrier"), "bar"
             )
             self._flush_to(waiting, line)
-            self._add(Step(line, "barrier", waiting, _sets(rows)))
+            self._add(TracedStep(line, "barrier", waiting, _sets(rows)))
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """A shuffle, a vote or __syncwarp()."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is not None:
             self._flush_to(opcode, line)
-            self._add(Step(line, "sync", opcode, _sets(rows)))
+            self._add(TracedStep(line, "sync", opcode, _sets(rows)))
 
     def stop(self) -> None:
         """The run failed: what was announced and not executed is left out."""
@@ -224,10 +224,10 @@ class Tracer(Observer):
         start = 0
         for end in range(1, len(items) + 1):
             if end == len(items) or items[end].line != items[start].line:
-                self._add(Step(items[start].line, "compute", items[start].opcode, self._lanes, end - start))
+                self._add(TracedStep(items[start].line, "compute", items[start].opcode, self._lanes, end - start))
                 start = end
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: TracedStep) -> None:
         self.steps_in_all += 1
         if len(self.steps) < MOST_STEPS and self._requests <= MOST_REQUESTS:
             self.steps.append(step)
@@ -250,8 +250,9 @@ class Tracer(Observer):
                 if rows[part].any():
                     requests.append(_request(warp, offset[part], full[part], rows[part], access))
         at = 0 if access.space == "global" else start
-        self._add(Step(site.line, _KINDS[site.op], site.opcode, _sets(rows), 1, (), access.space, array, at, site.size,
-                       tuple(requests)))  # fmt: skip
+        step = TracedStep(site.line, _KINDS[site.op], site.opcode, _sets(rows), 1, (), access.space, array, at,
+                          site.size, tuple(requests))  # fmt: skip
+        self._add(step)
 
     def _array(self, access: Access, first: int) -> tuple[str, int]:
         """(name, start) of the array that the first active lane meets."""
