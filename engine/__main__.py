@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, default_choice
-from engine.counters import IN_JSON
+from engine.choices import settle
+from engine.history.contract import flat
 from engine.measuring.measure import failed
 from engine.plan import strides
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
@@ -34,16 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 3
-
-
-def as_json(measurement: Measurement) -> dict[str, Any]:
-    """A measurement as the command line prints it: every field of the record; every counter named."""
-    from dataclasses import fields
-
-    record = {field.name: getattr(measurement, field.name) for field in fields(measurement)}
-    counters = measurement.counters
-    record["counters"] = None if counters is None else {name: counters.get(name) for name in IN_JSON}
-    return record
 
 
 def _kernels(options: argparse.Namespace) -> int:
@@ -91,7 +82,7 @@ def _range(values: Sequence[int]) -> str:
 def _run(options: argparse.Namespace) -> int:
     try:
         choice = _choice(options, options.kernel, options.n, options.block_size, options.grid_size, options.parameter)
-        measurement = _measured([choice], options.schedule)[0]
+        measurement = _measured([choice])[0]
     except NotRunnable as refused:
         if not options.json:
             raise
@@ -99,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
                        parameter=options.parameter)  # fmt: skip
         measurement = failed(asked, refused)
     if options.json:
-        print(json.dumps(as_json(measurement)))
+        print(json.dumps(flat(measurement)))
     else:
         print(_text(measurement))
     return EXIT_STATUS.get(measurement.status, 3)
@@ -114,13 +105,13 @@ def _sweep(options: argparse.Namespace) -> int:
         for grid_size in options.grid_size or [None]
         for parameter in options.parameter or [None]
     ]
-    measurements = _measured(choices, options.schedule)
+    measurements = _measured(choices)
     if options.csv:
         from engine.tables import csv_of
 
         Path(options.csv).write_text(csv_of(measurements), encoding="utf-8")
     if options.json:
-        print(json.dumps([as_json(measurement) for measurement in measurements]))
+        print(json.dumps([flat(measurement) for measurement in measurements]))
     elif not options.csv:
         for measurement in measurements:
             print(_text(measurement))
@@ -176,6 +167,7 @@ def _choice(
         device=options.device,
         combine=options.combine,
         parameter=parameter,
+        schedule=options.schedule,
         source=source,
         source_name=source_name,
     )
@@ -190,7 +182,7 @@ def _read(path: Path) -> str:
         raise NotRunnable(f"{path} cannot be read: {error}.") from None
 
 
-def _measured(choices: Sequence[Choice], schedule: str | None) -> list[Measurement]:
+def _measured(choices: Sequence[Choice]) -> list[Measurement]:
     """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence.
 
     The worker ends with this process."""
@@ -199,7 +191,7 @@ def _measured(choices: Sequence[Choice], schedule: str | None) -> list[Measureme
     measurements = []
     for choice in choices:
         try:
-            handle = service.submit(choice, "command line", schedule=schedule)
+            handle = service.submit(settle(choice), "command line")
         except NotRunnable as refused:
             measurements.append(failed(choice, refused))
         else:
@@ -214,16 +206,18 @@ def _text(measurement: Measurement) -> str:
 
 
 def _sentence(m: Measurement) -> str:
+    asks = m.choice
     device = m.device.get("name") or m.device["kind"]
-    asked = [f"n {m.n:,}", f"block {m.block_size}"]
-    asked += [] if m.grid_asked is None else [f"grid {m.grid_asked:,}"]
-    asked += [] if m.parameter is None else [f"parameter {m.parameter:,}"]
-    head = f"{'  '.join([m.kernel, *asked, m.dtype, device])}: {m.status}"
+    asked = [f"n {asks.n:,}", f"block {asks.block_size}"]
+    asked += [] if asks.grid_size is None else [f"grid {asks.grid_size:,}"]
+    asked += [] if asks.parameter is None else [f"parameter {asks.parameter:,}"]
+    head = f"{'  '.join([asks.kernel, *asked, asks.dtype, device])}: {m.status}"
     if m.reason:
         return f"{head}. {m.reason}"
     if m.time_us is not None:
-        return f"{head}, {m.time_us:,.2f} us, {m.bandwidth_gb_s:,.1f} GB/s, {m.gflop_s:,.1f} GFLOP/s, {m.cache}"
-    return f"{head}, result {m.result:,}" if m.result is not None else head
+        rates = f"{m.rates.bandwidth_gb_s:,.1f} GB/s, {m.rates.gflop_s:,.1f} GFLOP/s"
+        return f"{head}, {m.time_us:,.2f} us, {rates}, {asks.cache}"
+    return f"{head}, result {m.check.result:,}" if m.check else head
 
 
 def _whole_number(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Choice -> Plan, or NotRunnable with the reason. Nothing that was asked for is ever changed quietly.
+"""Settled -> Plan, or NotRunnable with the reason. Nothing that was asked for is ever changed quietly.
 
 A kernel that strides over the grid can be asked for by elements per thread: how many numbers each thread takes.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable, Plan
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Plan, Settled
 
 MAX_GRID = 2**31 - 1
 ELEMENTS: tuple[int, ...] = tuple(2**power for power in range(15))  # per thread
 
 
-def plan(choice: Choice) -> Plan:
+def plan(choice: Settled) -> Plan:
     """The launches, buffers, bytes and flops that answer `choice`. NotRunnable where it cannot run as asked."""
     kernel = kernel_named(choice.kernel)
     topic = topic_of(kernel)
@@ -39,7 +39,7 @@ def strides(kernel: Kernel) -> bool:
     return kernel.coverage is None
 
 
-def _check_words(choice: Choice) -> None:
+def _check_words(choice: Settled) -> None:
     for what, value, allowed in (
         ("element type", choice.dtype, tuple(C_TYPES)),
         ("cache state", choice.cache, CACHE_STATES),
@@ -51,7 +51,7 @@ def _check_words(choice: Choice) -> None:
         raise NotRunnable(f"Blocks cannot be combined by {choice.combine!r}; choose {_either(tuple(COMBINES))}.")
 
 
-def _check_size(topic: Topic, choice: Choice) -> None:
+def _check_size(topic: Topic, choice: Settled) -> None:
     if choice.n < 1:
         raise NotRunnable(f"N must be at least {topic.min_n}, not {choice.n:,}.")
     if choice.n < topic.min_n:
@@ -67,7 +67,7 @@ def _check_size(topic: Topic, choice: Choice) -> None:
         )
 
 
-def _check_kernel(kernel: Kernel, topic: Topic, choice: Choice) -> None:
+def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
     if choice.dtype not in kernel.dtypes:
         why = kernel.refuses.get(choice.dtype, f"choose {_either(kernel.dtypes)}.")
         raise NotRunnable(f"{kernel.name} does not run with {choice.dtype}: {why}")

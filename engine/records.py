@@ -74,9 +74,10 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user asks for. `grid_size`, `combine`, `parameter` None: the kernel's own rule.
+    """What a user asks for. `grid_size`, `combine`, `parameter`, `schedule` None: the kernel's own rule.
 
-    `parameter` is the kernel's own knob where it has one (a stride, a number of ways). `source`: text in place of the
+    `parameter` is the kernel's own knob where it has one (a stride, a number of ways). `schedule`: in which order the
+    emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS". `source`: text in place of the
     file.
     """
 
@@ -89,8 +90,17 @@ class Choice:
     device: str = "auto"
     combine: str | None = None
     parameter: int | None = None
+    schedule: str | None = None
     source: str | None = None
     source_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Settled(Choice):
+    """A Choice as it will run: "gpu" or "emulator", with the kernel's own way to combine and own knob named.
+
+    Made at the door by `engine.choices.settle`, and passed on whole from there: equal ones run the same.
+    """
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,7 @@ class Plan:
     the error bound is made of.
     """
 
-    choice: Choice
+    choice: Settled
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     result: str
@@ -190,7 +200,8 @@ class Check:
     """The answer beside the reference: scalars; of an array the element that misses by most. Ints compare exactly.
 
     `first`: the first elements of an array's reference, None where their order is free or there is no array; `off`:
-    the places among them where the answer misses by more than its bound.
+    the places among them where the answer misses by more than its bound. `answer`: the first elements of the array
+    itself, None for what is no finite number, and `count` how many it has; both None for a single number.
     """
 
     ok: bool
@@ -201,6 +212,8 @@ class Check:
     note: str | None = None
     first: tuple[float | int, ...] | None = None
     off: tuple[int, ...] = ()
+    answer: tuple[float | int | None, ...] | None = None
+    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -223,14 +236,26 @@ class LineCounters:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What the emulator counted: over the whole run, and by .cu line."""
+
+    counters: Mapping[str, float]
+    lines: tuple[LineCounters, ...] = ()
+
+
+@dataclass(frozen=True)
 class Run:
-    """One execution of a plan: the answer and, on the emulator, what was counted, found, and printed by printf."""
+    """One execution of a plan: the answer and, on the emulator, what was counted, found, and printed by printf.
+
+    `badges`: what must stand beside its numbers; `notes`: the same and more for the record's environment.
+    """
 
     output: Array
-    counters: Mapping[str, float] | None = None
-    lines: tuple[LineCounters, ...] = ()
+    counts: Counts | None = None
     findings: tuple[Finding, ...] = ()
     printed: tuple[str, ...] = ()
+    badges: tuple[str, ...] = ()
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -257,52 +282,64 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """A checked, and on a GPU timed, record: the object that `--json` prints and that history keeps.
+class Rates:
+    """What a time comes to: bytes and operations by the lecture's count over the time, and the part of the device's
+    peak that the topic is rated by; None where no peak of that unit and type is known."""
 
-    `grid_size` is the grid that ran, `grid_asked` what the choice named (None: the kernel's own rule). Where the answer
-    is an array of `answer_count` elements, `answer` are the first of them, None for what is no finite number;
-    `answer_expected` the reference's, None where any order is right; `answer_off` the places where they disagree.
+    bandwidth_gb_s: float | None = None
+    gflop_s: float | None = None
+    percent_of_peak: float | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A checked, and on a GPU timed, run of a choice, made of its parts; a part that there is not is None.
+
+    `device`: {kind, name, ...}, what ran. `reason`: one sentence where the status is not ok; `log`: the compiler's, or
+    a traceback. `grid_size`: the blocks that ran, where that is known. `findings`, `printed`: as in Run, also of a run
+    that failed. What `--json` prints and history keeps is its flat form: see engine.history.contract.
     """
 
-    kernel: str
-    n: int
-    block_size: int
-    grid_size: int | None
-    dtype: str
-    cache: str
-    combine: str | None
+    choice: Choice  # Settled, but of a run that was refused at the door
     device: Mapping[str, Any]
     status: Status
     reason: str | None = None
     log: str | None = None
-    parameter: int | None = None
-    grid_asked: int | None = None
-    result: float | int | None = None
-    expected: float | int | None = None
-    error: float | None = None
-    error_bound: float | None = None
-    times_us: tuple[float, ...] | None = None
-    time_us: float | None = None
-    low_us: float | None = None
-    high_us: float | None = None
-    floor_us: float | None = None
-    clock: str | None = None
-    bandwidth_gb_s: float | None = None
-    gflop_s: float | None = None
-    percent_of_peak: float | None = None
-    peers: Mapping[str, Any] = field(default_factory=dict)
-    badges: tuple[str, ...] = ()
-    counters: Mapping[str, float] | None = None
-    lines: tuple[Mapping[str, Any], ...] = ()
-    findings: tuple[Mapping[str, Any], ...] = ()
+    grid_size: int | None = None
+    check: Check | None = None
+    timing: Timing | None = None
+    rates: Rates = Rates()
+    counts: Counts | None = None
+    findings: tuple[Finding, ...] = ()
     printed: tuple[str, ...] = ()
-    answer: tuple[float | int | None, ...] | None = None
-    answer_count: int | None = None
-    answer_expected: tuple[float | int, ...] | None = None
-    answer_off: tuple[int, ...] = ()
+    badges: tuple[str, ...] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     origin: Literal["live", "recorded"] = "live"
+
+    @property
+    def kernel(self) -> str:
+        """Whose run it is."""
+        return self.choice.kernel
+
+    @property
+    def time_us(self) -> float | None:
+        """The median time in microseconds; None where nothing was timed."""
+        return self.timing.time_us if self.timing else None
+
+    @property
+    def peers(self) -> Mapping[str, Timing]:
+        """What was timed alongside, by name; none where nothing was timed."""
+        return self.timing.peers if self.timing else {}
+
+    @property
+    def cpu(self) -> str | None:
+        """The CPU that a scalar rung ran on, whatever device was asked for; None of a rung of the GPU."""
+        return self.environment.get("cpu")
+
+    @property
+    def counters(self) -> Mapping[str, float] | None:
+        """The counters of the whole run; None where nothing was counted."""
+        return self.counts.counters if self.counts else None
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 
 import pandas as pd
@@ -12,7 +12,8 @@ from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
 from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
 from engine.history.history import Known, device_line
 from engine.plan import strides
-from engine.records import Choice, Measurement
+from engine.rates import peak_of
+from engine.records import Measurement, Rates, Settled
 from engine.words import size_text
 
 MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"
@@ -78,7 +79,7 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-def ladder_table(ladder: Ladder, choices: Sequence[Choice], facts: Sequence[Known]) -> pd.DataFrame:
+def ladder_table(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known]) -> pd.DataFrame:
     """One row a rung, in the ladder's order; `choices` and `facts` stand beside its rungs.
 
     Times in us, bandwidth in GB/s, throughput in GFLOP/s. None where nothing was measured, or where the run failed.
@@ -102,7 +103,7 @@ def baseline_of(ladder: Ladder) -> int:
 
 
 def _ladder_row(
-    rung: Rung, choice: Choice, fact: Known, step: float | None, cumulative: float | None
+    rung: Rung, choice: Settled, fact: Known, step: float | None, cumulative: float | None
 ) -> dict[str, object]:
     kernel = KERNELS[rung.kernel]
     timed, shown = fact.timed, fact.failed or fact.live or fact.recorded
@@ -135,8 +136,14 @@ def checked_by(measurement: Measurement) -> str:
 
 
 def _numbers(timed: Measurement | None) -> dict[str, float | None]:
-    names = ("time_us", "low_us", "high_us", "bandwidth_gb_s", "gflop_s", "percent_of_peak")
-    return {name: getattr(timed, name) if timed else None for name in names}
+    timing, rates = (timed.timing, timed.rates) if timed else (None, Rates())
+    times = {name: getattr(timing, name) if timing else None for name in ("time_us", "low_us", "high_us")}
+    return times | asdict(rates)
+
+
+def value_of(measurement: Measurement, key: str) -> float | None:
+    """The value of a column that is a time, a rate or a counter; None where it was not measured."""
+    return plotted(measurement.counters).get(key) if key in COUNTERS else _numbers(measurement)[key]
 
 
 def _speedup(timed: Sequence[Measurement | None], before: int, now: int) -> float | None:
@@ -150,7 +157,7 @@ def _speedup(timed: Sequence[Measurement | None], before: int, now: int) -> floa
     return old.time_us / new.time_us
 
 
-def published_for(rung: Rung, choice: Choice) -> Published | None:
+def published_for(rung: Rung, choice: Settled) -> Published | None:
     """The lecture's figure for this rung whose conditions are nearest to the choice's; None if it printed none."""
 
     def distance(figure: Published) -> tuple[bool, bool, bool]:
@@ -173,15 +180,15 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
     rows = [
         {
             "kernel": m.kernel,
-            "n": m.n,
-            "block_size": m.block_size,
-            "parameter": m.parameter,
+            "n": m.choice.n,
+            "block_size": m.choice.block_size,
+            "parameter": m.choice.parameter,
             "grid_size": m.grid_size,
-            "grid_asked": m.grid_asked,
+            "grid_asked": m.choice.grid_size,
             "elements": elements_of(m),
-            "dtype": m.dtype,
-            "cache": m.cache,
-            "combine": m.combine,
+            "dtype": m.choice.dtype,
+            "cache": m.choice.cache,
+            "combine": m.choice.combine,
             "status": m.status,
             "reason": m.reason,
             **_numbers(m if m.status in ("ok", "hazard") else None),
@@ -198,7 +205,7 @@ def elements_of(measurement: Measurement) -> float | None:
     kernel, blocks = KERNELS.get(measurement.kernel), measurement.grid_size
     if kernel is None or not strides(kernel) or not blocks:
         return None
-    each = measurement.n / (blocks * measurement.block_size)
+    each = measurement.choice.n / (blocks * measurement.choice.block_size)
     return int(each) if each == int(each) else round(each, 3)
 
 
@@ -244,14 +251,14 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
         return {}
     device = timed[0].device
     found: dict[str, float] = {}
-    peak = device.get("peak_bandwidth_gb_s" if topic.metric == "bandwidth_gb_s" else "peak_gflop_s")
+    peak = peak_of(device, topic.metric, timed[0].choice.dtype)
     if peak:
         found["Peak"] = float(peak)
     for peer in topic.peers:
         rates = [
-            rate * m.time_us / float(m.peers[peer]["time_us"])
+            rate * m.timing.time_us / m.peers[peer].time_us
             for m in timed
-            if m.peers.get(peer, {}).get("time_us") and m.time_us and (rate := getattr(m, topic.metric))
+            if m.timing and peer in m.peers and (rate := getattr(m.rates, topic.metric))
         ]
         if rates:
             found[peer] = median(rates)

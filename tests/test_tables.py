@@ -5,32 +5,32 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from engine import tables
 from engine.catalogue import LADDERS, TOPICS
+from engine.choices import settle
 from engine.history.history import Known
-from engine.records import Choice, Measurement
+from engine.records import Choice, Measurement, Settled
 from engine.tables import COLUMNS
+from tests import made
 
 HARRIS = LADDERS["harris"]
 
 
-def measured(kernel: str, time_us: float | None, **changes: object) -> Measurement:
-    values = {
-        "kernel": kernel, "n": 2**22, "block_size": 128, "grid_size": 32, "dtype": "int32", "cache": "cold-clean",
-        "combine": None, "device": {"kind": "gpu", "name": "NVIDIA H200", "peak_bandwidth_gb_s": 4800.0},
-        "status": "ok", "time_us": time_us,
-        "bandwidth_gb_s": None if time_us is None else 2**24 / time_us / 1e3,
-    }  # fmt: skip
-    return Measurement(**{**values, **changes})  # type: ignore[arg-type]
+def measured(kernel: str, time_us: float | None, **changes: Any) -> Measurement:
+    rate = None if time_us is None else 2**24 / time_us / 1e3
+    return made.measured(
+        Choice(kernel, 2**22, 128, device="gpu"), **{"time_us": time_us, "bandwidth_gb_s": rate} | changes
+    )
 
 
-def choices(ladder: str = "harris", **changes: object) -> list[Choice]:
+def choices(ladder: str = "harris", **changes: Any) -> list[Settled]:
     entry = LADDERS[ladder]
     values = {"n": entry.n, "block_size": entry.block_size, "dtype": entry.dtype, "device": "gpu"}
-    return [Choice(rung.kernel, combine=rung.combine, **{**values, **changes}) for rung in entry.rungs]  # type: ignore[arg-type]
+    return [settle(Choice(rung.kernel, combine=rung.combine, **values | changes)) for rung in entry.rungs]
 
 
 @pytest.mark.parametrize("name", LADDERS)

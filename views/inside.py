@@ -11,12 +11,12 @@ import streamlit as st
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.emulator.watching.trace import Trace
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
+from engine.choices import settle
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from engine.figures.lanes import line_colours
 from engine.history import profiles
-from engine.history.history import ran_on_cpu
 from engine.lectures import changes
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
 from views.html import lines
 from views.panels.block import show_block, which_block
 from views.session import choices, keyboard, rungs, state, work
@@ -74,10 +74,12 @@ def chosen_counter(otherwise: str) -> str:
     return name if name in ON_LINES else otherwise
 
 
-def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: int) -> Choice:
+def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: int) -> Settled:
     """What the menus say, for one rung, on the emulator. `on_page`: the rung that the knob was chosen for."""
     rung, shown = ladder.rungs[position], ladder.rungs[on_page]
-    return Choice(
+    schedule = str(st.session_state.get("schedule") or LOCKSTEP)
+    parse_schedule(schedule)
+    asked = Choice(
         kernel=rung.kernel,
         n=choices.number_of(chosen["n"], "N"),
         block_size=choices.number_of(chosen["block"], "The block size"),
@@ -85,7 +87,9 @@ def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: in
         device="emulator",
         combine=rung.combine,
         parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[shown.kernel], chosen["parameter"]),
+        schedule=None if schedule == LOCKSTEP else schedule,
     )
+    return settle(asked)
 
 
 def main() -> None:
@@ -117,12 +121,9 @@ def main() -> None:
 
 def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideChoice:
     """What is to be run. NotRunnable where a number is none."""
-    schedule = str(st.session_state.get("schedule") or LOCKSTEP)
-    parse_schedule(schedule)
     return InsideChoice(
         choice=choice_of(ladder, position, chosen, position),
         before=choice_of(ladder, position - 1, chosen, position) if position else None,
-        schedule=None if schedule == LOCKSTEP else schedule,
         block=choices.number_of(str(st.session_state.get("b") or "0"), "The number of the block"),
         launch=choices.number_of(str(st.session_state.get("launch") or "1"), "The number of the launch"),
     )
@@ -188,10 +189,10 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
             findings,
             colours,
             run is not None and run.counters is not None,
-            ran_on_cpu(run),
+            run is not None and run.cpu is not None,
         )
     )
-    order = schedule_line(parse_schedule(asked.schedule))
+    order = schedule_line(parse_schedule(asked.choice.schedule))
     if run is None:  # in the answer's place, so that nothing moves when it comes
         waiting = "Stopped" if inside.stopped else "Running …"
         verdict.html(f'<div class="insideanswer">{waiting} · {escape(order)}</div>')
@@ -205,8 +206,8 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
 
 def remembered(asked: InsideChoice, order: str, run: Measurement) -> dict[str, Measurement]:
     """The answers of this choice under every order of execution that was tried in this browser."""
-    seen = st.session_state.setdefault(SEEN, {}).setdefault(asked.choice, {})
-    if run.result is not None:
+    seen = st.session_state.setdefault(SEEN, {}).setdefault(replace(asked.choice, schedule=None), {})
+    if run.check is not None:
         seen[order] = run
     return seen
 
@@ -215,9 +216,10 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
     """Before and after, and the GPU's own counters beside the emulator's."""
     if not position:
         first = f"The lines show: {LABELS[counter]}."
-        if ran_on_cpu(inside.run):
+        on_cpu = inside.run is not None and inside.run.cpu is not None
+        if on_cpu:
             first = "It runs on one thread of the CPU, where nothing is counted."
-        meaning = "" if ran_on_cpu(inside.run) else f"<p class='why'>{escape(COUNTERS[counter].meaning)}</p>"
+        meaning = "" if on_cpu else f"<p class='why'>{escape(COUNTERS[counter].meaning)}</p>"
         limit = KERNELS[ladder.rungs[0].kernel].header.get("Limit", "")
         more = f"<p class='why'><b>What limits it</b> {escape(limit)}</p>" if limit else ""
         st.html(f'<section class="change"><h3>The first rung: nothing came before</h3><p class="verdict">'
@@ -242,7 +244,10 @@ def show_hardware(inside: InsideWork) -> None:
     if run is None or run.counters is None:
         return
     if found is not None:
-        ours, theirs = changes.values_of(run), changes.values_of(replace(run, counters=found.counters, findings=()))
+        ours, theirs = (
+            changes.values_of(run),
+            changes.values_of(replace(run, counts=Counts(found.counters), findings=())),
+        )
         both = [(name, ours[name], theirs[name]) for name in ON_LINES if name not in (FINDINGS, LAUNCHES)]
         st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
         return

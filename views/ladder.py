@@ -9,9 +9,10 @@ import streamlit as st
 
 from engine import tables
 from engine.catalogue import KERNELS, TOPICS, Rung, Topic
+from engine.choices import settle
 from engine.figures.look import Look
 from engine.history.history import Known, device_line, environment_line
-from engine.records import Choice, NotRunnable
+from engine.records import Choice, NotRunnable, Settled
 from views import panels
 from views.html import answer, grid, rung_html
 from views.panels.entries import Section
@@ -51,11 +52,11 @@ def settings(topic: Topic, rung: Rung) -> None:
             menu()
 
 
-def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Choice:
+def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
     """What the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its knob for
     every rung that has the same."""
     combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
-    return Choice(
+    asked = Choice(
         kernel=rung.kernel,
         n=choices.number_of(chosen["n"], "N"),
         block_size=choices.number_of(chosen["block"], "The block size"),
@@ -66,6 +67,7 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Choice:
         combine=rung.combine if not this or combine in ("", AUTO) else combine,
         parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
     )
+    return settle(asked)
 
 
 def main() -> None:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from engine import tables
 from engine.catalogue import KERNELS, LADDERS
-from engine.counters import COUNTERS, plotted
 from engine.figures.look import CONFIG
 from engine.figures.sweep import size_lines
 from engine.history.history import Known, device_line
@@ -103,7 +102,7 @@ def value_of(fact: Known, key: str) -> float | None:
     used = used_of(fact, key)
     if used is None or (fact.failed is not None and fact.failed.status != "hazard"):
         return None
-    value = plotted(used.counters).get(key) if key in COUNTERS else getattr(used, key)
+    value = tables.value_of(used, key)
     return None if value is None else float(value)
 
 

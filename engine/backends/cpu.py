@@ -11,7 +11,7 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +39,7 @@ from engine.statistics import half_width, median, median_interval
 
 OPTIONS = ("-O2", "-std=c++17", "-shared", "-fPIC", "-x", "c++")
 PRECISION, BUDGET_S, MAX_SAMPLES = 0.01, 0.12, 300
+_BADGE = "on the CPU: "
 
 
 def host_step(plan: Plan) -> HostRun | None:
@@ -47,13 +48,34 @@ def host_step(plan: Plan) -> HostRun | None:
     return step if isinstance(step, HostRun) else None
 
 
-def run(plan: Plan) -> Run:
-    """One execution into a poisoned buffer. Nothing is counted: no instruction of a GPU is executed."""
-    buffers = _buffers(plan)
-    step = host_step(plan)
-    assert step is not None
-    _callable(plan, step, buffers)()
-    return Run(output=buffers[plan.result][: plan.result_count].copy())
+class Cpu:
+    """The CPU as a backend, for a scalar rung of a ladder that runs on `beside`.
+
+    Beside an emulator, which has no times, its own is only a remark.
+    """
+
+    counts, traces = False, False
+
+    def __init__(self, beside: str) -> None:
+        self.beside, self.times = beside, beside == "gpu"
+
+    def describe(self) -> Mapping[str, Any]:
+        """The CPU stands in for the device that was asked for: {kind, name}; the run's badge says what it is."""
+        return {"kind": self.beside, "name": name()}
+
+    def run(self, plan: Plan, progress: Progress) -> Run:
+        """One execution into a poisoned buffer. Nothing is counted: no instruction of a GPU is executed."""
+        progress(0.0, "Running on the CPU")
+        buffers = _buffers(plan)
+        step = host_step(plan)
+        assert step is not None
+        _callable(plan, step, buffers)()
+        output = buffers[plan.result][: plan.result_count].copy()
+        return Run(output, badges=(badge(name()),), notes=notes())
+
+    def time(self, plan: Plan, progress: Progress) -> Timing | None:
+        """Samples of the loop alone, by the host's clock; None without a compiler."""
+        return time_plan(plan, progress)
 
 
 def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:
@@ -76,6 +98,16 @@ def time_plan(plan: Plan, progress: Progress | None = None) -> Timing | None:
     low, high = median_interval(samples)
     badges = ("few samples",) if len(samples) < 15 else ()
     return Timing(tuple(samples), median(samples), low, high, clock="host", badges=badges)
+
+
+def badge(cpu: str) -> str:
+    """What stands beside the numbers of a rung that ran on the CPU."""
+    return f"{_BADGE}{cpu}, one thread"
+
+
+def named_in(badges: Sequence[str]) -> str | None:
+    """The CPU that such a badge names, of badges read back from a file; None of a rung of the GPU."""
+    return next((badge.removeprefix(_BADGE).partition(", ")[0] for badge in badges if badge.startswith(_BADGE)), None)
 
 
 def notes() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from engine.catalogue.topics import aggregate, atomics, floats, matmul, matrix_s
 from engine.records import Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
-           "kernel_named", "spelled_out", "topic_of"]  # fmt: skip
+           "kernel_named", "topic_of"]  # fmt: skip
 
 _TOPICS = (
     reduction.TOPIC,
@@ -85,12 +85,3 @@ def default_choice(kernel: str) -> Choice:
     topic = topic_of(entry)
     block_size = topic.default_block_size if topic.default_block_size in entry.block_sizes else entry.block_sizes[-1]
     return Choice(kernel=kernel, n=topic.default_n, block_size=block_size, dtype=entry.dtypes[0])
-
-
-def spelled_out(choice: Choice) -> Choice:
-    """The choice with the kernel's own way to combine and its own knob named: equal choices then run the same."""
-    kernel = KERNELS.get(choice.kernel)
-    if kernel is None:
-        return choice
-    knob = kernel.parameter.default if choice.parameter is None and kernel.parameter else choice.parameter
-    return replace(choice, combine=choice.combine or kernel.combines[0], parameter=knob)

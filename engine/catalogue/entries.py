@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from engine.records import Array, Check, Choice, Plan
+from engine.records import Array, Check, Choice, Plan, Settled
 
 CUDA_FOLDER = Path(__file__).parents[2] / "cuda"
 
@@ -185,7 +185,7 @@ class Topic:
     max_n: int
     emulator_max_n: int
     metric: str
-    plan: Callable[[Kernel, Choice], Plan]
+    plan: Callable[[Kernel, Settled], Plan]
     input_recipe: Callable[[Choice], dict[str, tuple[Array, int]]]
     check: Callable[[Plan, Array], Check]
     peers: tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 
 from engine.catalogue.entries import Kernel
-from engine.records import Array, Buffer, Choice, Launch, Plan, Scalar, Source, Step, dtype_of
+from engine.records import Array, Buffer, Choice, Launch, Plan, Scalar, Settled, Source, Step, dtype_of
 
 
 def knob(kernel: Kernel, choice: Choice) -> int:
@@ -56,7 +56,7 @@ def elements(choice: Choice) -> Scalar:
 
 
 def plan_with(
-    choice: Choice,
+    choice: Settled,
     buffers: tuple[Buffer, ...],
     steps: tuple[Step, ...],
     *,

@@ -45,12 +45,8 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
 
 def origin(found: Repeats) -> str:
     """Where the answers come from, in the words of every other origin."""
-    choice = found.choice
-    named = Measurement(kernel=choice.kernel, n=choice.n, block_size=choice.block_size, grid_size=None,
-                        dtype=choice.dtype, cache=choice.cache, combine=None, device=found.device, status="ok",
-                        environment=found.environment or {},
-                        origin="live" if found.environment is None else "recorded")  # fmt: skip
-    return device_line(named)
+    return device_line(Measurement(found.choice, found.device, "ok", environment=found.environment or {},
+                                   origin="live" if found.environment is None else "recorded"))  # fmt: skip
 
 
 def _bars(found: Repeats) -> tuple[list[float], list[int], float, list[str]]:

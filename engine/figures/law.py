@@ -10,7 +10,7 @@ from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look
 from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
-from engine.records import Choice
+from engine.records import Settled
 from engine.words import size_text, time_text
 
 HEIGHT = 430
@@ -21,7 +21,7 @@ Times = Sequence[tuple[int, float]]
 
 
 def law_figure(
-    law: Law, choice: Choice, found: Sequence[Point], others: Mapping[str, Times], own: int, look: Look = ON_PAGE
+    law: Law, choice: Settled, found: Sequence[Point], others: Mapping[str, Times], own: int, look: Look = ON_PAGE
 ) -> Figure:
     """The law over the values of the knob.
 
@@ -52,7 +52,7 @@ def law_figure(
     return {"data": data, "layout": layout}
 
 
-def _words(law: Law, choice: Choice, found: Sequence[Point], timed: bool) -> list[tuple[str, str]]:
+def _words(law: Law, choice: Settled, found: Sequence[Point], timed: bool) -> list[tuple[str, str]]:
     """What stands above the plot, a line each, in the colour of what it explains."""
     n = f"N up to {size_text(law.n)}" if law.values else f"N = {size_text(law.n)}"
     words = [(f"<b>●</b> counted by the emulator at {n}", BLUE)]
@@ -78,7 +78,7 @@ def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
             "font": {"size": size, "color": colour}}  # fmt: skip
 
 
-def _across(law: Law, choice: Choice, found: Sequence[Point], look: Look) -> dict[str, Any]:
+def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> dict[str, Any]:
     values = [point.value for point in found]
     axis: dict[str, Any] = {
         "title": {"text": counted.swept_label(choice.kernel), "font": {"size": look.font}},

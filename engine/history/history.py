@@ -13,24 +13,25 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, spelled_out
+from engine.backends import cpu
+from engine.catalogue import KERNELS
+from engine.choices import Key, key
+from engine.history.contract import flat, measurement_of
 from engine.history.recordings import load
 from engine.plan import strides
-from engine.records import Choice, Measurement
+from engine.records import Measurement, Settled
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
-_ON_THE_CPU = "on the CPU: "  # how the badge of a rung on the CPU begins
 _FAKE = '"name": "Test GPU"'  # in the rows that this program's tests once wrote into the user's own file
 _LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
 
-_Key = tuple[Any, ...]
 _lock = threading.Lock()
-_live: OrderedDict[_Key, Measurement] = OrderedDict()
+_live: OrderedDict[Key, Measurement] = OrderedDict()
 _read: set[Path] = set()
 
 
@@ -64,51 +65,37 @@ class Known:
         return self.live if self.live is not None and self.live.counters is not None else None
 
 
-def known(choice: Choice) -> Known:
+def known(choice: Settled) -> Known:
     """Everything known about `choice`, whose device must be settled ("gpu" or "emulator")."""
     return Known(latest(choice), recorded_for(choice))
 
 
-def remember(choice: Choice, measurement: Measurement) -> None:
+def remember(choice: Settled, measurement: Measurement) -> None:
     """Keep `measurement` as the latest of `choice`, whose device must be settled."""
     _load()
-    key = _key(choice)
+    own = _key(choice)
     with _lock:
-        _live[key] = measurement
-        _live.move_to_end(key)
+        _live[own] = measurement
+        _live.move_to_end(own)
         while len(_live) > KEPT:
             _live.popitem(last=False)
         if measurement.status in _LASTING:
             # The counters of every source line would be most of the file, and the emulator counts them again at once.
-            _append({"key": list(key), "measurement": to_json(replace(measurement, lines=()))})
+            _append({"key": list(own), "measurement": flat(_without_lines(measurement))})
 
 
-def latest(choice: Choice) -> Measurement | None:
+def latest(choice: Settled) -> Measurement | None:
     """The last live measurement of `choice` on this machine, or None."""
     _load()
     with _lock:
         return _live.get(_key(choice))
 
 
-def recorded_for(choice: Choice) -> Measurement | None:
+def recorded_for(choice: Settled) -> Measurement | None:
     """The recorded run of `choice` on a GPU, or None where nobody recorded it (or it runs an edited source)."""
     if choice.source is not None or choice.kernel not in KERNELS:
         return None
-    return _recorded().get((*_shape(choice), choice.cache, choice.grid_size))
-
-
-def to_json(measurement: Measurement) -> dict[str, Any]:
-    """Every field of the record, ready for json.dumps."""
-    return {field.name: getattr(measurement, field.name) for field in fields(measurement)}
-
-
-def from_json(record: Mapping[str, Any]) -> Measurement:
-    """The record back from `to_json`'s form. Fields it does not name keep their defaults."""
-    names = {field.name for field in fields(Measurement)}
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in record.items() if name in names
-    }
-    return Measurement(**values)
+    return _recorded().get(key(choice))
 
 
 def device_line(measurement: Measurement) -> str:
@@ -116,21 +103,8 @@ def device_line(measurement: Measurement) -> str:
     that runs on the CPU beside a GPU that CPU: "AMD EPYC 9554, one thread, live"."""
     if measurement.device.get("kind") != "gpu":
         return "emulator"
-    name = _cpu(measurement) or measurement.device.get("name") or "GPU"
+    name = f"{measurement.cpu}, one thread" if measurement.cpu else measurement.device.get("name") or "GPU"
     return f"{name}, recorded {_date(measurement)}" if measurement.origin == "recorded" else f"{name}, live"
-
-
-def ran_on_cpu(measurement: Measurement | None) -> bool:
-    """Whether it is of a scalar rung, of which no GPU and no emulator counts anything."""
-    return measurement is not None and any(badge.startswith(_ON_THE_CPU) for badge in measurement.badges)
-
-
-def _cpu(measurement: Measurement) -> str | None:
-    """The CPU that a scalar rung was timed on, as its badge names it: "AMD EPYC 9554, one thread"."""
-    if measurement.device.get("kind") != "gpu":
-        return None  # beside an emulator the badge has the time as well, and the answer is what counts
-    found = (badge for badge in measurement.badges if badge.startswith(_ON_THE_CPU))
-    return next((badge.removeprefix(_ON_THE_CPU) for badge in found), None)
 
 
 def environment_line(measurement: Measurement) -> str:
@@ -138,11 +112,11 @@ def environment_line(measurement: Measurement) -> str:
     out."""
     has = {**measurement.device, **measurement.environment}
     words = [device_line(measurement)]
-    cpu = _cpu(measurement)
-    if cpu is not None:
+    own = measurement.cpu if measurement.device.get("kind") == "gpu" else None
+    if own is not None:
         has = {"commit": has.get("commit"), "cpu_compiler": has.get("cpu_compiler")}
     elif measurement.device.get("kind") == "gpu":
-        words.append(f"L2 cache {measurement.cache}")
+        words.append(f"L2 cache {measurement.choice.cache}")
     for name, form in (
         ("driver", "driver {}"),
         ("cuda", "CUDA {}"),
@@ -154,7 +128,8 @@ def environment_line(measurement: Measurement) -> str:
     ):
         if has.get(name):
             words.append(form.format(has[name]))
-    words += [badge for badge in measurement.badges if cpu is None or not badge.startswith(_ON_THE_CPU)]
+    # The line begins with the CPU that the badge names.
+    words += [badge for badge in measurement.badges if own is None or badge != cpu.badge(own)]
     if measurement.origin == "live" and _date(measurement):
         words.append(_date(measurement))
     return " · ".join(words)
@@ -166,18 +141,10 @@ def folder() -> Path:
     return Path(base) / "kernel-ladder"
 
 
-def _shape(choice: Choice) -> tuple[Any, ...]:
-    named = spelled_out(choice)
-    return (named.kernel, named.n, named.block_size, named.dtype, named.combine, named.parameter)
-
-
-def _key(choice: Choice) -> _Key:
-    if choice.device == "auto":
-        raise ValueError('a measurement belongs to a device: settle "auto" first')
+def _key(choice: Settled) -> Key:
     # The emulator counts; the state of a cache does not change what it counts.
-    cache = choice.cache if choice.device == "gpu" else None
-    digest = _digest(choice.kernel, choice.source)
-    return (*_shape(choice), choice.grid_size, cache, choice.device, digest, _version())
+    same = choice if choice.device == "gpu" else replace(choice, cache="")
+    return (*key(same), choice.schedule, choice.device, _digest(choice.kernel, choice.source), _version())
 
 
 @lru_cache(maxsize=1)
@@ -196,16 +163,21 @@ def _digest(kernel: str, source: str | None) -> str:
 
 
 @lru_cache(maxsize=1)
-def _recorded() -> dict[tuple[Any, ...], Measurement]:
-    found: dict[tuple[Any, ...], Measurement] = {}
+def _recorded() -> dict[Key, Measurement]:
+    found: dict[Key, Measurement] = {}
     for measurement in load():
-        m = measurement
-        asked = Choice(m.kernel, m.n, m.block_size, dtype=m.dtype, combine=m.combine, parameter=m.parameter)
-        found[(*_shape(asked), m.cache, m.grid_asked)] = m
-        if m.grid_asked is None and strides(KERNELS[m.kernel]):
+        choice = measurement.choice
+        assert isinstance(choice, Settled)
+        found[key(choice)] = measurement
+        if choice.grid_size is None and strides(KERNELS[choice.kernel]):
             # Asked for, the grid that the kernel would choose itself is the same run.
-            found.setdefault((*_shape(asked), m.cache, m.grid_size), m)
+            found.setdefault(key(replace(choice, grid_size=measurement.grid_size)), measurement)
     return found
+
+
+def _without_lines(measurement: Measurement) -> Measurement:
+    counts = measurement.counts
+    return measurement if counts is None else replace(measurement, counts=replace(counts, lines=()))
 
 
 def _date(measurement: Measurement) -> str:
@@ -231,7 +203,7 @@ def _load() -> None:
         for line in kept[-KEPT:]:
             try:
                 record = json.loads(line)
-                measurement = from_json(record["measurement"])
+                measurement = measurement_of(record["measurement"])
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
             _live[tuple(record["key"])] = measurement

@@ -16,17 +16,19 @@ from pathlib import Path
 # is forgotten when code moves.
 METHODS: dict[str, dict[str, tuple[str, ...]]] = {
     "gpu": {
-        "engine.measuring.timing": (
+        "engine.backends.gpu.timing": (
             "PRECISION", "MAX_SAMPLES", "MIN_SAMPLES", "LEAST_BUDGETS", "BATCH_US", "HOST_MARGIN", "_sampled",
             "_event_batch", "_host_batch", "_delay_ns", "_host_us", "_flush_us", "_floor_us",
         ),
-        "engine.measuring.probes": ("SOURCE", "FLUSH_FILL", "READ_THREADS", "_flush_buffer", "flush", "reader", "wake"),
-        "engine.backends.gpu": ("_as_one", "launcher", "_fetcher"),
-        "engine.backends.gpu_memory": ("ALIGNMENT", "GUARD_BYTES"),
+        "engine.backends.gpu.probes": (
+            "SOURCE", "FLUSH_FILL", "READ_THREADS", "_flush_buffer", "flush", "reader", "wake",
+        ),
+        "engine.backends.gpu.launches": ("_as_one", "launcher", "_fetcher"),
+        "engine.backends.gpu.memory": ("ALIGNMENT", "GUARD_BYTES"),
         "engine.statistics": ("median", "median_interval", "_interval_rank", "half_width"),
     },
     "peers": {
-        "engine.measuring.peers": ("_cub", "_cublas", "_cublas_handle"),
+        "engine.backends.gpu.peers": ("_cub", "_cublas", "_cublas_handle"),
         "engine.statistics": ("paired_ratio",),
     },
     "cpu": {

@@ -9,10 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, spelled_out
+from engine.catalogue import KERNELS
+from engine.choices import settle
 from engine.counters import with_derived
 from engine.history.recordings import FOLDER
-from engine.records import Choice
+from engine.records import Choice, Settled
 
 _FOLDER = FOLDER / "counters"
 
@@ -28,20 +29,20 @@ class Hardware:
     counters: Mapping[str, float]
 
 
-def recorded(choice: Choice) -> Hardware | None:
+def recorded(choice: Settled) -> Hardware | None:
     """The hardware's own counters for exactly this choice; None where nobody recorded them."""
     same = [entry for entry in recorded_sizes(choice) if (entry.n, entry.block_size) == (choice.n, choice.block_size)]
     return same[0] if same else None
 
 
-def recorded_sizes(choice: Choice) -> Sequence[Hardware]:
+def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
     """The hardware's counters for this kernel, type and knob at every recorded size; none for a kernel run otherwise.
 
     That is with another grid, another way to combine its blocks, or a text in its place.
     """
     if choice.kernel not in KERNELS or (choice.grid_size, choice.source) != (None, None):
         return ()
-    if choice.combine not in (None, KERNELS[choice.kernel].combines[0]):
+    if choice.combine != KERNELS[choice.kernel].combines[0]:
         return ()
     return _hardware().get(_key(choice), ())
 
@@ -51,8 +52,8 @@ def recorded_files() -> tuple[Path, ...]:
     return tuple(sorted(_FOLDER.glob("*.json")))
 
 
-def _key(choice: Choice) -> tuple[str, str, int | None]:
-    return choice.kernel, choice.dtype, spelled_out(choice).parameter
+def _key(choice: Settled) -> tuple[str, str, int | None]:
+    return choice.kernel, choice.dtype, choice.parameter
 
 
 @lru_cache(maxsize=1)
@@ -63,9 +64,9 @@ def _hardware() -> dict[tuple[str, str, int | None], tuple[Hardware, ...]]:
     for path in recorded_files():
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for row in about["kernels"]:
-            choice = Choice(
-                row["kernel"], row["n"], row["block_size"], dtype=row["dtype"], parameter=row.get("parameter")
-            )
+            asked = Choice(row["kernel"], row["n"], row["block_size"], dtype=row["dtype"], device="gpu",
+                           parameter=row.get("parameter"))  # fmt: skip
+            choice = settle(asked)
             counters = with_derived({name: value for name, value in row.items() if isinstance(value, int | float)})
             entry = Hardware(about["device"], about["date"], choice.n, choice.block_size, counters)
             found[_key(choice)] = (*found.get(_key(choice), ()), entry)

@@ -18,21 +18,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, TOPICS, Kernel, spelled_out
+from engine.backends import cpu
+from engine.catalogue import KERNELS, TOPICS, Kernel
+from engine.choices import Key
 from engine.history.methods import methods
-from engine.records import Choice, Measurement, Plan
+from engine.rates import peak_of, rates_of
+from engine.records import Measurement, Plan, Rates, Settled, Timing
 
 FOLDER = Path(__file__).parents[2] / "recorded"
 FORMAT = 2
 NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing."
+# The columns that say which choice a row belongs to: those of engine.choices.key.
 KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
 COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
            "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",
            "ratio_low", "ratio_high")  # fmt: skip
 COMPILERS = ("driver", "nvrtc")  # versions that decide which instructions run
-ON_THE_CPU = "on the CPU: "  # how the badges of such a rung begin
 
-Key = tuple[Any, ...]
 Row = dict[str, Any]
 Rows = dict[Key, Row]
 
@@ -62,13 +64,6 @@ def this_session(environment: Mapping[str, Any]) -> Session:
     return Session(environment, {name: code_digest(kernel) for name, kernel in KERNELS.items()}, methods())
 
 
-def key_of(choice: Choice, cache: str) -> Key:
-    """The row that answers `choice` in a state of the cache."""
-    named = spelled_out(choice)
-    return (named.kernel, named.combine, named.parameter, named.n, named.block_size, named.dtype, cache,
-            named.grid_size)  # fmt: skip
-
-
 def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> bool:
     """Whether a row is there that a new measurement would only repeat: the same code of the kernel and of what times
     it, the same driver and compiler, the same plan."""
@@ -88,10 +83,7 @@ def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> boo
     commit = then.environment.get("commit")
     if not then.methods:  # a file from before methods were noted
         return commit is not None and commit == now.environment.get("commit")
-    used = [
-        "cpu" if (row.get("badges") or "").startswith(ON_THE_CPU) else "gpu",
-        *(["peers"] if row.get("peer") else []),
-    ]
+    used = ["cpu" if cpu.named_in(_badges(row)) else "gpu", *(["peers"] if row.get("peer") else [])]
     return all(then.methods.get(name) == now.methods[name] for name in used)
 
 
@@ -184,49 +176,52 @@ def _load(folder: Path) -> tuple[Measurement, ...]:
 
 def _measurements(recording: Recording) -> Iterator[Measurement]:
     now = {name: code_digest(kernel) for name, kernel in KERNELS.items()}
-    names = ("grid_size", "status", "reason", "time_us", "low_us", "high_us", "floor_us", "clock")
-    for key, row in recording.rows.items():
-        named = dict(zip(KEY, key, strict=True))
+    for columns, row in recording.rows.items():
+        named = dict(zip(KEY, columns, strict=True))
         kernel = KERNELS.get(named["kernel"])
         if kernel is None:
             continue
         session = recording.sessions[row["session"]]
-        rates = _rates(row, named["dtype"], TOPICS[kernel.topic].metric, recording.device) if row["time_us"] else {}
-        badges = tuple(row["badges"].split(" · ")) if row["badges"] else ()
+        badges = _badges(row)
         if session.kernels.get(kernel.name) != now[kernel.name]:
             badges += ("recorded with an earlier version of this kernel",)
+        ran_on = cpu.named_in(badges)
+        choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", **named)
+        peak = None if ran_on else peak_of(recording.device, TOPICS[kernel.topic].metric, choice.dtype)
         yield Measurement(
-            **named,
-            **{name: row[name] for name in names},
-            **rates,
-            device=recording.device,
-            peers=_peers(row),
+            choice,
+            recording.device,
+            row["status"],
+            row["reason"],
+            grid_size=row["grid_size"],
+            timing=_timing(row),
+            rates=_rates(row, TOPICS[kernel.topic].metric, peak),
             badges=badges,
-            environment={**session.environment, "samples": row["samples"]},
+            environment={**session.environment, "samples": row["samples"], **({"cpu": ran_on} if ran_on else {})},
             origin="recorded",
         )
 
 
-def _rates(row: Row, dtype: str, metric: str, recorded_on: Mapping[str, Any]) -> dict[str, Any]:
-    rates = {
-        "bandwidth_gb_s": row["bytes_moved"] / row["time_us"] / 1e3,
-        "gflop_s": row["flops"] / row["time_us"] / 1e3,
-    }
-    peak = recorded_on["peak_bandwidth_gb_s" if metric == "bandwidth_gb_s" else "peak_gflop_s"]
-    if metric == "gflop_s" and dtype != "float32":
-        peak = None  # the peak is that of the FP32 units
-    if (row.get("badges") or "").startswith(ON_THE_CPU):
-        peak = None  # and the GPU's, not the CPU's
-    reached = rates[metric]
-    rates["percent_of_peak"] = 100 * reached / peak if peak else None
-    return rates
+def _badges(row: Row) -> tuple[str, ...]:
+    return tuple(row["badges"].split(" · ")) if row.get("badges") else ()
 
 
-def _peers(row: Row) -> dict[str, Any]:
-    if row["peer"] is None:
-        return {}
-    times = {"time_us": row["peer_us"], "low_us": row["peer_low_us"], "high_us": row["peer_high_us"]}
-    return {row["peer"]: times | {name: row[name] for name in ("ratio", "ratio_low", "ratio_high")}}
+def _timing(row: Row) -> Timing | None:
+    """The median and its interval; the samples themselves are not kept."""
+    if not row["time_us"]:
+        return None
+    ratios = {name: row[name] for name in ("ratio", "ratio_low", "ratio_high")}
+    peers = {}
+    if row["peer"] is not None:
+        peers[row["peer"]] = Timing((), row["peer_us"], row["peer_low_us"], row["peer_high_us"], **ratios)
+    times = {name: row[name] for name in ("time_us", "low_us", "high_us", "floor_us", "clock")}
+    return Timing((), **times, **ratios, peers=peers)
+
+
+def _rates(row: Row, metric: str, peak: float | None) -> Rates:
+    if not row["time_us"]:
+        return Rates()
+    return rates_of(row["bytes_moved"], row["flops"], row["time_us"], metric, peak)
 
 
 def code_digest(kernel: Kernel) -> str | None:

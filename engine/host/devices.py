@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from engine.host.environment import CUDA_NEEDED
-from engine.records import DEVICES, Choice, NotRunnable
 
 
 @dataclass(frozen=True)
@@ -25,17 +24,6 @@ class Gpu:
 def gpus() -> tuple[Gpu, ...]:
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
     return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
-
-
-def resolve(choice: Choice) -> Choice:
-    """The choice with its device settled: "auto" is a GPU where there is one. NotRunnable where "gpu" is in vain."""
-    if choice.device not in DEVICES:
-        raise NotRunnable(f"There is no device {choice.device!r}: choose {', '.join(DEVICES)}.")
-    if choice.device == "gpu" and not gpus():
-        raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
-    if choice.device == "auto":
-        return replace(choice, device="gpu" if gpus() else "emulator")
-    return choice
 
 
 def device_summary() -> str:

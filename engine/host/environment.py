@@ -1,4 +1,4 @@
-"""On what a number was measured: the versions, and the state that the GPU was in. Reads; changes nothing."""
+"""In what state a number was measured: versions, clocks, temperature, who else computes. Reads; changes nothing."""
 
 from __future__ import annotations
 

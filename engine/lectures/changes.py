@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, Ladder
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
-from engine.history.history import ran_on_cpu
 from engine.lectures.meant import told
 from engine.plan import plan
-from engine.records import Choice, Launch, Measurement, NotRunnable
+from engine.records import Launch, Measurement, NotRunnable, Settled
 from engine.words import text_of
 
 _LITTLE = 1.05  # below this factor the difference says more
@@ -31,10 +30,10 @@ def values_of(measurement: Measurement | None) -> dict[str, float | None]:
 
 def _launches(m: Measurement) -> int | None:
     """How many kernel launches gave the answer; None where what was run can no longer be planned."""
-    kernel = KERNELS.get(m.kernel)
-    grid = m.grid_size if kernel and kernel.coverage is None else None
+    if not isinstance(m.choice, Settled):
+        return None
     try:
-        made = plan(Choice(m.kernel, m.n, m.block_size, grid, m.dtype, combine=m.combine, parameter=m.parameter))
+        made = plan(m.choice)
     except NotRunnable:
         return None
     return sum(isinstance(step, Launch) for step in made.steps)
@@ -43,11 +42,10 @@ def _launches(m: Measurement) -> int | None:
 def line_values(measurement: Measurement, counter: str) -> dict[int, float]:
     """The value of `counter` at each .cu line that was executed; lines where it was not counted are left out."""
     if counter == FINDINGS:
-        lines = [line for f in measurement.findings for line in {f["line"], f["other_line"]} if line]
-        return {line: float(lines.count(line)) for line in sorted(set(lines))}
-    if COUNTERS[counter].whole_run:
-        return {}
-    values = {int(line["line"]): with_derived(line).get(counter) for line in measurement.lines}
+        at = [line for found in measurement.findings for line in {found.line, found.other_line} if line]
+        return {line: float(at.count(line)) for line in sorted(set(at))}
+    lines = () if COUNTERS[counter].whole_run or measurement.counts is None else measurement.counts.lines
+    values = {line.line: with_derived(line.counters).get(counter) for line in lines}
     return {line: value for line, value in values.items() if value is not None}
 
 
@@ -100,7 +98,7 @@ def _or_none(counter: str, value: float) -> str:
 def _uncounted(run: Measurement | None, words: str) -> str:
     """Why a counter of `run` cannot be compared."""
     why = f"{words} were not counted on both rungs"
-    if run is not None and ran_on_cpu(run):
+    if run is not None and run.cpu:
         why = f"{run.kernel} runs on the CPU, where nothing is counted"
     elif run is not None and run.status == "deadlock":
         why = f"{run.kernel} never ends in this order of execution"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.catalogue import LADDERS, Ladder, Published, Rung
-from engine.records import Choice
+from engine.choices import settle
+from engine.records import Choice, Settled
 
 
 def has_figures(ladder: Ladder) -> bool:
@@ -11,8 +12,8 @@ def has_figures(ladder: Ladder) -> bool:
     return any(rung.published for rung in ladder.rungs)
 
 
-def choices(ladder: Ladder, device: str = "auto") -> tuple[tuple[Choice, str], ...]:
-    """The runs at the published conditions, each once, with their names."""
+def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
+    """The runs at the published conditions on a GPU or the emulator, each once, with their names."""
     found = {
         choice_of(ladder, rung, figure, device): f"{rung.label}, {figure.lecture}'s conditions"
         for rung in ladder.rungs
@@ -21,9 +22,9 @@ def choices(ladder: Ladder, device: str = "auto") -> tuple[tuple[Choice, str], .
     return tuple(found.items())
 
 
-def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Choice:
+def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Settled:
     """The rung under the conditions of a figure; what the lecture does not say is the ladder's own."""
-    return Choice(
+    asked = Choice(
         kernel=rung.kernel,
         n=figure.n,
         block_size=figure.block_size or ladder.block_size,
@@ -32,6 +33,7 @@ def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Cho
         device=device,
         combine=rung.combine,
     )
+    return settle(asked)
 
 
 def published_ladders() -> tuple[str, ...]:

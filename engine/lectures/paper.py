@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from engine.catalogue import Ladder, Published, Rung
 from engine.history.history import latest, recorded_for
 from engine.lectures.conditions import choice_of
-from engine.records import Choice, Measurement
+from engine.records import Measurement, Settled
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Line:
 
     rung: Rung
     figure: Published
-    choice: Choice
+    choice: Settled
     published: Numbers
     computed: frozenset[str]
     recorded: Measurement | None
@@ -80,7 +80,7 @@ def lines(ladder: Ladder, device: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _conditions(choice: Choice) -> tuple[int, str, int]:
+def _conditions(choice: Settled) -> tuple[int, str, int]:
     return (choice.n, choice.dtype, choice.block_size)
 
 
@@ -120,7 +120,7 @@ def _line(ladder: Ladder, rung: Rung, figure: Published, device: str, same: Sequ
     )
 
 
-def _recorded(choice: Choice) -> tuple[Measurement | None, str]:
+def _recorded(choice: Settled) -> tuple[Measurement | None, str]:
     """The recorded run; where only another number of blocks was recorded, that one and a note."""
     found = recorded_for(choice)
     if found is not None or choice.grid_size is None:
@@ -139,7 +139,7 @@ def _numbers(now: Measurement | None, before: Measurement | None, first: Measure
     time_us = _time(now)
     if now is None or time_us is None:
         return Numbers()
-    return Numbers(time_us, now.bandwidth_gb_s, _ratio(before, now), _ratio(first, now))
+    return Numbers(time_us, now.rates.bandwidth_gb_s, _ratio(before, now), _ratio(first, now))
 
 
 def _ratio(old: Measurement | None, new: Measurement) -> float | None:

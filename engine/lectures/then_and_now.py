@@ -21,10 +21,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.catalogue import KERNELS, Ladder, Published
+from engine.choices import settle
 from engine.history.history import device_line, recorded_for
 from engine.history.profiles import recorded
 from engine.plan import plan
-from engine.records import Choice, Launch, Measurement
+from engine.records import Choice, Launch, Measurement, Settled, Timing
 from engine.tables import published_for
 from engine.words import count_text, size_text, three_digits, time_text
 
@@ -80,7 +81,7 @@ def _asked(ladder: Ladder, text: str) -> _Asked:
     return _Asked(ladder, what, about, dict(word.split("=") for word in words if word not in about))
 
 
-def _choice(asked: _Asked, kernel: str) -> Choice:
+def _choice(asked: _Asked, kernel: str) -> Settled:
     ladder, (name, _, own) = asked.ladder, kernel.partition("@")
     if name not in KERNELS:
         raise ValueError(f"{ladder.name}: there is no kernel {name!r}")
@@ -90,7 +91,13 @@ def _choice(asked: _Asked, kernel: str) -> Choice:
     changed: dict[str, Any] = {
         _NAMED[key]: int(value) if _NAMED[key] in _NUMBERS else value for key, value in given.items()
     }
-    return replace(choice, **changed)
+    return settle(replace(choice, **changed))
+
+
+def _timed(asked: _Asked) -> Timing:
+    timing = _run(asked, asked.about[0])[0].timing
+    assert timing is not None
+    return timing
 
 
 def _run(asked: _Asked, kernel: str) -> tuple[Measurement, float]:
@@ -113,19 +120,19 @@ def _time(asked: _Asked) -> str:
 
 
 def _rate(asked: _Asked) -> str:
-    return f"{three_digits(_known(_run(asked, asked.about[0])[0].bandwidth_gb_s))} GB/s"
+    return f"{three_digits(_known(_run(asked, asked.about[0])[0].rates.bandwidth_gb_s))} GB/s"
 
 
 def _gflops(asked: _Asked) -> str:
-    return f"{three_digits(_known(_run(asked, asked.about[0])[0].gflop_s))} GFLOP/s"
+    return f"{three_digits(_known(_run(asked, asked.about[0])[0].rates.gflop_s))} GFLOP/s"
 
 
 def _peak(asked: _Asked) -> str:
-    return f"{three_digits(_known(_run(asked, asked.about[0])[0].percent_of_peak))}%"
+    return f"{three_digits(_known(_run(asked, asked.about[0])[0].rates.percent_of_peak))}%"
 
 
 def _floor(asked: _Asked) -> str:
-    return time_text(_known(_run(asked, asked.about[0])[0].floor_us))
+    return time_text(_known(_timed(asked).floor_us))
 
 
 def _times(asked: _Asked) -> str:
@@ -164,11 +171,17 @@ def _published(asked: _Asked, kernel: str) -> Published:
 
 def _count(asked: _Asked) -> str:
     counter, kernel = asked.about
-    counted = recorded(replace(_choice(asked, kernel), combine=None))
+    counted = recorded(_counted_choice(asked, kernel))
     if counted is None or counter not in counted.counters:
         raise _Unknown(kernel)
     asked.origins.add(f"counted by a profiler on an {counted.device} at N = {size_text(counted.n)}")
     return count_text(int(counted.counters[counter])) if counted.counters[counter] else "no"
+
+
+def _counted_choice(asked: _Asked, kernel: str) -> Settled:
+    """As it was profiled: with the kernel's own way to combine its blocks."""
+    choice = _choice(asked, kernel)
+    return replace(choice, combine=KERNELS[choice.kernel].combines[0])
 
 
 def _launches(asked: _Asked) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.emulator.watching.trace import Done, Trace, Tracer
-from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
+from engine.catalogue.inputs import inputs_of
 from engine.plan import plan
-from engine.records import Choice, HostRun, Launch, NotRunnable, Plan, Progress, RunFailed, Zero
+from engine.records import HostRun, Launch, NotRunnable, Plan, Progress, RunFailed, Settled, Zero
 
 
-def trace(
-    choice: Choice, block: int = 0, progress: Progress | None = None, *, launch: int = 1, schedule: str | None = None
-) -> Trace:
+def trace(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Trace:
     """What block number `block` of launch number `launch` (from 1) did, on the emulator, whatever `choice.device` says.
 
     A run that fails gives the steps up to the failure. NotRunnable: there is no such block, or nothing to look into.
@@ -32,14 +31,12 @@ def trace(
     blocks = asked.grid[0] * asked.grid[1] * asked.grid[2]
     if not 0 <= block < blocks:
         raise NotRunnable(f"There is no block {block:,}: launch {launch} has blocks 0 to {blocks - 1:,}.")
-    return _traced(made, launches, launch, block, progress, schedule)
+    return _traced(made, launches, launch, block, progress)
 
 
-def _traced(
-    plan: Plan, launches: list[Launch], number: int, block: int, progress: Progress | None, schedule: str | None
-) -> Trace:
-    order = parse_schedule(schedule)
-    options = Options(deadline=time.monotonic() + EMULATOR_SECONDS)
+def _traced(plan: Plan, launches: list[Launch], number: int, block: int, progress: Progress | None) -> Trace:
+    order = parse_schedule(plan.choice.schedule)
+    options = Options(deadline=time.monotonic() + SECONDS)
     inputs, device = inputs_of(plan.choice), Device()
     for buffer in plan.buffers:
         device.place(buffer, inputs)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
+from engine.choices import settle
 from engine.lectures import conditions
 from engine.lectures.claims import verdicts
 from engine.plan import grid_for, offered, strides
-from engine.records import C_TYPES, CACHE_STATES, Choice
+from engine.records import C_TYPES, CACHE_STATES, Choice, Settled
 
 COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])
 POWERS = tuple(2**power for power in range(10, 31))
@@ -19,17 +21,17 @@ LARGER = 2  # sizes beyond the ladder's own at which a knob is turned
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Item:
     """A choice to be timed in these states of the cache; left out where one run is predicted to take longer than
     `limit_s`. `part`: what it belongs to, in words."""
 
-    choice: Choice
+    choice: Settled
     part: str
     caches: tuple[str, ...] = CACHE_STATES
     limit_s: float = 0.4
 
 
-def wanted(quick: bool = False) -> Iterator[Wanted]:
+def contents(quick: bool = False) -> Iterator[Item]:
     """Every choice of a recording, in the order in which it is made; a choice may come twice. `quick`: few of them."""
     if quick:
         for topic in TOPICS.values():
@@ -60,29 +62,29 @@ def _ladders_of(kernel: Kernel) -> list[Ladder]:
     return [ladder for ladder in LADDERS.values() if any(rung.kernel == kernel.name for rung in ladder.rungs)]
 
 
-def _rungs() -> Iterator[Wanted]:
+def _rungs() -> Iterator[Item]:
     """What every ladder opens on."""
     for ladder in LADDERS.values():
         for n in _sizes_of(ladder):
             for rung in ladder.rungs:
                 kernel = KERNELS[rung.kernel]
                 if ladder.block_size in kernel.block_sizes and ladder.dtype in kernel.dtypes:
-                    choice = Choice(kernel.name, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine)
-                    yield Wanted(choice, "the ladders", limit_s=1.5)
+                    choice = _on_gpu(kernel.name, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine)
+                    yield Item(choice, "the ladders", limit_s=1.5)
 
 
-def _lectures() -> Iterator[Wanted]:
+def _lectures() -> Iterator[Item]:
     """The conditions of every figure that a lecture prints, and the runs that decide what it claims to be faster."""
     for name in conditions.published_ladders():
-        for choice, _ in conditions.choices(LADDERS[name]):
-            yield Wanted(choice, "published figures", limit_s=1.5)
+        for choice, _ in conditions.choices(LADDERS[name], "gpu"):
+            yield Item(choice, "published figures", limit_s=1.5)
     for claim in verdicts.CLAIMS:
         for choice in verdicts.runs(claim):
             if choice.device == "gpu":
-                yield Wanted(choice, "claims", COLD, 1.5)
+                yield Item(choice, "claims", COLD, 1.5)
 
 
-def _knobs() -> Iterator[Wanted]:
+def _knobs() -> Iterator[Item]:
     """Every value of every knob, at the size of the kernel's first ladder and at a few larger ones."""
     for kernel in KERNELS.values():
         if kernel.parameter is None:
@@ -92,30 +94,30 @@ def _knobs() -> Iterator[Wanted]:
         dtype = ladder.dtype if ladder.dtype in kernel.dtypes else kernel.dtypes[0]
         for n in (ladder.n, *larger):
             for value in kernel.parameter.values:
-                choice = Choice(kernel.name, n, ladder.block_size, dtype=dtype, parameter=value)
-                yield Wanted(choice, "knobs", COLD_AND_HOT)
+                choice = _on_gpu(kernel.name, n, ladder.block_size, dtype=dtype, parameter=value)
+                yield Item(choice, "knobs", COLD_AND_HOT)
 
 
-def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator[Wanted]:
+def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator[Item]:
     """Every number of elements per thread, of the kernels that stride over the grid."""
     for n in sizes:
         for kernel in topic.kernels:
             if strides(kernel) and block_size in kernel.block_sizes:
                 for each in offered(n, block_size):
                     blocks = grid_for(n, block_size, each)
-                    choice = Choice(kernel.name, n, block_size, blocks, dtype=kernel.dtypes[0])
-                    yield Wanted(choice, "elements per thread", COLD_AND_HOT)
+                    choice = _on_gpu(kernel.name, n, block_size, blocks, dtype=kernel.dtypes[0])
+                    yield Item(choice, "elements per thread", COLD_AND_HOT)
 
 
-def _types() -> Iterator[Wanted]:
+def _types() -> Iterator[Item]:
     """Every element type of every kernel, where its ladders open."""
     for kernel in KERNELS.values():
         for dtype in kernel.dtypes:
             for ladder in _ladders_of(kernel):
                 for n in _sizes_of(ladder):
                     if ladder.block_size in kernel.block_sizes:
-                        choice = Choice(kernel.name, n, ladder.block_size, dtype=dtype)
-                        yield Wanted(choice, "element types", COLD, 1.5)
+                        choice = _on_gpu(kernel.name, n, ladder.block_size, dtype=dtype)
+                        yield Item(choice, "element types", COLD, 1.5)
 
 
 def _sweep(
@@ -126,7 +128,7 @@ def _sweep(
     block_sizes: tuple[int, ...] | None = None,
     every_combine: bool = False,
     limit_s: float = 0.4,
-) -> Iterator[Wanted]:
+) -> Iterator[Item]:
     """Every size and block size of a topic."""
     for dtype in dtypes:
         for n in sizes:
@@ -134,5 +136,9 @@ def _sweep(
                 for combine in kernel.combines if every_combine else kernel.combines[:1]:
                     for block_size in kernel.block_sizes:
                         if dtype in kernel.dtypes and (block_sizes is None or block_size in block_sizes):
-                            choice = Choice(kernel.name, n, block_size, dtype=dtype, combine=combine)
-                            yield Wanted(choice, f"{topic.title.lower()} in {dtype}", caches, limit_s)
+                            choice = _on_gpu(kernel.name, n, block_size, dtype=dtype, combine=combine)
+                            yield Item(choice, f"{topic.title.lower()} in {dtype}", caches, limit_s)
+
+
+def _on_gpu(kernel: str, n: int, block_size: int, grid_size: int | None = None, **chosen: Any) -> Settled:
+    return settle(Choice(kernel, n, block_size, grid_size, device="gpu", **chosen))

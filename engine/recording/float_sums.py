@@ -9,18 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import nan
 from pathlib import Path
 from typing import Any
 
-from engine.backends import cpu
-from engine.catalogue import KERNELS, LADDERS, spelled_out, topic_of
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_named, backend_of
+from engine.catalogue import KERNELS, LADDERS, topic_of
+from engine.choices import settle
 from engine.history import recordings
 from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
 from engine.host.environment import environment, has_gpu
-from engine.lectures.arithmetic.float_sums import ORDERS, RUNS, SIZES, TOPICS, Repeats, on_random_numbers, repeat
-from engine.measuring.device import device
+from engine.lectures.arithmetic.float_sums import (
+    RUNS,
+    SIZES,
+    TOPICS,
+    Repeats,
+    on_random_numbers,
+    orders_of,
+    repeat,
+)
 from engine.plan import plan
-from engine.records import Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed
+from engine.records import Check, Choice, CompileError, Measurement, NotRunnable, Progress, RunFailed, Settled
 
 FOLDER = recordings.FOLDER / "float-sums"
 DTYPES = ("float32", "float64")
@@ -42,7 +52,7 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU)
     say = progress or (lambda fraction, text: None)
-    described = device("gpu")
+    described = backend_named("gpu").describe()
     rungs = list(_rungs())
     answers: dict[Key, tuple[str, float, float]] = {}
     repeats: list[list[Any]] = []
@@ -56,7 +66,7 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
             many = repeat(rung, RUNS["gpu"])
             repeats.append([*_key(many.choice), many.exact, list(many.results)])
     content = {
-        "device": described,
+        "device": dict(described),
         "environment": environment(),
         "kernels": {name: code_digest(KERNELS[name]) for name in sorted({rung.kernel for rung in rungs})},
         "answers": [[*key, *found] for key, found in answers.items()],
@@ -67,7 +77,7 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
     return path
 
 
-def answer(choice: Choice) -> Measurement | None:
+def answer(choice: Settled) -> Measurement | None:
     """What a GPU answered for this choice, without a time; None where nobody recorded it."""
     if choice.grid_size is not None or choice.source is not None:
         return None
@@ -75,15 +85,14 @@ def answer(choice: Choice) -> Measurement | None:
         found = recording.answers.get(_key(choice))
         if found is not None:
             status, result, exact = found
-            return Measurement(
-                choice.kernel, choice.n, choice.block_size, None, choice.dtype, choice.cache, choice.combine,
-                recording.device, "ok" if status == "ok" else "wrong", parameter=choice.parameter, result=result,
-                expected=exact, error=abs(result - exact), environment=recording.environment, origin="recorded",
-            )  # fmt: skip
+            ok = status == "ok"
+            return Measurement(choice, recording.device, "ok" if ok else "wrong",
+                               check=Check(ok, result, exact, abs(result - exact), nan),
+                               environment=recording.environment, origin="recorded")  # fmt: skip
     return None
 
 
-def repeats(choice: Choice) -> Repeats | None:
+def repeats(choice: Settled) -> Repeats | None:
     """The answers of many runs of this choice on a GPU, on the random numbers; None where nobody recorded them."""
     if choice.grid_size is not None or choice.source is not None:
         return None
@@ -91,50 +100,44 @@ def repeats(choice: Choice) -> Repeats | None:
     for recording in _recordings():
         found = recording.repeats.get(_key(made))
         if found is not None:
-            on_cpu = cpu.host_step(plan(made)) is not None
-            orders = ORDERS["cpu" if on_cpu else "gpu"]
-            return Repeats(made, recording.device, found[1], found[0], orders, recording.environment)
+            return Repeats(made, recording.device, found[1], found[0], orders_of(plan(made)), recording.environment)
     return None
 
 
-def _rungs() -> Iterator[Choice]:
+def _rungs() -> Iterator[Settled]:
     """Every rung of a ladder that adds floats, in every float type, each once."""
-    found: dict[Choice, None] = {}
+    found: dict[Settled, None] = {}
     for ladder in LADDERS.values():
         for rung in ladder.rungs if ladder.topic in TOPICS else ():
             kernel = KERNELS[rung.kernel]
             for dtype in DTYPES:
                 if dtype in kernel.dtypes and ladder.block_size in kernel.block_sizes:
-                    made = Choice(kernel.name, ladder.n, ladder.block_size, dtype=dtype, combine=rung.combine)
-                    found[spelled_out(replace(made, device="gpu"))] = None
+                    made = Choice(kernel.name, ladder.n, ladder.block_size, dtype=dtype, device="gpu",
+                                  combine=rung.combine)  # fmt: skip
+                    found[settle(made)] = None
     yield from found
 
 
-def _sizes(rung: Choice) -> Iterator[Choice]:
+def _sizes(rung: Settled) -> Iterator[Settled]:
     knob = KERNELS[rung.kernel].parameter
     for n in sorted({*SIZES, rung.n}):
         for value in knob.values if knob else (None,):
             yield replace(rung, n=n, parameter=value)
 
 
-def _answer(choice: Choice) -> tuple[str, float, float] | None:
+def _answer(choice: Settled) -> tuple[str, float, float] | None:
     """(status, result, exact sum); None where the choice cannot run."""
-    from engine.backends import gpu
-
-    topic = topic_of(choice.kernel)
     try:
         made = plan(choice)
-        on_cpu = cpu.host_step(made)
-        run = cpu.run(made) if on_cpu else gpu.execute(gpu.prepare(made, topic.input_recipe(choice)))
+        run = backend_of(made).run(made, quiet)
     except (NotRunnable, CompileError, RunFailed):
         return None
-    checked = topic.check(made, run.output)
+    checked = topic_of(choice.kernel).check(made, run.output)
     return "ok" if checked.ok else "wrong", float(checked.result), float(checked.expected)
 
 
-def _key(choice: Choice) -> Key:
-    made = spelled_out(choice)
-    return (made.kernel, made.n, made.block_size, made.dtype, made.combine, made.parameter)
+def _key(choice: Settled) -> Key:
+    return (choice.kernel, choice.n, choice.block_size, choice.dtype, choice.combine, choice.parameter)
 
 
 @lru_cache(maxsize=1)

@@ -7,36 +7,35 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from engine.backends import cpu
-from engine.catalogue import Topic, spelled_out, topic_of
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_named
+from engine.backends.cpu import Cpu, host_step
+from engine.catalogue import Topic, topic_of
+from engine.choices import Key, key
 from engine.history.recordings import (
     FOLDER,
     NEEDS_GPU,
-    ON_THE_CPU,
-    Key,
     Recording,
     Row,
     Session,
     file_of,
-    key_of,
     read,
     still_holds,
     this_session,
     write,
 )
 from engine.host.environment import environment, has_gpu
-from engine.measuring.device import device
 from engine.plan import plan
-from engine.recording.contents import Wanted, wanted
+from engine.recording.contents import Item, contents
 from engine.records import (
     CACHE_STATES,
     Check,
-    Choice,
     CompileError,
     NotRunnable,
     Plan,
     Progress,
     RunFailed,
+    Settled,
     Timing,
 )
 
@@ -59,11 +58,11 @@ def record(
     """
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU)
-    described, now = device("gpu"), this_session(environment())
+    described, now = backend_named("gpu").describe(), this_session(environment())
     path = file_of(described["name"], folder, "-quick" if quick else "")
     before = read(path) if path.exists() else Recording(described)
     state = _Recorder(Recording(described, (*before.sessions, now), dict(before.rows)), now)
-    write(path, replace(state.recording, left_out=state.go(list(wanted(quick)), budget_s, progress)))
+    write(path, replace(state.recording, left_out=state.go(list(contents(quick)), budget_s, progress)))
     return path
 
 
@@ -76,7 +75,7 @@ class _Recorder:
         self._speeds: dict[Key, float] = {}
         self._new = 0
 
-    def go(self, choices: list[Wanted], budget_s: float, progress: Progress | None) -> dict[str, int]:
+    def go(self, choices: list[Item], budget_s: float, progress: Progress | None) -> dict[str, int]:
         """Measure what is missing; returns what was left out and why."""
         say = progress or (lambda fraction, text: None)
         started, said = monotonic(), 0.0
@@ -94,7 +93,7 @@ class _Recorder:
                 rows = f"{len(self.recording.rows):,} rows, {self._new:,} new"
                 say(min(1.0, spent / budget_s), f"{rows}; {item.part}: {choice.kernel} n {choice.n:,}")
             try:
-                if slow := self._take(item):
+                if slow := self._take(choice, item):
                     left_out[slow] = left_out.get(slow, 0) + 1
             except RunFailed as failed:
                 # The GPU's context is lost with it. What was measured stays, and the next recording passes this by.
@@ -104,20 +103,20 @@ class _Recorder:
         say(1.0, f"{len(self.recording.rows):,} rows, {self._new:,} new")
         return left_out
 
-    def _absent(self, choices: list[Wanted]) -> int:
-        return sum(key_of(item.choice, item.caches[0]) not in self.recording.rows for item in choices)
+    def _absent(self, choices: list[Item]) -> int:
+        rows = self.recording.rows
+        return sum(_key(item.choice, item.caches[0]) not in rows for item in choices)
 
-    def _take(self, item: Wanted) -> str | None:
+    def _take(self, choice: Settled, item: Item) -> str | None:
         """Measure what is missing of one choice. Returns why it was left out. Raises RunFailed."""
-        choice = spelled_out(replace(item.choice, device="gpu"))
         try:
             made = plan(choice)
         except NotRunnable as refused:
             self._add({cache: {"status": "refused", "reason": str(refused)} for cache in item.caches}, choice)
             return None
         rows = self.recording.rows
-        keys = {cache: key_of(choice, cache) for cache in item.caches}
-        here = {cache: rows[key] for cache, key in keys.items() if still_holds(self.recording, key, made, self.now)}
+        keys = {cache: _key(choice, cache) for cache in item.caches}
+        here = {cache: rows[own] for cache, own in keys.items() if still_holds(self.recording, own, made, self.now)}
         times = [row["time_us"] for row in here.values() if row.get("time_us")]
         missing = tuple(cache for cache in item.caches if cache not in here)
         if missing and not (times and times[0] > SLOW_US):
@@ -125,7 +124,7 @@ class _Recorder:
             if made.flops * speed > item.limit_s * 1e6:
                 return f"{choice.kernel} at large n: one run would take longer than {item.limit_s} s"
             try:
-                found = _measured(topic_of(choice.kernel), made, missing)
+                found = _measured(made, missing)
             except (NotRunnable, CompileError) as error:
                 status = "refused" if isinstance(error, NotRunnable) else "compile-error"
                 found = {cache: {"status": status, "reason": str(error)} for cache in missing}
@@ -135,26 +134,32 @@ class _Recorder:
             self._speeds[_speed_key(choice)] = times[0] / max(1, made.flops)
         return None
 
-    def _add(self, found: dict[str, Row], choice: Choice) -> None:
+    def _add(self, found: dict[str, Row], choice: Settled) -> None:
         session = len(self.recording.sessions) - 1
-        self.recording.rows.update({key_of(choice, cache): row | {"session": session} for cache, row in found.items()})
+        self.recording.rows.update({_key(choice, cache): row | {"session": session} for cache, row in found.items()})
         self._new += len(found)
 
 
-def _speed_key(choice: Choice) -> Key:
-    return (choice.kernel, choice.combine, choice.parameter, choice.block_size, choice.dtype, choice.grid_size)
+def _key(choice: Settled, cache: str) -> Key:
+    """The row of a choice in a state of the cache."""
+    return key(replace(choice, cache=cache))
 
 
-def _measured(topic: Topic, plan: Plan, caches: tuple[str, ...]) -> dict[str, Row]:
+def _speed_key(choice: Settled) -> Key:
+    """What has one speed, whatever its n and the cache."""
+    return key(replace(choice, n=0, cache=""))
+
+
+def _measured(made: Plan, caches: tuple[str, ...]) -> dict[str, Row]:
     """The rows of one choice by state of the cache: its answer is checked once."""
-    from engine.backends import gpu
-    from engine.measuring import timing
+    row: Row = {"grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
+    topic = topic_of(made.choice.kernel)
+    if host_step(made):
+        return dict.fromkeys(caches, row | _on_cpu(topic, made))
+    from engine.backends.gpu import launches, timing  # CuPy: only where a GPU is used
 
-    row: Row = {"grid_size": plan.grid_size, "bytes_moved": plan.bytes_moved, "flops": plan.flops}
-    if cpu.host_step(plan):
-        return dict.fromkeys(caches, row | _on_cpu(topic, plan))
-    prepared = gpu.prepare(plan, topic.input_recipe(plan.choice))
-    checked = topic.check(plan, gpu.execute(prepared).output)
+    prepared = launches.prepare(made, topic.input_recipe(made.choice))
+    checked = topic.check(made, launches.execute(prepared).output)
     if not checked.ok:
         return dict.fromkeys(caches, row | _wrong(checked))
     found: dict[str, Row] = {}
@@ -166,13 +171,15 @@ def _measured(topic: Topic, plan: Plan, caches: tuple[str, ...]) -> dict[str, Ro
     return found
 
 
-def _on_cpu(topic: Topic, plan: Plan) -> Row:
+def _on_cpu(topic: Topic, made: Plan) -> Row:
     """A rung that runs on the CPU: the state of the GPU's cache is nothing to it."""
-    checked = topic.check(plan, cpu.run(plan).output)
+    backend = Cpu("gpu")
+    run = backend.run(made, quiet)
+    checked = topic.check(made, run.output)
     if not checked.ok:
         return _wrong(checked)
-    timed = cpu.time_plan(plan)
-    badges = (f"{ON_THE_CPU}{cpu.name()}, one thread", *(timed.badges if timed else ()))
+    timed = backend.time(made, quiet)
+    badges = (*run.badges, *(timed.badges if timed else ()))
     return (_timed(timed) if timed else {"status": "ok"}) | {"badges": " · ".join(badges)}
 
 

@@ -1,6 +1,6 @@
 """Submit a Choice, get a Handle, read a Measurement: no kernel runs in the process that asks.
 
-    handle = service.submit(choice, session)          # returns at once; NotRunnable if it cannot run here
+    handle = service.submit(settle(choice), session)  # returns at once; NotRunnable if it cannot run here
     while not handle.done.wait(0.1):
         bar.progress(*handle.progress)
     measurement = service.measurement_of(handle, choice)      # never raises: a failure is a record with a reason
@@ -21,17 +21,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from engine.catalogue import kernel_named, spelled_out
-from engine.host.devices import Gpu, device_summary, gpus, resolve
+from engine.catalogue import kernel_named
+from engine.choices import check_here
+from engine.host.devices import Gpu, device_summary, gpus
 from engine.measuring.measure import DEADLINES_S, failed
-from engine.records import Choice, Measurement
+from engine.records import Choice, Measurement, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.queue import Handle, Job, JobQueue
 from engine.service.worker_slot import WorkerSlot
 
 __all__ = ["Cancelled", "Gpu", "Handle", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected", "WorkerDied",
-           "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus", "measurement_of", "resolve",
-           "slots_for", "submit"]  # fmt: skip
+           "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus", "measurement_of", "slots_for",
+           "submit"]  # fmt: skip
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
 
@@ -81,28 +82,25 @@ def slots_for(found: Sequence[Gpu]) -> list[WorkerSlot]:
 
 
 def submit(
-    choice: Choice,
+    choice: Settled,
     session: str,
     *,
-    schedule: str | None = None,
     deadline: float | None = None,
     fresh: bool = False,
     supersede: bool = False,
 ) -> Handle:
     """Measure `choice` on a worker of its device. Raises NotRunnable, of which Rejected (queue full) is one.
 
-    `schedule`: how the emulator orders warps and blocks, where it is not the default. `deadline`: seconds, else
-    the measurement's own. `fresh`: measure again although an identical run's result is kept. `supersede`: give up the
-    session's unfinished runs first.
+    `deadline`: seconds, else the measurement's own. `fresh`: measure again although an identical run's result is kept.
+    `supersede`: give up the session's unfinished runs first.
     """
-    settled = resolve(choice)
+    check_here(choice)
     job = Job(
         "engine.measuring.measure:measure",
-        (settled,),
-        deadline=DEADLINES_S[settled.device] if deadline is None else deadline,
-        key=_key(settled, schedule),
-        keywords=() if schedule is None else (("schedule", schedule),),
-        device=settled.device,
+        (choice,),
+        deadline=DEADLINES_S[choice.device] if deadline is None else deadline,
+        key=_key(choice),
+        device=choice.device,
     )
     return connect().submit(job, session, fresh=fresh, supersede=supersede)
 
@@ -136,11 +134,11 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
     return record
 
 
-def _key(choice: Choice, schedule: str | None) -> str:
+def _key(choice: Settled) -> str:
     """What makes two runs the same: the source's text, all that was chosen, the device, the versions."""
-    kernel = kernel_named(choice.kernel)
     devices = gpus() if choice.device == "gpu" else ()
-    return hashlib.sha256(repr((kernel.text, spelled_out(choice), schedule, devices, _versions())).encode()).hexdigest()
+    same = repr((kernel_named(choice.kernel).text, choice, devices, _versions()))
+    return hashlib.sha256(same.encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)

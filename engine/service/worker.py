@@ -75,8 +75,8 @@ def warm_gpu() -> None:
     if int(cupy.arange(32).sum()) != 496:
         raise RunFailed("crashed", "The GPU added the numbers 0 to 31 and did not get 496.")
     importlib.import_module("engine.measuring.measure")
-    importlib.import_module("engine.backends.gpu")
-    importlib.import_module("engine.measuring.timing")
+    importlib.import_module("engine.backends.gpu.launches")
+    importlib.import_module("engine.backends.gpu.timing")
 
 
 def warm_emulator() -> None:

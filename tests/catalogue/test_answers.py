@@ -5,9 +5,10 @@ import pytest
 
 from engine.catalogue import KERNELS, checks, topic_of
 from engine.catalogue.topics import aggregate
-from engine.measuring.measure import measure
+from engine.measuring.measure import with_first_elements
 from engine.plan import plan
 from engine.records import Choice
+from tests.made import measure
 
 FREE_ORDER = {"reserve_buffer", "filter_atomic", "filter_aggregated", "order_place", "atomic_exch", "atomic_cas"}
 
@@ -21,19 +22,19 @@ def measured(kernel: str, n: int = 200, **changes):
 def test_an_array_stands_beside_its_reference(kernel: str) -> None:
     found = measured(kernel)
     count = plan(Choice(kernel, 200, 64)).result_count
-    assert found.answer_count == count and len(found.answer) == min(32, count)
-    assert found.answer == found.answer_expected and found.answer_off == ()
+    assert found.check.count == count and len(found.check.answer) == min(32, count)
+    assert found.check.answer == found.check.first and found.check.off == ()
 
 
 @pytest.mark.parametrize("kernel", sorted(FREE_ORDER))
 def test_an_answer_in_any_order_has_no_reference(kernel: str) -> None:
     found = measured(kernel)
-    assert found.status == "ok" and len(found.answer) == 32 and found.answer_expected is None
+    assert found.status == "ok" and len(found.check.answer) == 32 and found.check.first is None
 
 
 def test_one_number_is_no_array() -> None:
-    found = measured("reduce_atomic")
-    assert (found.answer, found.answer_count, found.answer_expected) == (None, None, None)
+    found = measured("reduce_atomic").check
+    assert (found.answer, found.count, found.first) == (None, None, None)
 
 
 def test_where_they_disagree_is_kept() -> None:
@@ -43,16 +44,14 @@ def test_where_they_disagree_is_kept() -> None:
     checked = checks.equal(got, wanted, "All.")
     assert checked.off == (3, 31) and checked.first == tuple(range(32)) and not checked.ok
     made = plan(Choice("histogram_global", 1000, 64, parameter=4))
-    counts = np.array(measured("histogram_global", 1000, parameter=4).answer)
+    counts = np.array(measured("histogram_global", 1000, parameter=4).check.answer)
     counts[2] += 1
     assert aggregate.check(made, counts).off == (2,)
 
 
 def test_what_is_no_number_is_none() -> None:
-    from engine.measuring.measure import first_elements
-
     topic = topic_of("warp_prefix_sum")
     choice = Choice("warp_prefix_sum", 64, 64, dtype="float32")
     output = np.full(64, np.nan, np.float32)
-    record = first_elements(output, topic.check(plan(choice), output))
-    assert record["answer"] == (None,) * 32 and record["answer_off"] == tuple(range(32))
+    found = with_first_elements(output, topic.check(plan(choice), output))
+    assert found.answer == (None,) * 32 and found.off == tuple(range(32))

@@ -7,10 +7,11 @@ import pytest
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.counters import IN_JSON
-from engine.measuring.measure import failed, measure
+from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from tests.cases import case
+from tests.made import measure
 
 SIZES = (1, 31, 32, 33, 1000, 4096 + 1, 2**18)
 SIZES_OF_WIDTHS = (1, 31, 32, 33, 100)  # where n is the width of a matrix
@@ -53,10 +54,10 @@ def test_a_kernel_gives_the_right_answer_and_only_the_hazards_it_teaches(kernel:
         return
     alone = {"ok"} if n == 1 and kernel.name == "reduce_racy" else set()  # who races with nobody is right
     assert found.status in OUTCOMES[kernel.expect] | alone, found.reason
-    assert found.result is not None and found.expected is not None
+    assert found.check.result is not None and found.check.expected is not None
     if found.status != "wrong":
-        assert abs(found.result - found.expected) <= found.error_bound
-    assert found.times_us is None and found.time_us is None and found.bandwidth_gb_s is None
+        assert abs(found.check.result - found.check.expected) <= found.check.error_bound
+    assert found.timing is None and found.rates.bandwidth_gb_s is None
     counted = kernel.name not in ON_THE_CPU
     assert set(found.counters or ()) == set(IN_JSON if counted else ())
 
@@ -80,8 +81,8 @@ def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
     for combine in kernel.combines:
         found = measured(replace(default_choice(kernel.name), n=77, dtype=dtype, combine=combine))
         assert found.status in OUTCOMES[kernel.expect], (combine, found.reason)
-        assert (found.combine, found.dtype) == (combine, dtype)
-        wanted.add(found.expected)
+        assert (found.choice.combine, found.choice.dtype) == (combine, dtype)
+        wanted.add(found.check.expected)
     assert len(wanted) == 1, wanted
 
 
@@ -123,7 +124,7 @@ def test_reading_past_the_end_is_reported_with_the_line_and_the_buffer():
     at = next(i for i, line in enumerate(lines) if "in[i]" in line)
     lines[at] = lines[at].replace("in[i]", "in[i + 100000000]")
     found = measured(replace(default_choice("reduce_sequential"), n=1000, source="\n".join(lines)))
-    assert found.status == "out-of-bounds" and found.findings[0]["kind"] == "out-of-bounds"
+    assert found.status == "out-of-bounds" and found.findings[0].kind == "out-of-bounds"
     assert f"line {at + 1}" in found.reason and "`in`" in found.reason
 
 

@@ -183,7 +183,7 @@ def _fault(error: BaseException) -> Outcome:
 
 def _answered(this: Case, run: Run) -> Outcome:
     wanted = (1 if isinstance(this.plan.steps[-1], HostSum) else this.plan.result_count,)
-    if run.output.shape != wanted or run.counters is None:
+    if run.output.shape != wanted or run.counts is None:
         return Outcome("broken rule", f"an output of shape {run.output.shape} instead of {wanted}")
     for finding in run.findings:
         judged = _judged("hazard", finding.message)

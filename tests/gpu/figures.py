@@ -18,6 +18,7 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
+from engine.choices import settle
 from engine.records import Choice, Measurement
 from engine.service import service
 
@@ -26,7 +27,8 @@ TOP_BLOCKS = (512, 1024)
 
 
 def measured(choice: Choice) -> Measurement:
-    return service.measurement_of(service.submit(replace(choice, device="gpu"), "figures", fresh=True), choice)
+    asked = settle(replace(choice, device="gpu"))
+    return service.measurement_of(service.submit(asked, "figures", fresh=True), asked)
 
 
 def against_cub() -> list[dict]:
@@ -35,11 +37,11 @@ def against_cub() -> list[dict]:
         for power in range(10, 31):
             for block_size in TOP_BLOCKS:
                 found = measured(Choice(TOP_RUNG, 2**power, block_size, dtype=dtype))
-                peer = found.peers.get("CUB", {})
+                peer = found.peers.get("CUB")
                 rows.append({"dtype": dtype, "power": power, "block_size": block_size, "status": found.status,
-                             "time_us": found.time_us, "bandwidth_gb_s": found.bandwidth_gb_s,
-                             "ratio": peer.get("ratio"), "low": peer.get("ratio_low"),
-                             "high": peer.get("ratio_high")})  # fmt: skip
+                             "time_us": found.time_us, "bandwidth_gb_s": found.rates.bandwidth_gb_s,
+                             "ratio": peer and peer.ratio, "low": peer and peer.ratio_low,
+                             "high": peer and peer.ratio_high})  # fmt: skip
             best = max((row for row in rows[-len(TOP_BLOCKS) :] if row["ratio"]), key=lambda row: row["ratio"])
             print(f"{dtype:8} 2^{power:<2} block {best['block_size']:4} {best['time_us']:9.2f} us "
                   f"{best['bandwidth_gb_s']:7.0f} GB/s  CUB/this {best['ratio']:.3f} "
@@ -56,7 +58,7 @@ def ladders() -> list[dict]:
                                  dtype=ladder.dtype, combine=rung.combine)  # fmt: skip
                 found = measured(choice)
                 rows.append({"ladder": name, "rung": rung.kernel, "status": found.status, "time_us": found.time_us,
-                             "gb_s": found.bandwidth_gb_s, "gflop_s": found.gflop_s})  # fmt: skip
+                             "gb_s": found.rates.bandwidth_gb_s, "gflop_s": found.rates.gflop_s})  # fmt: skip
                 time = f"{found.time_us:10.2f} us" if found.time_us else f"{found.status}: {found.reason}"
                 print(f"{name:16} {rung.kernel:28} {time}", flush=True)
     return rows
@@ -67,11 +69,15 @@ def matmul() -> list[dict]:
     for kernel in TOPICS["matmul"].kernels:
         for tile in kernel.block_sizes:
             found = measured(Choice(kernel.name, 4096, tile, dtype="float32"))
-            peer = found.peers.get("cuBLAS", {})
-            rows.append({"kernel": kernel.name, "tile": tile, "status": found.status, "gflop_s": found.gflop_s,
-                         "ratio": peer.get("ratio"), "cublas_us": peer.get("time_us")})  # fmt: skip
-            speed = f"{found.gflop_s / 1e3:6.2f} TFLOP/s" if found.gflop_s else f"{found.status}: {found.reason}"
-            ratio = f"  cuBLAS {2 * 4.096**3 / peer['time_us'] * 1e3:6.2f} TFLOP/s" if peer else ""
+            peer = found.peers.get("cuBLAS")
+            rows.append({"kernel": kernel.name, "tile": tile, "status": found.status, "gflop_s": found.rates.gflop_s,
+                         "ratio": peer and peer.ratio, "cublas_us": peer and peer.time_us})  # fmt: skip
+            speed = (
+                f"{found.rates.gflop_s / 1e3:6.2f} TFLOP/s"
+                if found.rates.gflop_s
+                else f"{found.status}: {found.reason}"
+            )
+            ratio = f"  cuBLAS {2 * 4.096**3 / peer.time_us * 1e3:6.2f} TFLOP/s" if peer else ""
             print(f"{kernel.name:24} tile {tile:2} {speed}{ratio}", flush=True)
     return rows
 

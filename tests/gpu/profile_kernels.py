@@ -32,7 +32,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from engine.backends.backend import quiet  # noqa: E402
+from engine.backends.choice import backend_named  # noqa: E402
 from engine.catalogue import TOPICS, Kernel, Topic, default_choice  # noqa: E402
+from engine.choices import settle  # noqa: E402
+from engine.host.environment import environment  # noqa: E402
 from engine.plan import plan  # noqa: E402
 from engine.records import Choice, Launch, NotRunnable  # noqa: E402
 
@@ -126,10 +130,8 @@ def launches(choice: Choice) -> list[Launch]:
 
 def run_all(topic: Topic) -> None:
     """Run every choice of a topic once: what the profiler watches."""
-    from engine.backends import gpu
-
     for choice in choices(topic):
-        gpu.run(plan(choice), topic.input_recipe(choice))
+        backend_named("gpu").run(plan(settle(choice)), quiet)
 
 
 def profile(topic: Topic) -> list[dict[str, Any]]:
@@ -172,11 +174,9 @@ def _totals(planned: Sequence[Choice], rows: Sequence[Mapping[str, str]]) -> lis
 
 def record(target: Path, topics: Sequence[str]) -> bool:
     """Profile these topics and write the file anew after each; the rows of other topics stay. True: all went well."""
-    from engine.host.environment import environment
-    from engine.measuring.device import device
-
+    gpu, driver = backend_named("gpu").describe()["name"], environment()["driver"]
     before = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
-    same = (before.get("device"), before.get("driver")) == (device("gpu")["name"], environment()["driver"])
+    same = (before.get("device"), before.get("driver")) == (gpu, driver)
     known = before["kernels"] if same else []  # one file, one origin
     of_topic = {name: {kernel.name for kernel in topic.kernels} for name, topic in TOPICS.items()}
     rows = {name: [row for row in known if row["kernel"] in kernels and name not in topics]
@@ -190,7 +190,7 @@ def record(target: Path, topics: Sequence[str]) -> bool:
             print(f"{name}: NOT RECORDED. {error}", file=sys.stderr, flush=True)
             well = False
         print(f"{name}: {len(rows[name])} plans in {time.monotonic() - began:.0f} s", flush=True)
-        about = {"device": device("gpu")["name"], "driver": environment()["driver"],
+        about = {"device": gpu, "driver": driver,
                  "profiler": "ncu --clock-control none", "date": datetime.now(UTC).date().isoformat(),
                  "metrics": metrics()}  # fmt: skip
         head = json.dumps(about, indent=0).removesuffix("\n}")

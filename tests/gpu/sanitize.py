@@ -184,8 +184,8 @@ def launch_all(steps: list[Any], arrays: dict[str, Any]) -> None:
     """The device's share of a plan, in order. A host sum only reads: nothing to judge."""
     from cupy_backends.cuda.api import runtime
 
-    from engine.backends.gpu import launcher
-    from engine.backends.gpu_memory import stream
+    from engine.backends.gpu.launches import launcher
+    from engine.backends.gpu.memory import stream
 
     with stream():
         for step in steps:

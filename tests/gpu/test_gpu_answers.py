@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_of
+from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, TOPICS, topic_of
+from engine.choices import settle
 from engine.plan import plan
 from engine.records import Choice
 
@@ -17,14 +21,11 @@ RIGHT = [kernel for kernel in KERNELS.values() if kernel.expect != "wrong"]
 
 
 def run(choice):
-    from engine.backends import cpu, gpu
-
-    made = plan(choice)
-    if cpu.host_step(made):
+    made = plan(settle(choice))
+    if host_step(made):
         pytest.skip("runs on the CPU")
-    topic = topic_of(choice.kernel)
-    run = gpu.run(made, topic.input_recipe(choice))
-    return run.output, topic.check(made, run.output)
+    run = backend_of(made).run(made, quiet)
+    return run.output, topic_of(choice.kernel).check(made, run.output)
 
 
 def sizes(kernel):
@@ -71,21 +72,12 @@ ANY_ORDER = {"order_place", "reserve_buffer", "filter_atomic", "filter_aggregate
 
 @pytest.mark.parametrize("kernel", [k for k in RIGHT if "int32" in k.dtypes], ids=lambda kernel: kernel.name)
 def test_gpu_and_emulator_give_the_same_whole_numbers(kernel):
-    from engine.backends import cpu, emulator
-    from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
-    from engine.catalogue import data
-
     choice = Choice(kernel.name, 1000, kernel.block_sizes[-1], device="gpu")
-    if cpu.host_step(plan(choice)):
-        pytest.skip("runs on the CPU")
     output, checked = run(choice)
     assert checked.ok, checked
-    made, topic = plan(replace(choice, device="emulator")), topic_of(kernel)
-    inputs = {name: data.repeated(*numbers) for name, numbers in topic.input_recipe(choice).items()}
     # In lockstep some locks are never given back; on the GPU lanes run on their own.
-    schedule = Schedule("independent", seed=1) if kernel.expect == "deadlock" else LOCKSTEP
-    emulated = emulator.run(made, inputs, schedule=schedule).output
-    checked = topic.check(made, emulated)
+    schedule = "independent:1" if kernel.expect == "deadlock" else None
+    emulated, checked = run(replace(choice, device="emulator", schedule=schedule))
     assert checked.ok, checked
     if kernel.name in ANY_ORDER:
         output, emulated = np.sort(output, axis=None), np.sort(emulated, axis=None)

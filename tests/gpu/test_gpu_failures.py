@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.catalogue import KERNELS, topic_of
+from engine.catalogue import KERNELS
+from engine.catalogue.inputs import recipe_of
+from engine.choices import settle
 from engine.plan import plan
 from engine.records import Buffer, Choice, CompileError, NotRunnable, RunFailed
 
@@ -17,9 +19,9 @@ SIGNATURE = f'extern "C" __global__ void {NAME}(const T *in, T *out, unsigned in
 
 
 def run(choice, change=lambda plan: plan):
-    from engine.backends import gpu
+    from engine.backends.gpu import launches
 
-    return gpu.run(change(plan(choice)), topic_of(choice.kernel).input_recipe(choice))
+    return launches.run(change(plan(settle(choice))), recipe_of(choice))
 
 
 def own(body, name="mine.cu"):
@@ -29,13 +31,14 @@ def own(body, name="mine.cu"):
 def test_a_wild_pointer_is_a_sentence_and_the_next_process_works():
     """In a process of its own: an illegal address ends the CUDA context of the process it happens in."""
     script = f"""
-from engine.backends import gpu
-from engine.catalogue import topic_of
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_named
+from engine.choices import settle
 from engine.plan import plan
 from engine.records import Choice, RunFailed
-choice = Choice({NAME!r}, 1000, 128, device="gpu", source='''{SIGNATURE} {{ out[1ull << 40] = 1; }}''')
+asked = Choice({NAME!r}, 1000, 128, device="gpu", source='''{SIGNATURE} {{ out[1ull << 40] = 1; }}''')
 try:
-    gpu.run(plan(choice), topic_of({NAME!r}).input_recipe(choice))
+    backend_named("gpu").run(plan(settle(asked)), quiet)
 except RunFailed as failed:
     print(failed.status, failed, flush=True)
 import os

@@ -7,17 +7,18 @@ pytestmark = pytest.mark.gpu
 
 
 def prepared(kernel="reduce_last_block", n=2**22, block_size=256, **options):
-    from engine.backends import gpu
-    from engine.catalogue import topic_of
+    from engine.backends.gpu import launches
+    from engine.catalogue.inputs import recipe_of
+    from engine.choices import settle
     from engine.plan import plan
     from engine.records import Choice
 
-    choice = Choice(kernel, n, block_size, device="gpu", **options)
-    return gpu.prepare(plan(choice), topic_of(kernel).input_recipe(choice))
+    choice = settle(Choice(kernel, n, block_size, device="gpu", **options))
+    return launches.prepare(plan(choice), recipe_of(choice))
 
 
 def timed(cache="cold-clean", peers=(), **options):
-    from engine.measuring.timing import time_plan
+    from engine.backends.gpu.timing import time_plan
 
     return time_plan(prepared(**options), cache, peers)
 
@@ -73,8 +74,8 @@ def test_the_clock_was_up():
 
 def test_a_plain_synchronised_event_measurement_agrees():
     """At 2^28 the launch that the plain way counts too is a hundredth of the time."""
-    from engine.backends.gpu_memory import stream
-    from engine.measuring import probes
+    from engine.backends.gpu import probes
+    from engine.backends.gpu.memory import stream
     from engine.statistics import median
 
     plan = prepared(n=2**28)
@@ -95,14 +96,14 @@ def test_a_plain_synchronised_event_measurement_agrees():
 def test_from_click_to_number_in_300_ms():
     from time import perf_counter
 
-    from engine.measuring.measure import measure
     from engine.records import Choice
+    from tests.made import measure
 
     choice = Choice("reduce_sequential", 2**22, 128, device="gpu")
     measure(choice)
     started = perf_counter()
     measurement = measure(choice)
-    assert measurement.status == "ok" and measurement.peers["CUB"]["ratio"]
+    assert measurement.status == "ok" and measurement.peers["CUB"].ratio
     assert perf_counter() - started < 0.3
 
 

@@ -10,23 +10,20 @@ from typing import Any
 import pytest
 
 from engine.catalogue import KERNELS
+from engine.choices import settle
 from engine.history import history
+from engine.history.contract import flat, measurement_of
 from engine.history.history import Known
 from engine.records import Choice, Measurement
 from engine.service import service
+from tests import made
+from tests.made import ENVIRONMENT
 
-CHOICE = Choice("reduce_sequential", 4096, 128, device="gpu")
-ENVIRONMENT = {"driver": "580.65", "cuda": "13.0", "utc": "2026-11-21T04:00:00+00:00", "commit": "0123456789ab"}
+CHOICE = settle(Choice("reduce_sequential", 4096, 128, device="gpu"))
 
 
-def measured(choice: Choice = CHOICE, **changes: object) -> Measurement:
-    values = {
-        "kernel": choice.kernel, "n": choice.n, "block_size": choice.block_size, "grid_size": 32,
-        "dtype": choice.dtype, "cache": choice.cache, "combine": choice.combine,
-        "device": {"kind": "gpu", "name": "NVIDIA H200"}, "status": "ok",
-        "time_us": 5.0, "times_us": (4.9, 5.0, 5.1), "bandwidth_gb_s": 3.3, "environment": ENVIRONMENT,
-    }  # fmt: skip
-    return Measurement(**{**values, **changes})  # type: ignore[arg-type]
+def measured(choice: Choice = CHOICE, **changes: Any) -> Measurement:
+    return made.measured(choice, **changes)
 
 
 @pytest.fixture
@@ -63,10 +60,10 @@ def test_the_cache_state_does_not_matter_to_the_emulator() -> None:
 
 
 def test_a_restart_finds_what_was_measured(folder: Path) -> None:
-    history.remember(CHOICE, measured(lines=({"line": 3, "text": "x"},)))
+    history.remember(CHOICE, measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x", "barriers": 1.0},)))
     history.forget()
     found = history.latest(CHOICE)
-    assert found == measured()  # the counters of the lines are not kept
+    assert found == measured(counters={"barriers": 1.0})  # the counters of the lines are not kept
 
 
 def test_a_crash_is_remembered_but_not_over_a_restart() -> None:
@@ -102,17 +99,12 @@ def test_a_folder_that_cannot_be_written_costs_only_the_file(tmp_path: Path, mon
 
 def test_a_measurement_survives_json() -> None:
     record = measured(peers={"CUB": {"time_us": 4.0}}, badges=("latency-bound",), counters={"barriers": 3.0})
-    assert history.from_json(json.loads(json.dumps(history.to_json(record)))) == record
+    assert measurement_of(json.loads(json.dumps(flat(record)))) == record
 
 
 def test_an_edited_source_has_no_recorded_run() -> None:
     assert history.recorded_for(replace(CHOICE, source="// mine")) is None
     assert history.recorded_for(replace(CHOICE, kernel="no_such_kernel")) is None
-
-
-def test_a_device_must_be_settled() -> None:
-    with pytest.raises(ValueError, match="settle"):
-        history.latest(replace(CHOICE, device="auto"))
 
 
 def test_a_live_time_stands_before_a_recorded_one_and_a_failure_before_both() -> None:
@@ -150,14 +142,15 @@ def test_the_environment_line_names_device_state_versions_and_date() -> None:
     ],
 )
 def test_what_a_kernel_would_choose_itself_is_the_same_choice(plain: Choice, named: dict[str, Any]) -> None:
+    plain, named = settle(plain), settle(replace(plain, **named))
     history.remember(plain, measured(plain))
-    assert history.latest(replace(plain, **named)) == measured(plain)
-    assert service._key(plain, None) == service._key(replace(plain, **named), None)
-    assert service._key(plain, None) != service._key(replace(plain, n=1000), None)
+    assert history.latest(named) == measured(plain)
+    assert service._key(plain) == service._key(named)
+    assert service._key(plain) != service._key(replace(plain, n=1000))
 
 
 def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Choice("reduce_warp_shuffle", 2**20, 256, device="gpu")
+    own = settle(Choice("reduce_warp_shuffle", 2**20, 256, device="gpu"))
     runs = [
         measured(own, origin="recorded", grid_size=1056, time_us=5.0),
         measured(own, origin="recorded", grid_size=64, grid_asked=64, time_us=9.0),
@@ -169,14 +162,27 @@ def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pyt
     history._recorded.cache_clear()
     found = {grid: history.recorded_for(replace(own, grid_size=grid)) for grid in (None, 64, 1056, 32)}
     assert [m.time_us if m else None for m in found.values()] == [5.0, 9.0, 5.0, None]
-    assert history.recorded_for(Choice("reduce_sequential", 1024, 256, grid_size=4)) is None  # it cannot be chosen
-    knobs = [history.recorded_for(Choice("banks_strided", 1024, 256, parameter=value)) for value in (None, 32, 4, 5)]
+    assert (
+        history.recorded_for(settle(Choice("reduce_sequential", 1024, 256, grid_size=4))) is None
+    )  # it cannot be chosen
+    knobs = [
+        history.recorded_for(settle(Choice("banks_strided", 1024, 256, parameter=value))) for value in (None, 32, 4, 5)
+    ]
     assert [m.time_us if m else None for m in knobs] == [5.0, 5.0, 6.0, None]
     history._recorded.cache_clear()
 
 
 def test_an_answer_comes_back_from_the_file(folder: Path) -> None:
-    found = measured(answer=(1, None, 3), answer_count=9, answer_expected=(1, 2, 3), answer_off=(1,))
+    found = measured(
+        result=1,
+        expected=2,
+        error=1,
+        error_bound=0,
+        answer=(1, None, 3),
+        answer_count=9,
+        answer_expected=(1, 2, 3),
+        answer_off=(1,),
+    )
     history.remember(CHOICE, found)
     history.forget()
     assert history.latest(CHOICE) == found
@@ -184,13 +190,14 @@ def test_an_answer_comes_back_from_the_file(folder: Path) -> None:
 
 def test_a_rung_on_the_cpu_names_its_cpu_and_not_the_gpu_beside_it() -> None:
     badges = ("on the CPU: AMD EPYC 9554, one thread", "few samples")
-    recorded = measured(origin="recorded", badges=badges)
+    ran_on = {**ENVIRONMENT, "cpu": "AMD EPYC 9554"}
+    recorded = measured(origin="recorded", badges=badges, environment=ran_on)
     assert history.device_line(recorded) == "AMD EPYC 9554, one thread, recorded 2026-11-21"
     line = history.environment_line(recorded)
     assert "H200" not in line and "L2 cache" not in line and "driver" not in line and "few samples" in line
-    around = {**ENVIRONMENT, "cpu_compiler": "g++ 14.2, -O2"}
+    around = {**ran_on, "cpu_compiler": "g++ 14.2, -O2"}
     live = measured(badges=badges, environment=around)
     assert history.device_line(live) == "AMD EPYC 9554, one thread, live"
     assert "g++ 14.2, -O2" in history.environment_line(live)
-    emulated = measured(badges=badges, device={"kind": "emulator"})
+    emulated = measured(badges=badges, device={"kind": "emulator"}, environment=ran_on)
     assert history.device_line(emulated) == "emulator"

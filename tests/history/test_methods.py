@@ -31,7 +31,7 @@ def changed(old: str, new: str) -> bool:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("from timing import events", "from engine.measuring.timing import events"),
+        ("from timing import events", "from engine.backends.gpu.timing import events"),
         ("Samples of each work.", "Microseconds."),
         ("SIZE = 3\n", "SIZE = 3  # samples\n\n"),
         ("return 1", "return 2"),

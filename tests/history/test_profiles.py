@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import KERNELS
+from engine.choices import settle
 from engine.history import profiles
 from engine.history.recordings import FOLDER
 from engine.records import Choice
@@ -45,7 +46,7 @@ def test_hardware_counters_belong_to_a_value_of_the_knob(record: Record) -> None
     knob = KERNELS["banks_strided"].parameter
     assert knob is not None
     choice = Choice("banks_strided", 4096, 128)
-    found = [profiles.recorded(replace(choice, parameter=value)) for value in (None, knob.default, 2, 3)]
+    found = [profiles.recorded(settle(replace(choice, parameter=value))) for value in (None, knob.default, 2, 3)]
     assert [entry and entry.counters["branches"] for entry in found] == [1, 1, 2, None]
     assert found[0] is not None and found[0].counters["atomics"] == 6
 
@@ -53,7 +54,7 @@ def test_hardware_counters_belong_to_a_value_of_the_knob(record: Record) -> None
 def test_recorded_hardware_counters_are_those_of_the_same_choice(record: Record) -> None:
     record({"kernel": "reduce_strided", "n": 4096, "block_size": 128, "dtype": "int32", "shared_load_wavefronts": 5,
             "shared_load_conflicts": 3, "shared_store_conflicts": 1})  # fmt: skip
-    choice = Choice("reduce_strided", 4096, 128)
+    choice = settle(Choice("reduce_strided", 4096, 128))
     found = profiles.recorded(choice)
     assert found is not None and found.device == "NVIDIA H200" and found.counters["bank_conflicts"] == 4
     for other in (replace(choice, n=8192), replace(choice, combine="host"), replace(choice, dtype="float32")):

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.backends.choice import backend_named
 from engine.host import environment
-from engine.measuring.device import device
 
 
 def test_what_is_unknown_is_none_and_never_left_out():
@@ -17,8 +17,8 @@ def test_what_is_unknown_is_none_and_never_left_out():
 
 
 def test_the_emulator_is_a_device_without_peaks():
-    assert device("emulator")["kind"] == "emulator"
-    assert "peak_bandwidth_gb_s" not in device("emulator")
+    device = backend_named("emulator").describe()
+    assert device["kind"] == "emulator" and "peak_bandwidth_gb_s" not in device
 
 
 @pytest.mark.skipif(environment.has_gpu(), reason="for a machine without a GPU")

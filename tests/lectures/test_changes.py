@@ -11,11 +11,12 @@ from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.counters import ON_LINES
 from engine.figures.banks import MOST_FRAMES, bank_figure, moments, shown_moments
 from engine.lectures import changes
-from engine.measuring import tracing
-from engine.measuring.measure import failed, measure
+from engine.measuring.measure import failed
 from engine.plan import plan
-from engine.records import Choice, NotRunnable
+from engine.records import Choice, Counts, NotRunnable
 from tests.cases import case
+from tests.made import measure
+from tests.made import trace as trace_of
 
 
 def run(kernel, n=4096, **more):
@@ -63,7 +64,7 @@ def test_findings_are_counted_at_both_lines():
     racy = run("reduce_racy")
     found = changes.line_values(racy, "findings")
     assert found and changes.values_of(racy)["findings"] == len(racy.findings)
-    assert set(found) == {line for f in racy.findings for line in (f["line"], f["other_line"]) if line}
+    assert set(found) == {line for f in racy.findings for line in (f.line, f.other_line) if line}
 
 
 def test_shares_are_parts_of_the_hottest_line():
@@ -77,7 +78,7 @@ def test_a_change_is_a_sentence(strided, sequential):
     assert change.before and change.after == 0
     assert change.sentence.startswith("Bank conflicts fall from") and change.sentence.endswith("to none.")
     assert "a factor of" in changes.change(strided, sequential, "warp_instructions").sentence
-    little = replace(strided, counters={**strided.counters, "barriers": strided.counters["barriers"] + 2})
+    little = replace(strided, counts=Counts({**strided.counters, "barriers": strided.counters["barriers"] + 2}))
     assert changes.change(strided, little, "barriers").sentence.endswith(", by 2.")
     assert "rise from none to" in changes.change(sequential, strided, "bank_conflicts").sentence
     assert "stay at" in changes.change(sequential, sequential, "barriers").sentence
@@ -153,7 +154,7 @@ def test_the_first_rung_shows_what_the_next_one_will_change():
 
 
 def test_a_picture_of_wide_accesses_has_fewer_steps_so_that_it_loads_quickly():
-    trace = tracing.trace(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
+    trace = trace_of(Choice("matmul_warp_tile", 128, 16, dtype="float32", device="emulator"))
     found = moments(trace, 0)
     figure = bank_figure(trace, 0)
     assert len(figure["frames"]) == len(shown_moments(found)) < MOST_FRAMES

@@ -4,15 +4,18 @@ import csv
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from engine.catalogue import LADDERS, ladders
+from engine.catalogue import KERNELS, LADDERS, ladders
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history import history
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Numbers
-from tests.history.test_history import measured
+from engine.measuring import measure as measuring
+from engine.records import Choice
+from tests.made import measure, measured
 
 PUBLISHED = Path(ladders.__file__).parent / "published"
 
@@ -40,10 +43,13 @@ def test_a_line_runs_under_the_conditions_of_its_figure():
         for line in paper.lines(ladder, "gpu"):
             assert (line.choice.n, line.choice.dtype) == (line.figure.n, line.figure.dtype)
             assert line.choice.block_size == (line.figure.block_size or ladder.block_size)
-            assert line.choice.combine == line.rung.combine and line.choice.grid_size == line.figure.grid_size
+            assert (
+                line.choice.combine == (line.rung.combine or KERNELS[line.rung.kernel].combines[0])
+                and line.choice.grid_size == line.figure.grid_size
+            )
             assert line.recorded is not None and line.live is None
-            assert (line.recorded.n, line.recorded.block_size, line.recorded.dtype) == (
-                line.choice.n, line.choice.block_size, line.choice.dtype)  # fmt: skip
+            ran = line.recorded.choice
+            assert (ran.n, ran.block_size, ran.dtype) == (line.choice.n, line.choice.block_size, line.choice.dtype)
     assert {line.choice.grid_size for line in paper.lines(LADDERS["hekun"], "gpu")} == {None, 32}
 
 
@@ -88,7 +94,7 @@ def test_a_live_run_on_a_gpu_comes_before_the_recorded_one():
 
 def test_the_runs_are_each_asked_for_once():
     for name in conditions.published_ladders():
-        asked = [choice for choice, _ in conditions.choices(LADDERS[name])]
+        asked = [choice for choice, _ in conditions.choices(LADDERS[name], "gpu")]
         assert len(asked) == len(set(asked)) == sum(len(rung.published) for rung in LADDERS[name].rungs)
 
 
@@ -133,12 +139,8 @@ def test_heidelbergs_lines_stand_side_by_side():
 
 
 def test_a_loop_on_the_cpu_is_no_part_of_the_gpus_peak(monkeypatch: pytest.MonkeyPatch):
-    from engine.measuring import measure
-    from engine.records import Choice
-
     card = {"kind": "gpu", "name": "Test GPU", "peak_bandwidth_gb_s": 1000.0}
-    monkeypatch.setattr(measure, "resolve", lambda choice: replace(choice, device="gpu"))
-    monkeypatch.setattr(measure, "device", lambda kind: card)
-    found = measure.measure(Choice("reduce_scalar", 1000, 256))
-    assert found.status == "ok" and found.percent_of_peak is None
-    assert found.time_us is None or found.bandwidth_gb_s
+    monkeypatch.setattr(measuring, "backend_named", lambda kind: SimpleNamespace(describe=lambda: card))
+    found = measure(Choice("reduce_scalar", 1000, 256, device="gpu"))
+    assert found.status == "ok" and found.rates.percent_of_peak is None
+    assert found.time_us is None or found.rates.bandwidth_gb_s

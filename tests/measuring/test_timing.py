@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.measuring import probes, timing
+from engine.backends.gpu import probes, timing
 from engine.records import Timing
 
 

@@ -1,21 +1,24 @@
 """Float sums recorded on a GPU are found again, and only for the choice and the text that ran."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from engine.choices import settle
 from engine.lectures.arithmetic.float_sums import SIZES, Repeats, on_random_numbers, sentence
 from engine.recording import float_sums
 from engine.records import Choice, NotRunnable
 
-RUNG = Choice("floats_atomic", 2**20, 256, dtype="float32", device="gpu", parameter=1)
+RUNG = settle(Choice("floats_atomic", 2**20, 256, dtype="float32", device="gpu", parameter=1))
 
 
 @pytest.fixture
 def recorded(monkeypatch, tmp_path):
     """A recording of one rung, made without a GPU."""
     monkeypatch.setattr(float_sums, "has_gpu", lambda: True)
-    monkeypatch.setattr(float_sums, "device", lambda kind: {"kind": kind, "name": "NVIDIA Test"})
+    card = SimpleNamespace(describe=lambda: {"kind": "gpu", "name": "NVIDIA Test"})
+    monkeypatch.setattr(float_sums, "backend_named", lambda kind: card)
     monkeypatch.setattr(float_sums, "environment", lambda: {"utc": "2026-01-02T03:04:05+00:00"})
     monkeypatch.setattr(float_sums, "_rungs", lambda: iter([RUNG]))
     monkeypatch.setattr(float_sums, "_answer", lambda choice: ("ok", float(choice.n), choice.n + 0.5))
@@ -33,7 +36,7 @@ def recorded(monkeypatch, tmp_path):
 def test_an_answer_is_found_at_every_size_with_its_origin():
     for n in (*SIZES, RUNG.n):
         found = float_sums.answer(replace(RUNG, n=n, device="emulator"))
-        assert found is not None and (found.result, found.expected, found.error) == (n, n + 0.5, 0.5)
+        assert found is not None and (found.check.result, found.check.expected, found.check.error) == (n, n + 0.5, 0.5)
         assert found.origin == "recorded" and found.time_us is None
     assert float_sums.answer(replace(RUNG, parameter=0)) is not None
     for other in (replace(RUNG, n=1000), replace(RUNG, block_size=128), replace(RUNG, source="x"),

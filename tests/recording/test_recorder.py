@@ -2,22 +2,24 @@ import gzip
 import json
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS
+from engine.choices import key, settle
 from engine.history import history, recordings
-from engine.history.recordings import Recording, key_of, load, read, still_holds, this_session, write
+from engine.history.recordings import Recording, load, read, still_holds, this_session, write
 from engine.plan import plan
 from engine.recording import recorder
-from engine.recording.contents import ELEMENT_SIZES, wanted
+from engine.recording.contents import ELEMENT_SIZES, contents
 from engine.recording.recorder import record
 from engine.records import CACHE_STATES, Choice, NotRunnable, RunFailed
 
 DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}
 AROUND = {"driver": "580.1", "commit": "abc", "utc": "2026-11-21T00:00:00+00:00"}
-CHOICE = Choice("reduce_sequential", 1024, 128, device="gpu")
-KEY = key_of(CHOICE, "cold-clean")
+CHOICE = settle(Choice("reduce_sequential", 1024, 128, device="gpu"))
+KEY = key(CHOICE)
 PLAN = plan(CHOICE)
 OK = {"session": 0, "grid_size": 8, "status": "ok", "time_us": 8.0, "low_us": 7.9, "high_us": 8.1, "samples": 40,
       "floor_us": 3.1, "clock": "event", "badges": "latency-bound", "bytes_moved": 4096, "flops": 1023, "peer": "CUB",
@@ -32,12 +34,12 @@ def recording_of(rows=None, **changes) -> Recording:
 
 def test_what_was_written_is_read_back(tmp_path):
     wrong = {"session": 0, "status": "wrong", "reason": "The answer was wrong."}
-    rows = {KEY: OK, key_of(Choice("reduce_racy", 1024, 128), "hot"): wrong}
+    rows = {KEY: OK, key(settle(Choice("reduce_racy", 1024, 128, cache="hot", device="gpu"))): wrong}
     write(tmp_path / "a-gpu.json.gz", replace(recording_of(rows), left_out={"too slow": 3}))
     assert read(tmp_path / "a-gpu.json.gz").left_out == {"too slow": 3}
     ok, racy = load(tmp_path)
-    assert tuple(getattr(ok, name) for name in recordings.KEY) == KEY
-    assert (ok.status, ok.origin, ok.time_us, ok.low_us, ok.high_us, ok.clock) == (
+    assert key(ok.choice) == KEY
+    assert (ok.status, ok.origin, ok.time_us, ok.timing.low_us, ok.timing.high_us, ok.timing.clock) == (
         "ok",
         "recorded",
         8.0,
@@ -45,10 +47,10 @@ def test_what_was_written_is_read_back(tmp_path):
         8.1,
         "event",
     )
-    assert ok.bandwidth_gb_s == pytest.approx(0.512) and ok.percent_of_peak == pytest.approx(0.0512)
-    assert ok.peers["CUB"]["ratio"] == 1.2 and ok.badges == ("latency-bound",)
+    assert ok.rates.bandwidth_gb_s == pytest.approx(0.512) and ok.rates.percent_of_peak == pytest.approx(0.0512)
+    assert ok.peers["CUB"].ratio == 1.2 and ok.badges == ("latency-bound",)
     assert ok.device["name"] == "A GPU" and ok.environment["utc"] == AROUND["utc"] and ok.environment["samples"] == 40
-    assert (racy.status, racy.time_us, racy.bandwidth_gb_s, racy.peers) == ("wrong", None, None, {})
+    assert (racy.status, racy.time_us, racy.rates.bandwidth_gb_s, racy.peers) == ("wrong", None, None, {})
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):
@@ -96,13 +98,13 @@ def test_a_quick_recording_counts_only_until_there_is_a_full_one(tmp_path):
 def test_a_row_holds_while_the_code_the_timing_the_driver_and_the_plan_are_the_same(changes, row, holds):
     kept = recording_of({KEY: OK | row}, **changes)
     assert still_holds(kept, KEY, PLAN, this_session(AROUND)) == holds
-    assert not still_holds(kept, key_of(CHOICE, "hot"), PLAN, this_session(AROUND))
+    assert not still_holds(kept, key(replace(CHOICE, cache="hot")), PLAN, this_session(AROUND))
 
 
 def test_every_row_keeps_the_commit_and_the_day_of_its_session(tmp_path):
     old = replace(this_session(AROUND), environment=AROUND | {"commit": "old", "utc": "2026-01-01T00:00:00+00:00"})
     unused = replace(old, environment=AROUND | {"commit": "unused"})
-    rows = {KEY: OK | {"session": 2}, key_of(CHOICE, "hot"): OK | {"session": 0}}
+    rows = {KEY: OK | {"session": 2}, key(replace(CHOICE, cache="hot")): OK | {"session": 0}}
     write(tmp_path / "a.json.gz", Recording(DEVICE, (old, unused, this_session(AROUND)), rows))
     cold, hot = load(tmp_path)
     assert (cold.environment["commit"], hot.environment["commit"]) == ("abc", "old")
@@ -120,12 +122,12 @@ def test_the_form_before_sessions_is_read(tmp_path):
     content = {"format": 1, "device": DEVICE, "environment": AROUND, "left_out": {}, "kernels": {}, "columns": columns}
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
     (measurement,) = load(tmp_path)
-    assert (measurement.parameter, measurement.grid_asked, measurement.time_us) == (32, None, 8.0)
+    assert (measurement.choice.parameter, measurement.choice.grid_size, measurement.time_us) == (32, None, 8.0)
     assert measurement.environment["commit"] == "abc"
 
 
-def test_every_kernel_block_size_size_and_knob_is_wanted():
-    choices = [item.choice for item in wanted()]
+def test_every_kernel_block_size_size_and_knob_is_contents():
+    choices = [item.choice for item in contents()]
     by_kernel = {name: [choice for choice in choices if choice.kernel == name] for name in KERNELS}
     for kernel in KERNELS.values():
         own = by_kernel[kernel.name]
@@ -139,12 +141,12 @@ def test_every_kernel_block_size_size_and_knob_is_wanted():
         if TOPICS[kernel.topic].name == "reduction" and kernel.coverage is None:
             asked = {n: {choice.grid_size for choice in own if choice.n == n} - {None} for n in ELEMENT_SIZES}
             assert all(len(grids) > 12 for grids in asked.values())
-    assert len(list(wanted(quick=True))) <= 4 * len(KERNELS)
+    assert len(list(contents(quick=True))) <= 4 * len(KERNELS)
 
 
 def test_what_the_ladders_open_on_comes_first():
-    first = [item.choice for item in wanted() if item.part == "the ladders"]
-    assert [item.choice for item in wanted()][: len(first)] == first
+    first = [item.choice for item in contents() if item.part == "the ladders"]
+    assert [item.choice for item in contents()][: len(first)] == first
     for ladder in LADDERS.values():
         opened = {choice.kernel for choice in first if choice.n == ladder.n}
         assert all(rung.kernel in opened for rung in ladder.rungs if ladder.dtype in KERNELS[rung.kernel].dtypes)
@@ -155,16 +157,16 @@ def gpu(monkeypatch):
     """A stand-in for the GPU that notes what it was asked to time: no time leaves this file."""
     timed = []
 
-    def measured(topic, made, caches):
+    def measured(made, caches):
         timed.append((made.choice, caches))
         row = {"status": "ok", "grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
         return {cache: row | {"time_us": 5.0, "samples": 15} for cache in caches}
 
     monkeypatch.setattr(recorder, "has_gpu", lambda: True)
-    monkeypatch.setattr(recorder, "device", lambda kind: DEVICE)
+    monkeypatch.setattr(recorder, "backend_named", lambda kind: SimpleNamespace(describe=lambda: DEVICE))
     monkeypatch.setattr(recorder, "environment", lambda: AROUND)
     monkeypatch.setattr(recorder, "_measured", measured)
-    monkeypatch.setattr(recorder, "wanted", lambda quick: list(wanted(quick))[:8])
+    monkeypatch.setattr(recorder, "contents", lambda quick: list(contents(quick))[:8])
     return timed
 
 
@@ -186,11 +188,11 @@ def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
 def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu, monkeypatch, tmp_path):
     measured, broken = recorder._measured, []
 
-    def failing(topic, made, caches):
+    def failing(made, caches):
         if not broken:
             broken.append(made.choice.kernel)
             raise RunFailed("crashed", "It wrote past the end.")
-        return measured(topic, made, caches)
+        return measured(made, caches)
 
     monkeypatch.setattr(recorder, "_measured", failing)
     path = record(quick=True, folder=tmp_path)
@@ -202,9 +204,8 @@ def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu,
 
 
 def test_a_rung_on_the_cpu_is_recorded_with_the_name_of_the_cpu():
-    topic = TOPICS["trapezoid"]
     choice = Choice("trapezoid_scalar", 4096, KERNELS["trapezoid_scalar"].block_sizes[0], dtype="float64", device="gpu")
-    rows = recorder._measured(topic, plan(choice), CACHE_STATES)
+    rows = recorder._measured(plan(settle(choice)), CACHE_STATES)
     assert set(rows) == set(CACHE_STATES)
     assert rows["hot"]["status"] == "ok" and rows["hot"]["badges"].startswith("on the CPU: ")
     assert rows["hot"].get("time_us") is None or rows["hot"]["clock"] == "host"

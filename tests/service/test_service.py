@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from engine.choices import settle
 from engine.host.devices import Gpu
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
@@ -14,7 +15,7 @@ from engine.service.queue import Handle, JobQueue
 from engine.service.worker_slot import ROOT
 from tests.service.jobs import job
 
-CHOICE = Choice("reduce_sequential", n=1000, block_size=128, device="emulator")
+CHOICE = settle(Choice("reduce_sequential", n=1000, block_size=128, device="emulator"))
 
 
 def test_the_web_process_never_imports_cupy() -> None:
@@ -53,7 +54,7 @@ def test_every_failure_is_a_record(
     assert measurement.reason is not None
     assert reason in measurement.reason
     assert log is None or log in (measurement.log or "")
-    assert (measurement.kernel, measurement.n, measurement.time_us) == (CHOICE.kernel, CHOICE.n, None)
+    assert (measurement.kernel, measurement.choice.n, measurement.time_us) == (CHOICE.kernel, CHOICE.n, None)
     assert measurement.device["kind"] == "emulator"
 
 
@@ -74,6 +75,6 @@ def test_a_choice_runs_on_the_emulator_and_is_kept() -> None:
         assert again.kept
         assert any(badge.startswith("kept from") for badge in service.measurement_of(again, CHOICE).badges)
         with pytest.raises(NotRunnable, match="no kernel named"):
-            service.submit(Choice("reduce_nothing", 1000, 128), "a")
+            service.submit(settle(Choice("reduce_nothing", 1000, 128)), "a")
     finally:
         service.disconnect()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
+from engine.choices import settle
 from engine.history import history
 from engine.records import Choice
 from tests.cases import case
@@ -39,6 +40,9 @@ def test_every_kernel_shows_its_text_and_its_source(name: str) -> None:
     text = re.sub(r"<[^>]+>", "", html_of(app)).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     assert KERNELS[name].header["Idea"][1:40].replace("'", "&#x27;") in text.replace("&quot;", '"')
     assert f"{name}(" in text
+
+
+CHOICE = Choice("reduce_sequential", 4096, 128, device="gpu")
 
 
 def test_the_arrows_step_and_the_ends_hold() -> None:
@@ -74,7 +78,7 @@ def test_a_reload_shows_the_last_results() -> None:
 
 
 def test_a_wrong_answer_is_a_sentence_and_no_number() -> None:
-    choice = replace(default_choice("reduce_racy"), device="emulator", n=4096)
+    choice = settle(replace(default_choice("reduce_racy"), device="emulator", n=4096))
     history.remember(
         choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2.", time_us=9.0)
     )
@@ -196,9 +200,9 @@ def test_a_knob_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_
     assert asked(app)["parameter"] == "2" and app.selectbox(key="parameter").label == "Stride"
     app.button(key="run_ladder").click().run()
     for kernel, stride in (("banks_strided", 2), ("copy_strided", 2), ("copy_offset", None)):
-        choice = Choice(kernel, 1024, 256, device="emulator", parameter=stride)
+        choice = settle(Choice(kernel, 1024, 256, device="emulator", parameter=stride))
         found = history.latest(choice)
-        assert found is not None and found.parameter == (stride or KERNELS[kernel].parameter.default)  # type: ignore[union-attr]
+        assert found is not None and found.choice.parameter == (stride or KERNELS[kernel].parameter.default)  # type: ignore[union-attr]
     app.button(key="next").click().run()  # another knob, with its own value
     assert "parameter" not in asked(app) and app.selectbox(key="parameter").label == "Different words"
     app.button(key="next").click().run()  # no knob
@@ -217,7 +221,7 @@ def test_the_knob_of_an_address_comes_back_also_while_presenting() -> None:
 
 
 def test_the_default_of_a_knob_is_the_same_choice_as_none() -> None:
-    own = Choice("banks_strided", 1024, 256, device="emulator")
+    own = settle(Choice("banks_strided", 1024, 256, device="emulator"))
     history.remember(own, measured(own))
     assert history.latest(replace(own, parameter=32)) == measured(own)
     assert "NVIDIA H200" in html_of(opened(ladder="cs121-banks", rung="banks_strided", parameter="32", n="1024"))
@@ -264,13 +268,14 @@ def test_an_answer_that_is_an_array_is_shown_as_one(rung: str, dtype: str, words
 
 
 def test_where_an_answer_differs_is_marked() -> None:
-    found = measured(answer=(1, 2, 3), answer_count=3, answer_expected=(1, 2, 4), answer_off=(2,), status="wrong")
+    found = measured(CHOICE, result=3, expected=4, error=1, error_bound=0, answer=(1, 2, 3), answer_count=3,
+                     answer_expected=(1, 2, 4), answer_off=(2,), status="wrong")  # fmt: skip
     html = strip_html(found)
     assert html.count('class="off"') == 1 and '<span class="off"><u>2</u><b>3</b><s>4</s></span>' in html
-    late = replace(found, answer=(0,) * 32, answer_count=100, answer_expected=(0,) * 31 + (1,), answer_off=(31,))
-    assert strip_html(late).count("<u>") == 32
-    assert strip_html(measured()) == strip_html(None) == ""
-    assert "NaN" in strip_html(replace(found, answer=(None, 2, 3)))
+    late = replace(found.check, answer=(0,) * 32, count=100, first=(0,) * 31 + (1,), off=(31,))
+    assert strip_html(replace(found, check=late)).count("<u>") == 32
+    assert strip_html(measured(CHOICE)) == strip_html(None) == ""
+    assert "NaN" in strip_html(replace(found, check=replace(found.check, answer=(None, 2, 3))))
 
 
 def test_the_hall_sees_the_first_elements_too() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS, TOPICS
+from engine.choices import settle
 from engine.history import history
 from engine.records import Choice
 from tests.cases import case
@@ -58,15 +59,15 @@ def test_elements_per_thread_are_grids() -> None:
     html = html_of(app)
     assert html.count('class="heat') == 3  # 1,024 elements per thread would be less than one block
     for blocks in (32, 8, 1):
-        choice = Choice("reduce_warp_shuffle", 4096, 128, blocks, device="emulator")
-        assert (found := history.latest(choice)) is not None and found.grid_asked == found.grid_size == blocks
+        choice = settle(Choice("reduce_warp_shuffle", 4096, 128, blocks, device="emulator"))
+        assert (found := history.latest(choice)) is not None and found.choice.grid_size == found.grid_size == blocks
     assert "says Crovella" not in figures_of(app)[0]  # the claim is about the time
     assert asked(app)["elements"] == "1,4,32,1024"
 
 
 def test_the_claim_about_elements_per_thread_is_judged_by_the_times() -> None:
     for blocks, bandwidth in ((1024, 100.0), (64, 300.0), (1, 20.0)):
-        choice = Choice("reduce_warp_shuffle", 2**18, 256, blocks, device="emulator")
+        choice = settle(Choice("reduce_warp_shuffle", 2**18, 256, blocks, device="emulator"))
         history.remember(choice, measured(choice, bandwidth_gb_s=bandwidth))
     app = opened("sweep", topic="reduction", sweep="elements", kernels="reduce_warp_shuffle", n="2^18",
                  block="256", elements="1,16,1024", device="emulator")  # fmt: skip
@@ -101,7 +102,7 @@ def test_lines_over_n() -> None:
 
 def test_times_of_a_gpu_fill_the_table_with_the_best_block_size() -> None:
     for block_size, bandwidth in ((32, 100.0), (64, 300.0), (128, 200.0)):
-        choice = Choice("reduce_sequential", 4096, block_size, device="emulator")
+        choice = settle(Choice("reduce_sequential", 4096, block_size, device="emulator"))
         history.remember(choice, measured(choice, bandwidth_gb_s=bandwidth))
     html = html_of(opened("sweep", kernels="reduce_sequential", blocks="32,64,128", n="4096", device="emulator"))
     assert "maxThr" in html and '<td class="total">64</td><td class="total">300</td>' in html
@@ -114,7 +115,7 @@ def test_a_cell_that_cannot_run_says_why() -> None:
 
 
 def test_a_wrong_cell_is_a_word_and_a_sentence() -> None:
-    choice = Choice("reduce_racy", 4096, 64, device="emulator")
+    choice = settle(Choice("reduce_racy", 4096, 64, device="emulator"))
     history.remember(choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2."))
     html = html_of(opened("sweep", kernels="reduce_racy", blocks="64", n="4096", device="emulator"))
     assert 'class="bad"' in html and "The answer is wrong: 1 instead of 2." in html
@@ -140,7 +141,7 @@ def test_bad_n_is_one_sentence() -> None:
 def test_the_file_holds_every_cell() -> None:
     from engine.tables import csv_of
 
-    choice = Choice("reduce_sequential", 4096, 64, device="emulator")
+    choice = settle(Choice("reduce_sequential", 4096, 64, device="emulator"))
     rows = list(csv.DictReader(io.StringIO(csv_of([measured(choice), measured(replace(choice, block_size=128))]))))
     assert [row["Block size"] for row in rows] == ["64", "128"]
 

@@ -6,14 +6,14 @@ from html import escape
 
 from engine.catalogue import KERNELS
 from engine.plan import plan
-from engine.records import Choice, HostSum, Measurement, NotRunnable
+from engine.records import Check, HostSum, Measurement, NotRunnable, Settled
 
 SHOWN, SHOWN_IN_HALL = 16, 8
 # Kernels whose threads reserve their places: what they write lies packed, in the order in which they came.
 _PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
 
 
-def is_array(choice: Choice) -> bool:
+def is_array(choice: Settled) -> bool:
     """Whether the answer of a choice is an array, as far as that is known without running it."""
     try:
         made = plan(choice)
@@ -28,33 +28,33 @@ def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
     A histogram has bars. An element that misses by more than its bound is marked; all 32 kept elements are shown where
     that is so only behind the first ones.
     """
-    if measurement is None or not measurement.answer:
+    checked = measurement.check if measurement else None
+    if measurement is None or checked is None or not checked.answer:
         return ""
-    off = set(measurement.answer_off)
-    values = measurement.answer if off and min(off) >= shown else measurement.answer[:shown]
+    off = set(checked.off)
+    values = checked.answer if off and min(off) >= shown else checked.answer[:shown]
     bars = [_share(value, values) for value in values] if _counts(measurement.kernel) else None
     cells = "".join(
         _cell(
             place,
             value,
-            measurement.answer_expected[place] if measurement.answer_expected else None,
+            checked.first[place] if checked.first else None,
             place in off,
             None if bars is None else bars[place],
         )
         for place, value in enumerate(values)
     )
-    return (
-        f'<figure class="answer"><figcaption>{escape(_caption(measurement, len(values)))}</figcaption>{cells}</figure>'
-    )
+    caption = escape(_caption(measurement, checked, len(values)))
+    return f'<figure class="answer"><figcaption>{caption}</figcaption>{cells}</figure>'
 
 
-def _caption(m: Measurement, shown: int) -> str:
-    count = m.answer_count or shown
+def _caption(m: Measurement, checked: Check, shown: int) -> str:
+    count = checked.count or shown
     what = f"{count:,} counts" if _counts(m.kernel) else f"{count:,} numbers"
     if m.kernel in _PACKED:
-        what += f", packed by {m.n:,} threads"
+        what += f", packed by {m.choice.n:,} threads"
     first = f", the first {shown}" if count > shown else ""
-    if m.answer_expected is None:
+    if checked.first is None:
         return f"The answer: {what}{first}. Another order is as right."
     return f"The answer: {what}{first}; below each, the reference."
 

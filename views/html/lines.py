@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from engine.counters import COUNTERS
-from engine.history.history import ran_on_cpu
 from engine.history.profiles import Hardware
 from engine.lectures.changes import Change
-from engine.records import Measurement
+from engine.records import Check, Finding, Measurement
 from engine.words import STATUS_WORDS, text_of
 from views.html.source import coloured_lines, header_length
 
@@ -33,7 +31,7 @@ def lines_html(
     counter: str,
     values: Mapping[int, float],
     shares: Mapping[int, float],
-    findings: Sequence[Mapping[str, Any]] = (),
+    findings: Sequence[Finding] = (),
     colours: Mapping[int, str] | None = None,
     counted: bool = True,
     on_cpu: bool = False,
@@ -46,7 +44,7 @@ def lines_html(
     lines = text.splitlines()
     start = header_length(lines)
     told = _by_line(findings)
-    others = {f["other_line"]: f["line"] for f in findings if f["other_line"] and f["other_line"] != f["line"]}
+    others = {f.other_line: f.line for f in findings if f.other_line and f.other_line != f.line}
     rows = []
     for number, code in enumerate(coloured_lines(text)[start:], start + 1):
         value = values.get(number)
@@ -82,28 +80,28 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip()) + 4
 
 
-def _by_line(findings: Sequence[Mapping[str, Any]]) -> dict[int, list[Mapping[str, Any]]]:
-    found: dict[int, list[Mapping[str, Any]]] = {}
+def _by_line(findings: Sequence[Finding]) -> dict[int, list[Finding]]:
+    found: dict[int, list[Finding]] = {}
     for finding in findings:
-        found.setdefault(finding["line"] or finding["other_line"] or 0, []).append(finding)
+        found.setdefault(finding.line or finding.other_line or 0, []).append(finding)
     return found
 
 
-def _told(findings: Sequence[Mapping[str, Any]]) -> str:
+def _told(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
-    told = [f'<div class="finding"><b>{_KINDS.get(f["kind"], f["kind"])}</b> {_sentence(f)}</div>' for f in findings]
+    told = [f'<div class="finding"><b>{_KINDS.get(f.kind, f.kind)}</b> {_sentence(f)}</div>' for f in findings]
     more = told[_IN_PLACE:]
     if more:
         told[_IN_PLACE:] = [f"<details><summary>{len(more)} more at this line</summary>{''.join(more)}</details>"]
     return "".join(told)
 
 
-def _sentence(finding: Mapping[str, Any]) -> str:
+def _sentence(finding: Finding) -> str:
     """The finding's sentence, the other line in it as a link."""
-    words = re.sub("`(.+?)`", r"<code>\1</code>", escape(str(finding["message"])))
-    other = finding["other_line"]
-    if other and other != finding["line"]:
+    words = re.sub("`(.+?)`", r"<code>\1</code>", escape(finding.message))
+    other = finding.other_line
+    if other and other != finding.line:
         words = words.replace(f"at line {other}", f'at <a href="#L{other}">line {other}</a>', 1)
     return words
 
@@ -113,29 +111,31 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hin
 
     `hint`: what to try where there is no answer.
     """
-    if run.result is None:
+    found = run.check
+    if found is None:
         word = STATUS_WORDS[run.status]
         said = f"{run.reason or ''} {hint}".strip()
         return f'<div class="insideanswer bad"><b>{escape(word)}</b> {escape(said)}</div>'
-    exact = run.error_bound == 0
+    exact = found.error_bound == 0
     right = run.status != "wrong"
     sign = ("=" if exact else "≈") if right else "instead of"
-    told = f"{_number(run.result)} {sign} {_number(run.expected)}"
-    if right and run.answer_count:  # of an array one element says little: how all were checked says more
-        note = str(run.environment.get("check") or "").partition(". ")[0].removeprefix("Checked: ")
+    told = f"{_number(found.result)} {sign} {_number(found.expected)}"
+    if right and found.count:  # of an array one element says little: how all were checked says more
+        note = str(found.note or "").partition(". ")[0].removeprefix("Checked: ")
         told = escape(note.rstrip(".")) or told
     head = f"<b>{'✓ Right' if right else '✗ Wrong'}</b> {told}"
     lucky = ", but only by luck: see the marked lines" if run.status == "hazard" else ""
     told = ""
     if len(seen) > 1:
-        cells = "".join(
-            f'<span class="{"" if m.status != "wrong" else "off"}">{escape(name)} <b>{_number(m.result)}</b></span>'
-            for name, m in seen.items()
-        )
+        cells = "".join(_seen(name, m.check) for name, m in seen.items() if m.check)
         told = f'<div class="seen">{cells}</div>'
     mood = "bad" if not right else "warn" if lucky else "good"
-    how = "on one thread of the CPU" if ran_on_cpu(run) else f"{escape(schedule)}, emulated"
+    how = "on one thread of the CPU" if run.cpu else f"{escape(schedule)}, emulated"
     return f'<div class="insideanswer {mood}">{head}{lucky} · {how}{told}</div>'
+
+
+def _seen(order: str, checked: Check) -> str:
+    return f'<span class="{"" if checked.ok else "off"}">{escape(order)} <b>{_number(checked.result)}</b></span>'
 
 
 def printed(lines: Sequence[str]) -> str:

@@ -107,11 +107,12 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
 def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic) -> str:
     live = fact.live
     words = []
-    if live is not None and live.result is not None and live.expected is not None:
-        exact = live.error_bound == 0
-        bound = "" if exact else f", error {live.error:.2g}, allowed {live.error_bound:.2g}"
+    if live is not None and live.check is not None:
+        found = live.check
+        exact = found.error_bound == 0
+        bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
         words.append(
-            f"<b class='ok'>✓ Correct</b> {live.result:,.9g} {'=' if exact else '≈'} {live.expected:,.9g}{bound}"
+            f"<b class='ok'>✓ Correct</b> {found.result:,.9g} {'=' if exact else '≈'} {found.expected:,.9g}{bound}"
             f"{_remark(live, topic)}"
         )
     if row["origin"]:
@@ -127,9 +128,9 @@ def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic) -> str:
 
 def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
     """What the topic adds about the answer: as one more part of a line, or with an `end` as a sentence."""
-    if topic.remark is None or measurement.result is None:
+    if topic.remark is None or measurement.check is None:
         return ""
-    words = escape(topic.remark(measurement.result))
+    words = escape(topic.remark(measurement.check.result))
     return f" {_sentence_case(words)}{end}" if end else f" · {words}"
 
 

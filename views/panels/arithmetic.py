@@ -20,7 +20,7 @@ from engine.lectures.arithmetic.matmul import (
     naive_reads,
     sentences,
 )
-from engine.records import Choice, CompileError, Measurement, NotRunnable
+from engine.records import CompileError, Measurement, NotRunnable, Settled
 from engine.words import count_text
 from views.panels.entries import Section
 from views.session import choices, work
@@ -79,13 +79,13 @@ def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str,
     """The lecture's sentences, what each resource has room for, and what was measured."""
     limits = ", ".join(f"{name} {count}" for name, count in numbers.occupancy.limits.items())
     said = (*sentences(numbers), f"Blocks that an SM has room for, by resource: {limits}.")
-    if timed is None or timed.gflop_s is None:
+    if timed is None or timed.rates.gflop_s is None:
         return said
-    share = f", {timed.percent_of_peak:.3g}% of its FP32 peak" if timed.percent_of_peak is not None else ""
-    return (*said, f"Measured: {timed.gflop_s:,.0f} GFLOP/s{share} ({device_line(timed)}).")
+    share = f", {timed.rates.percent_of_peak:.3g}% of its FP32 peak" if timed.rates.percent_of_peak is not None else ""
+    return (*said, f"Measured: {timed.rates.gflop_s:,.0f} GFLOP/s{share} ({device_line(timed)}).")
 
 
-def row(choice: Choice, gpu: GpuModel, page: Page) -> str:
+def row(choice: Settled, gpu: GpuModel, page: Page) -> str:
     """One tile width."""
     here = ' class="current"' if choice.block_size == page.choice.block_size else ""
     first = f'<td class="rung width">{choice.block_size}</td>'
@@ -111,9 +111,12 @@ def row(choice: Choice, gpu: GpuModel, page: Page) -> str:
 
 def measured(timed: Measurement | None) -> tuple[str, str]:
     """The throughput and its share of the peak, "–" where nothing was measured."""
-    if timed is None or timed.gflop_s is None:
+    if timed is None or timed.rates.gflop_s is None:
         return "–", ""
-    return f"{timed.gflop_s:,.0f}", f"{timed.percent_of_peak:.3g}% of peak" if timed.percent_of_peak is not None else ""
+    return (
+        f"{timed.rates.gflop_s:,.0f}",
+        f"{timed.rates.percent_of_peak:.3g}% of peak" if timed.rates.percent_of_peak is not None else "",
+    )
 
 
 def headings(names: Sequence[tuple[str, str]]) -> str:

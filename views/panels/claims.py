@@ -11,7 +11,7 @@ from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line, latest, recorded_for
 from engine.lectures.claims.kinds import LECTURES, Claim, Computed, Ends, Timed
 from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
-from engine.records import Choice, Measurement
+from engine.records import Measurement, Settled
 from engine.words import size_text
 from views.panels.entries import Section
 from views.session import choices, work
@@ -25,7 +25,7 @@ def found(claim: AnyClaim) -> Verdict | None:
     return verdict(claim, latest, lambda choice: recorded_for(choice) if choice.device == "gpu" else None)
 
 
-def missing(page: Page) -> tuple[Choice, ...]:
+def missing(page: Page) -> tuple[Settled, ...]:
     """The runs that decide what is not decided yet, each once; those for a GPU only where there is one."""
     open_ones = [claim for claim in claims_of(page.ladder.name) if found(claim) is None]
     wanted = dict.fromkeys(choice for claim in open_ones for choice in runs(claim))

@@ -27,7 +27,7 @@ from engine.lectures.arithmetic.float_sums import (
     submit_repeats,
 )
 from engine.recording import float_sums
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Measurement, NotRunnable, Settled
 from engine.tables import checked_by
 from views.panels.entries import Picture, Section
 from views.session import choices, work
@@ -48,7 +48,7 @@ def offered(page: Page) -> bool:
 class Repeating:
     """The repeated run of one browser, with `views.work.PageWork`'s way of being waited for."""
 
-    def __init__(self, choice: Choice, session: str) -> None:
+    def __init__(self, choice: Settled, session: str) -> None:
         self._choice, self._stopped, self._lock = choice, False, threading.Lock()
         self._handle = None
         try:
@@ -89,13 +89,13 @@ class Repeating:
             self._handle.cancel()
 
 
-def _kept() -> dict[Choice, Repeats | str]:
+def _kept() -> dict[Settled, Repeats | str]:
     return st.session_state.setdefault(REPEATED, {})
 
 
-def _key(page: Page) -> Choice:
+def _key(page: Page) -> Settled:
     """The choice without its state of the cache, which no answer depends on."""
-    return replace(choices.settled(page.choice), cache="cold-clean")
+    return replace(page.choice, cache="cold-clean")
 
 
 def start(page: Page) -> None:
@@ -134,7 +134,7 @@ def repeat_words(page: Page, facts: Sequence[Known]) -> str:
 # ---- errors over N
 
 
-def choices_over_n(page: Page) -> list[Choice]:
+def choices_over_n(page: Page) -> list[Settled]:
     """Every rung at every size that it can run with."""
     every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
     return [choice for choice in every if choices.refusal(choice) is None]
@@ -162,8 +162,8 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: L
         if not can_repeat(choice):
             continue
         found = [(n, _answered(replace(choice, n=n))) for n in sizes]
-        known = [(n, abs(m.result - m.expected)) for n, m in found
-                 if m is not None and m.result is not None and m.expected is not None]  # fmt: skip
+        known = [(n, abs(m.check.result - m.check.expected)) for n, m in found
+                 if m is not None and m.check is not None]  # fmt: skip
         series.append(errors.Series(rung.label, known, position))
     both = [(n, bounds(replace(page.choice, n=n))) for n in sizes]
     laws = (
@@ -173,10 +173,10 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: L
     return errors.error_lines(series, laws, page.choice.n, look, "Nothing has run yet: press Run every N.")
 
 
-def _answered(choice: Choice) -> Measurement | None:
+def _answered(choice: Settled) -> Measurement | None:
     """The last live run with an answer; else what a GPU answered when it was recorded."""
     live = work.outcome(choice).live
-    return live if live is not None and live.result is not None else float_sums.answer(choice)
+    return live if live is not None and live.check is not None else float_sums.answer(choice)
 
 
 # ---- the section below the table
@@ -201,7 +201,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def _row(page: Page, position: int, choice: Choice) -> str:
+def _row(page: Page, position: int, choice: Settled) -> str:
     rung = page.ladder.rungs[position]
     current = ' class="current"' if position == page.position else ""
     title = f'<td class="rung">{escape(rung.label)}</td>'

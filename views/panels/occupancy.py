@@ -9,7 +9,7 @@ from html import escape
 from engine.gpu_models import GpuModel
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import residency
-from engine.records import Choice, CompileError, NotRunnable
+from engine.records import CompileError, NotRunnable, Settled
 from engine.words import time_text
 from views.panels.arithmetic import cell, controls, gpu_chosen, headings, no_such_gpu
 from views.panels.entries import Section
@@ -48,7 +48,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def row(choice: Choice, gpu: GpuModel, page: Page) -> str:
+def row(choice: Settled, gpu: GpuModel, page: Page) -> str:
     """One block size."""
     here = ' class="current"' if choice.block_size == page.choice.block_size else ""
     first = f'<td class="rung width">{choice.block_size:,}</td>'

@@ -17,7 +17,7 @@ from engine.lectures.then_and_now import today
 from engine.tables import checked_by, published_line
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
-from views.session import choices, work
+from views.session import work
 from views.session.page import WORK, Page
 
 _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
@@ -33,7 +33,7 @@ def controls(page: Page) -> None:
     """The button, where there is something to run."""
     if not conditions.has_figures(page.ladder):
         return
-    several = len(conditions.choices(page.ladder))
+    several = len(conditions.choices(page.ladder, page.choice.device))
     words = "An emulator checks and counts; it has no times." if page.counting else "Each is checked, then timed."
     st.button("Run these", key="run_paper", icon=":material/play_arrow:", on_click=run_these, args=(page,),
               help=f"{several} runs with the lecture's N, block size and type. {words}")  # fmt: skip
@@ -41,7 +41,7 @@ def controls(page: Page) -> None:
 
 def section(page: Page, facts: Sequence[Known]) -> str:
     """The table, if the lecture prints figures, and the paragraph."""
-    lines = paper.lines(page.ladder, choices.settled(page.choice).device) if conditions.has_figures(page.ladder) else ()
+    lines = paper.lines(page.ladder, page.choice.device) if conditions.has_figures(page.ladder) else ()
     table = ""
     if lines:
         table = _block_table(lines) if paper.varies_block(page.ladder) else _line_table(lines)
@@ -151,7 +151,7 @@ def _best(lines: Sequence[Line], source: str) -> str:
 
 def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """The speedups of both, or Heidelberg's lines over the block sizes."""
-    lines = paper.lines(page.ladder, choices.settled(page.choice).device)
+    lines = paper.lines(page.ladder, page.choice.device)
     if paper.varies_block(page.ladder):
         return block_panels(paper.by_block(lines), look)
     return speedup_lines(lines, look)

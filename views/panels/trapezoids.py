@@ -14,7 +14,7 @@ from engine.figures.look import Figure, Look
 from engine.figures.trapezoids import trapezoid_figure
 from engine.history.history import Known
 from engine.lectures.arithmetic import trapezoids
-from engine.records import Choice
+from engine.records import Settled
 from views.panels.entries import Picture
 from views.session import state, work
 from views.session.page import Page, run_sizes
@@ -70,7 +70,7 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
 # ---- the two errors over N
 
 
-def choices_over_n(page: Page) -> list[Choice]:
+def choices_over_n(page: Page) -> list[Settled]:
     """Every rung at every size."""
     return [replace(choice, n=n) for choice in page.choices for n in SIZES]
 
@@ -109,7 +109,7 @@ def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     return error_lines(series, laws, page.choice.n, look)
 
 
-def _errors(choice: Choice) -> dict[str, float] | None:
+def _errors(choice: Settled) -> dict[str, float] | None:
     found = trapezoids.errors_of(choice, work.outcome(choice).live)
     return dict(found) if found is not None else None
 

@@ -5,15 +5,14 @@ Options come from the catalogue. What a kernel cannot run stays choosable and sa
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
+from engine.choices import check_here
 from engine.gpu_models import MULTIPROCESSORS
 from engine.plan import plan
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, NotRunnable
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Settled
 from engine.service import service
 from engine.words import size_text, whole_number
 from views.session import state
@@ -165,17 +164,10 @@ def has_gpu() -> bool:
     return bool(service.gpus())
 
 
-def settled(choice: Choice) -> Choice:
-    """The choice with its device settled where that is possible, so that history can be asked about it."""
-    if choice.device == AUTO:
-        return replace(choice, device="gpu" if service.gpus() else "emulator")
-    return choice
-
-
-def refusal(choice: Choice) -> NotRunnable | None:
+def refusal(choice: Settled) -> NotRunnable | None:
     """Why the choice cannot run as asked, or None."""
     try:
-        service.resolve(choice)
+        check_here(choice)
         plan(choice)
     except NotRunnable as refused:
         return refused

@@ -12,7 +12,7 @@ import streamlit as st
 from engine.backends.emulator.watching.trace import Trace
 from engine.history import history
 from engine.measuring.measure import failed
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.service.traces import submit_trace
 from views.session import work
@@ -22,9 +22,8 @@ from views.session import work
 class InsideChoice:
     """What is looked at: equal ones need not be run again."""
 
-    choice: Choice
-    before: Choice | None
-    schedule: str | None
+    choice: Settled
+    before: Settled | None
     block: int
     launch: int
 
@@ -52,12 +51,11 @@ class InsideWork:
     def _submit(self, name: str, session: str, fresh: bool) -> service.Handle | None:
         asked = self.asked
         if name == "trace":
-            return submit_trace(asked.choice, asked.block, session, launch=asked.launch,
-                                       schedule=asked.schedule, fresh=fresh)  # fmt: skip
+            return submit_trace(asked.choice, asked.block, session, launch=asked.launch, fresh=fresh)
         choice = asked.choice if name == "run" else asked.before
         if choice is None:
             return None
-        return service.submit(choice, session, schedule=asked.schedule, fresh=fresh and name == "run")
+        return service.submit(choice, session, fresh=fresh and name == "run")
 
     def _refuse(self, name: str, refused: NotRunnable) -> None:
         if name == "trace":
@@ -119,7 +117,7 @@ class InsideWork:
             self.run = measurement
         else:
             self.before = measurement
-        if self.asked.schedule is None and measurement.status != "refused":
+        if measurement.status != "refused":
             history.remember(choice, measurement)
 
     def stop(self) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
-from engine.records import Choice
-from views.session import choices, work
+from engine.records import Settled
+from views.session import work
 
 WORK = "ladder work"  # the name of the runs that the page waits for
 
@@ -19,7 +19,7 @@ class Page:
     ladder: Ladder
     topic: Topic
     position: int
-    choices: tuple[Choice, ...]
+    choices: tuple[Settled, ...]
     presenting: bool
 
     @property
@@ -35,14 +35,14 @@ class Page:
     @property
     def counting(self) -> bool:
         """Whether runs are counted by the emulator, and not timed."""
-        return choices.settled(self.choice).device == "emulator"
+        return self.choice.device == "emulator"
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> Settled:
         """What Run would run."""
         return self.choices[self.position]
 
 
-def run_sizes(asked: Sequence[Choice]) -> None:
+def run_sizes(asked: Sequence[Settled]) -> None:
     """Run these choices for the page, each named by its kernel and N. For callbacks."""
     work.start(WORK, asked, [f"{KERNELS[choice.kernel].title}, N = {choice.n:,}" for choice in asked])

@@ -10,15 +10,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import streamlit as st
 
 from engine.history import history
 from engine.measuring.measure import failed
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
-from views.session.choices import refusal, settled
+from views.session.choices import refusal
 
 # Drawing is work for one core: browsers that draw at the same moment take turns.
 RENDER = threading.Semaphore(1)
@@ -31,7 +30,7 @@ REDRAW_S = 0.4  # many quick results are drawn together
 class PageWork:
     """Choices being run for one browser, in order. Safe to be looked at by two runs of the script at once."""
 
-    def __init__(self, choices: Sequence[Choice], names: Sequence[str], session: str, fresh: bool) -> None:
+    def __init__(self, choices: Sequence[Settled], names: Sequence[str], session: str, fresh: bool) -> None:
         self.choices, self.names = tuple(choices), tuple(names)
         self.results: list[Measurement] = []
         self._session, self._fresh = session, fresh
@@ -87,14 +86,14 @@ class PageWork:
             return False
         return True
 
-    def _keep(self, choice: Choice, measurement: Measurement) -> None:
+    def _keep(self, choice: Settled, measurement: Measurement) -> None:
         self._handle = None
         self.results.append(measurement)
         if measurement.status != "refused":  # a refusal is known without running, and may be gone in a minute
-            history.remember(settled(choice), measurement)
+            history.remember(choice, measurement)
 
 
-def start(name: str, choices: Sequence[Choice], names: Sequence[str], fresh: bool = False) -> None:
+def start(name: str, choices: Sequence[Settled], names: Sequence[str], fresh: bool = False) -> None:
     """Begin a page's work (`name`), in place of what it may still be doing. For callbacks."""
     stop(name)
     session = st.session_state.setdefault("session", uuid.uuid4().hex)
@@ -147,9 +146,9 @@ def follow(name: str, show: Callable[[], None]) -> None:
     place.empty()
 
 
-def outcome(choice: Choice) -> history.Known:
+def outcome(choice: Settled) -> history.Known:
     """What is known about a choice; a choice that cannot run is known to be refused, and why."""
     refused = refusal(choice)
     if refused is not None:
-        return history.Known(live=failed(replace(settled(choice)), refused))
-    return history.known(settled(choice))
+        return history.Known(live=failed(choice, refused))
+    return history.known(choice)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
+from engine.choices import settle
 from engine.counters import COUNTERS
 from engine.plan import ELEMENTS, grid_for, offered, strides
-from engine.records import Choice
+from engine.records import Choice, Settled
 from engine.words import size_text
 
 OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
@@ -30,18 +31,20 @@ class Sweep:
     key: str
     knob: Parameter | None = None
 
-    def choice(self, cell: Cell) -> Choice:
+    def choice(self, cell: Cell) -> Settled:
         """The choice of one cell."""
         kernel, value = cell
         changed = replace(self.base, kernel=kernel)
         match self.over:
             case "blocks":
-                return replace(changed, block_size=value)
+                changed = replace(changed, block_size=value)
             case "sizes":
-                return replace(changed, n=value)
+                changed = replace(changed, n=value)
             case "knob":
-                return replace(changed, parameter=value)
-        return replace(changed, grid_size=grid_for(changed.n, changed.block_size, value))
+                changed = replace(changed, parameter=value)
+            case _:
+                changed = replace(changed, grid_size=grid_for(changed.n, changed.block_size, value))
+        return settle(changed)
 
     @property
     def cells(self) -> list[Cell]:

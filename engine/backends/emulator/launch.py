@@ -25,6 +25,7 @@ from engine.records import (
     Array,
     Buffer,
     CompileError,
+    Counts,
     HostSum,
     Launch,
     LineCounters,
@@ -95,7 +96,9 @@ def execute(
             raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     told = tuple("".join(printed).splitlines())
-    return Run(output, results.totals(watching) or None, _lines(plan, watching), results.findings(watching), told)
+    totals = results.totals(watching)
+    counts = Counts(totals, _lines(plan, watching)) if totals else None
+    return Run(output, counts, results.findings(watching), told)
 
 
 class Device:

@@ -17,7 +17,7 @@ from engine.catalogue.ladders.aggregate import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import reduction
 from engine.gpu_models import GPU, MULTIPROCESSORS
-from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Zero, dtype_of
+from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Zero, dtype_of
 
 SEED = 7
 _BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64, 128, 256), 256)
@@ -43,7 +43,7 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The launches of a reduction, or one launch after zeroing the counts; the choice has passed engine.plan."""
     if kernel.parameter is None:
         return reduction.plan(kernel, choice)

@@ -16,7 +16,7 @@ from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks
 from engine.gpu_models import filling_blocks
-from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Step, Zero
+from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Step, Zero
 
 SEED = 2020
 # A compare-and-swap loop is run by all threads of an address until the last one has won: so many tries are allowed.
@@ -77,7 +77,7 @@ KERNELS = (
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many tries."""
     if kernel.name.startswith("max_"):
         return _largest(kernel, choice)
@@ -92,7 +92,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     return _drawn(kernel, choice)
 
 
-def _sums(kernel: Kernel, choice: Choice) -> Plan:
+def _sums(kernel: Kernel, choice: Settled) -> Plan:
     """ADDRESSES results, zero before; every thread adds to one of them."""
     n, addresses = choice.n, knob(kernel, choice)
     _check_tries(kernel, choice, addresses)
@@ -118,7 +118,7 @@ def _check_tries(kernel: Kernel, choice: Choice, addresses: int) -> None:
         )
 
 
-def _places(kernel: Kernel, choice: Choice) -> Plan:
+def _places(kernel: Kernel, choice: Settled) -> Plan:
     """n answers, then ADDRESSES places that are zero before."""
     n, count = choice.n, choice.n + knob(kernel, choice)
     args = ("in", "out", elements(choice)) if kernel.name == "atomic_exch" else ("out", elements(choice))
@@ -132,7 +132,7 @@ def _places(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _drawn(kernel: Kernel, choice: Choice) -> Plan:
+def _drawn(kernel: Kernel, choice: Settled) -> Plan:
     """Threads draw from one counter where to write."""
     n = choice.n
     count = atomic_checks.produced(kernel.name, choice.dtype, SEED, n)
@@ -148,7 +148,7 @@ def _drawn(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _each(kernel: Kernel, choice: Choice) -> Plan:
+def _each(kernel: Kernel, choice: Settled) -> Plan:
     """Every thread writes one number."""
     return plan_with(
         choice,
@@ -160,7 +160,7 @@ def _each(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _prefix_sum(kernel: Kernel, choice: Choice) -> Plan:
+def _prefix_sum(kernel: Kernel, choice: Settled) -> Plan:
     """One launch for warps and blocks. For the grid: scan blocks, scan their sums likewise, add them."""
     n, block_size = choice.n, choice.block_size
     steps = 5 if kernel.name == "warp_prefix_sum" else 11
@@ -192,7 +192,7 @@ def _prefix_sum(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _largest(kernel: Kernel, choice: Choice) -> Plan:
+def _largest(kernel: Kernel, choice: Settled) -> Plan:
     """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block."""
     n, block_size = choice.n, choice.block_size
     blocks = choice.grid_size or min(ceil(n / block_size), filling_blocks(block_size))

@@ -17,7 +17,7 @@ from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.floats import LADDERS
 from engine.catalogue.plans import given_source, knob
 from engine.catalogue.topics import reduction
-from engine.records import Array, Buffer, Check, Choice, HostRun, Launch, Plan, Scalar, Step, dtype_of
+from engine.records import Array, Buffer, Check, Choice, HostRun, Launch, Plan, Scalar, Settled, Step, dtype_of
 
 SEED = reduction.SEED
 ONES = Parameter("ONES", "Numbers (1: all ones, 0: random)", (1, 0), 1, ("ones", "random"))
@@ -40,7 +40,7 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The steps that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     if kernel.combines != ("none",):
         made = reduction.plan(kernel, choice)

@@ -15,7 +15,7 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Tile, Topic
 from engine.catalogue.ladders.matmul import LADDERS
 from engine.catalogue.plans import given_source
-from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar
+from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled
 
 SEEDS = {"M": 512, "N": 1024}
 WHOLE_CHECK_MAX = 512  # up to this width every element is checked; above, SAMPLED_ROWS whole rows
@@ -52,7 +52,7 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """One launch of enough tiles to cover P; the choice has passed engine.plan's checks."""
     n, width = choice.n, choice.block_size
     rows, columns = block_shape(kernel, width)

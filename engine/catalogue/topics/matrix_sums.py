@@ -14,7 +14,7 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Topic
 from engine.catalogue.ladders.matrix_sums import LADDERS
 from engine.catalogue.plans import elements, launch_of, plan_with
-from engine.records import Array, Buffer, Check, Choice, Plan
+from engine.records import Array, Buffer, Check, Choice, Plan, Settled
 
 SEED = 2020
 _TILES = (32, 64, 128)
@@ -37,7 +37,7 @@ KERNELS = (
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle")
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """One launch with a thread, or with a block, per sum; the choice has passed engine.plan's checks."""
     n = choice.n
     together = choice.block_size if kernel.name in BLOCK_PER_ROW else 1

@@ -15,7 +15,7 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.memory import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
-from engine.records import Array, Buffer, Check, Choice, Plan
+from engine.records import Array, Buffer, Check, Choice, Plan, Settled
 
 SEED = 121
 MAX_N = 2**24
@@ -64,7 +64,7 @@ KERNELS = (
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """One launch that writes n elements; the choice has passed engine.plan's checks."""
     if kernel.name.startswith("latency"):
         return _chained(kernel, choice)
@@ -82,7 +82,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _chained(kernel: Kernel, choice: Choice) -> Plan:
+def _chained(kernel: Kernel, choice: Settled) -> Plan:
     """One thread, or n of them, follow a chain; `moved` and `flops` count its numbers."""
     threads, rounds = _chains(kernel.name, choice.n)
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros={"ROUNDS": rounds})

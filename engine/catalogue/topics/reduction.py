@@ -26,6 +26,7 @@ from engine.records import (
     NotRunnable,
     Plan,
     Scalar,
+    Settled,
     Step,
     Zero,
     dtype_of,
@@ -77,7 +78,7 @@ KERNELS = (
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     combine = choice.combine or kernel.combines[0]
     if kernel.name == "reduce_scalar":
@@ -142,7 +143,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
     )
 
 
-def _scalar(kernel: Kernel, choice: Choice) -> Plan:
+def _scalar(kernel: Kernel, choice: Settled) -> Plan:
     """The loop on the CPU. A text of the user's own never runs there, outside the GPU's fences: it gets one thread of
     the GPU or of the emulator."""
     source, args = given_source(kernel, choice), ("in", "out", Scalar("uint32", choice.n))

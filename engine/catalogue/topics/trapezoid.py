@@ -15,18 +15,7 @@ from engine.catalogue.data import unit_roundoff
 from engine.catalogue.entries import Kernel, Topic
 from engine.catalogue.ladders.trapezoid import LADDERS
 from engine.catalogue.plans import given_source
-from engine.records import (
-    Array,
-    Buffer,
-    Check,
-    Choice,
-    HostRun,
-    HostSum,
-    Launch,
-    Plan,
-    Scalar,
-    Step,
-)
+from engine.records import Array, Buffer, Check, Choice, HostRun, HostSum, Launch, Plan, Scalar, Settled, Step
 
 A, B = -1.0, 1.0
 INTEGRAL = -0.347022118633863243825  # of f from A to B
@@ -66,7 +55,7 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The steps that integrate f with choice.n points; the choice has passed engine.plan's checks."""
     n, block_size = choice.n, choice.block_size
     interval = (Scalar("float64", A), Scalar("float64", B), Scalar("uint32", n))

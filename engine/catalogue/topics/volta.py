@@ -13,7 +13,7 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.volta import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
-from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Step, Zero
+from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Settled, Step, Zero
 
 SEED = 2017
 ROUNDS = 4  # steps of each branch of branch_exchange*, as in cuda/volta
@@ -45,7 +45,7 @@ KERNELS = (
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
-def plan(kernel: Kernel, choice: Choice) -> Plan:
+def plan(kernel: Kernel, choice: Settled) -> Plan:
     """One launch of a thread per element; the choice has passed engine.plan's checks. NotRunnable: too many locks."""
     n = choice.n
     warps = ceil(n / 32)
@@ -71,7 +71,7 @@ def plan(kernel: Kernel, choice: Choice) -> Plan:
 
 def _planned(
     kernel: Kernel,
-    choice: Choice,
+    choice: Settled,
     inputs: tuple[Buffer, ...],
     results: int,
     fill: str,

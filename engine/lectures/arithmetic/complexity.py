@@ -14,7 +14,7 @@ from math import ceil, log2
 from engine.catalogue import KERNELS
 from engine.gpu_models import WARP
 from engine.plan import plan
-from engine.records import Choice, HostRun, Launch, Measurement, Scalar
+from engine.records import HostRun, Launch, Measurement, Scalar, Settled
 
 # How the sums of the blocks become one where no launch does it: how many steps in a row `blocks` sums then take.
 _TAILS = {"host": "the host adds them", "atomic": "atomics at one address, one after the other"}
@@ -74,7 +74,7 @@ class Level:
         ]
 
 
-def levels(choice: Choice) -> tuple[Level, ...]:
+def levels(choice: Settled) -> tuple[Level, ...]:
     """The launches of a reduction's plan, in their order. NotRunnable where the choice is."""
     kernel, whole = KERNELS[choice.kernel], plan(choice)
     if isinstance(whole.steps[0], HostRun):
@@ -117,7 +117,7 @@ class Compared:
     counted: int
 
 
-def compared(choice: Choice, counted: Measurement | None) -> tuple[Compared, ...]:
+def compared(choice: Settled, counted: Measurement | None) -> tuple[Compared, ...]:
     """Barriers and loads of a run against the steps and the work of its levels, where they follow exactly."""
     counters: Mapping[str, float] = (counted.counters or {}) if counted else {}
     kernel = KERNELS[choice.kernel]
@@ -138,7 +138,7 @@ def _warps(made: Sequence[Level]) -> int:
     return sum(level.threads // WARP for level in made)
 
 
-def lecture_lines(choice: Choice) -> tuple[str, ...]:
+def lecture_lines(choice: Settled) -> tuple[str, ...]:
     """The lecture's complexity slides with the numbers of this choice."""
     n = choice.n
     ceiling = ceil(log2(n)) if n > 1 else 0

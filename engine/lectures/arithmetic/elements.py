@@ -14,7 +14,7 @@ from engine.gpu_models import resident_threads
 from engine.history.history import Known, device_line, recorded_for
 from engine.lectures.arithmetic.complexity import brent_cost, brent_steps
 from engine.plan import grid_for, offered, strides
-from engine.records import Choice
+from engine.records import Settled
 from engine.words import size_text, time_text
 
 CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
@@ -27,7 +27,7 @@ class Division:
     """n among threads that take `elements` each: Brent's steps and cost, and what was measured (None: nothing)."""
 
     elements: int
-    choice: Choice
+    choice: Settled
     threads: int
     steps: int
     cost: int
@@ -35,7 +35,7 @@ class Division:
     origin: str | None = None
 
 
-def sweep_choices(choice: Choice) -> tuple[tuple[int, Choice], ...]:
+def sweep_choices(choice: Settled) -> tuple[tuple[int, Settled], ...]:
     """(elements per thread, the choice of a grid that makes it so); none for a kernel whose grid follows from N."""
     if not strides(KERNELS[choice.kernel]):
         return ()
@@ -45,7 +45,7 @@ def sweep_choices(choice: Choice) -> tuple[tuple[int, Choice], ...]:
     )
 
 
-def divisions(made: Sequence[tuple[int, Choice]], facts: Sequence[Known]) -> tuple[Division, ...]:
+def divisions(made: Sequence[tuple[int, Settled]], facts: Sequence[Known]) -> tuple[Division, ...]:
     """The sweep with its times; `facts` stand beside `made`."""
     found = []
     for (elements, choice), fact in zip(made, facts, strict=True):
@@ -65,7 +65,7 @@ def divisions(made: Sequence[tuple[int, Choice]], facts: Sequence[Known]) -> tup
     return tuple(found)
 
 
-def recorded_blocks(choice: Choice) -> tuple[int, ...]:
+def recorded_blocks(choice: Settled) -> tuple[int, ...]:
     """The other block sizes with which the sweep of this N was recorded, as far as the claim needs it."""
     found = []
     for block_size in KERNELS[choice.kernel].block_sizes:

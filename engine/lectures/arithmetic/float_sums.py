@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends import cpu, emulator
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_named, backend_of
+from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, data, topic_of
 from engine.catalogue.topics import floats, reduction
-from engine.host.devices import resolve
-from engine.measuring.device import device
-from engine.measuring.measure import EMULATOR_SECONDS, inputs_of
 from engine.plan import plan
-from engine.records import Array, Choice, Measurement, NotRunnable, Plan, Progress
+from engine.records import Array, Measurement, NotRunnable, Plan, Progress, Settled
 from engine.service import service
 from engine.service.queue import Handle, Job
 
 RUNS = {"gpu": 200, "emulator": 40}
+CPU_RUNS = 5  # it has one order
 EMULATOR_N = 2**16  # repeated on the emulator; a GPU takes the page's N
 DEADLINE_S = 60.0
 SIZES = tuple(2**power for power in range(10, 25, 2))  # at which errors are shown
@@ -40,7 +40,7 @@ class Repeats:
     `environment`: of a recording that they come from; None: they are live.
     """
 
-    choice: Choice
+    choice: Settled
     device: Mapping[str, Any]
     results: tuple[float, ...]
     exact: float
@@ -64,60 +64,52 @@ class Repeats:
         return (high - low) / spacing(high, result_type(self.choice))
 
 
-def can_repeat(choice: Choice) -> bool:
+def can_repeat(choice: Settled) -> bool:
     """Whether there is rounding to look at: a sum of floats."""
     return topic_of(choice.kernel).name in TOPICS and choice.dtype != "int32" and choice.source is None
 
 
-def repeated_choice(choice: Choice) -> Choice:
+def repeated_choice(choice: Settled) -> Settled:
     """What is repeated in place of `choice`: the random numbers, and on the emulator at most 2^16 of them. Ones add up
     without rounding until they stop, so that no order shows."""
-    settled = resolve(choice)
-    n = min(settled.n, EMULATOR_N) if settled.device == "emulator" else settled.n
-    return replace(on_random_numbers(settled), n=n)
+    n = min(choice.n, EMULATOR_N) if choice.device == "emulator" else choice.n
+    return replace(on_random_numbers(choice), n=n)
 
 
-def on_random_numbers(choice: Choice) -> Choice:
+def on_random_numbers(choice: Settled) -> Settled:
     """The same sum of the random numbers, where a kernel leaves the choice."""
     return replace(choice, parameter=0 if KERNELS[choice.kernel].parameter is not None else None)
 
 
-def repeat(choice: Choice, runs: int, progress: Progress | None = None) -> Repeats:
+def repeat(choice: Settled, runs: int, progress: Progress | None = None) -> Repeats:
     """Run a float sum `runs` times. On a GPU it is the same launch each time; the emulator draws another legal order
     of the lanes for each run; a rung on the CPU has only one order. Raises what a run raises."""
-    say = progress or (lambda fraction, text: None)
+    say = progress or quiet
     if not can_repeat(choice):
         raise NotRunnable("Only a sum of floats is rounded: choose float32 or float64.")
     choice = repeated_choice(choice)
     made = plan(choice)
-    results, orders = [], ORDERS["gpu"]
-    if cpu.host_step(made):
-        orders = ORDERS["cpu"]
-        results = [float(cpu.run(made).output[0]) for _ in range(min(runs, 5))]
-    elif choice.device == "emulator":
+    backend, orders, results = backend_of(made), orders_of(made), []
+    schedules: list[str | None] = [None] * runs
+    if host_step(made):
+        schedules = schedules[:CPU_RUNS]
+    elif backend.counts:  # it draws its orders by their seeds
         orders = f"independent lanes, seeds 1 to {runs}; the emulator's blocks keep their order"
-        results = _emulated(made, runs, say)
-    else:
-        from engine.backends import gpu
-
-        prepared = gpu.prepare(made, topic_of(choice.kernel).input_recipe(choice))
-        for number in range(runs):
-            results.append(float(gpu.execute(prepared).output[0]))
-            say((number + 1) / runs, f"Run {number + 1} of {runs}")
+        schedules = [f"independent:{seed}" for seed in range(1, runs + 1)]
+    for number, schedule in enumerate(schedules, 1):
+        again = made if schedule is None else plan(replace(choice, schedule=schedule))
+        results.append(float(backend.run(again, quiet).output[0]))
+        say(number / len(schedules), f"Run {number} of {len(schedules)}")
     exact = topic_of(choice.kernel).check(made, np.array([results[0]])).expected
-    return Repeats(choice, device(choice.device), tuple(results), float(exact), orders)
+    return Repeats(choice, backend_named(choice.device).describe(), tuple(results), float(exact), orders)
 
 
-def _emulated(plan: Plan, runs: int, say: Progress) -> list[float]:
-    inputs, results = inputs_of(plan.choice), []
-    for seed in range(1, runs + 1):
-        order = emulator.Schedule("independent", seed=seed)
-        results.append(float(emulator.run(plan, inputs, schedule=order, seconds=EMULATOR_SECONDS).output[0]))
-        say(seed / runs, f"Order {seed} of {runs}")
-    return results
+def orders_of(made: Plan) -> str:
+    """In which orders a GPU adds again and again, in words; of a rung on the CPU, which."""
+    return ORDERS["cpu" if host_step(made) else "gpu"]
 
 
-def submit_repeats(choice: Choice, session: str) -> Handle:
+def submit_repeats(choice: Settled, session: str) -> Handle:
     """`repeat` on a worker of the choice's device; the handle's result is Repeats. NotRunnable where it cannot run."""
     made = repeated_choice(choice)
     plan(made)
@@ -144,34 +136,34 @@ class Rounding:
     worst: float
 
 
-def sum_of_sizes(choice: Choice) -> float:
+def sum_of_sizes(choice: Settled) -> float:
     """The sum of |x| over the numbers of a choice."""
     if topic_of(choice.kernel).name == floats.TOPIC.name and floats.all_ones(choice):
         return float(choice.n)
     return floats.sum_of_sizes(choice.dtype, choice.n)  # both topics add the same random numbers
 
 
-def bounds(choice: Choice) -> tuple[float, float]:
+def bounds(choice: Settled) -> tuple[float, float]:
     """The worst error of a serial sum, (n - 1) u sum|x|, and of a tree, ceil(log2 n) u sum|x|, for these numbers."""
     size, n = data.unit_roundoff(choice.dtype) * sum_of_sizes(choice), max(choice.n, 2)
     return (n - 1) * size, ceil(log2(n)) * size
 
 
-def chain_of(choice: Choice) -> int:
+def chain_of(choice: Settled) -> int:
     """The longest chain of additions of a choice's plan: every number goes through at most so many roundings."""
     return plan(choice).additions
 
 
-def rounding(choice: Choice, measurement: Measurement | None) -> Rounding | None:
+def rounding(choice: Settled, measurement: Measurement | None) -> Rounding | None:
     """What a run's roundings did beside the worst; None without an answer."""
-    if measurement is None or measurement.result is None or measurement.expected is None:
+    if measurement is None or measurement.check is None:
         return None
     chain = chain_of(choice)
     if topic_of(choice.kernel).name == floats.TOPIC.name:
         worst = floats.worst(choice.kernel, choice)
     else:
         worst = chain * data.unit_roundoff(choice.dtype) * sum_of_sizes(choice)
-    result, exact = float(measurement.result), float(measurement.expected)
+    result, exact = float(measurement.check.result), float(measurement.check.expected)
     return Rounding(result, exact, abs(result - exact), chain, worst)
 
 
@@ -184,7 +176,7 @@ def _words(result: float, dtype: str) -> Array:
     return np.array([result], dtype).view("u4" if dtype == "float32" else "u8")
 
 
-def result_type(choice: Choice) -> str:
+def result_type(choice: Settled) -> str:
     """The element type of the answer: floats_double gives a double, whatever it adds."""
     return "float64" if choice.kernel == "floats_double" else choice.dtype
 

@@ -14,7 +14,7 @@ from engine.catalogue.topics import matmul
 from engine.compile.cubin import Resources, resources_of
 from engine.gpu_models import H200, WARP, GpuModel
 from engine.plan import plan
-from engine.records import Choice, Launch, NotRunnable
+from engine.records import Launch, NotRunnable, Settled
 
 REGISTER_UNIT = 256  # registers are given to a warp in pieces of this size ...
 WARP_UNIT = 4  # ... and to warps in groups of this size, one for each scheduler of an SM
@@ -108,7 +108,7 @@ def occupancy(gpu: GpuModel, threads: int, registers: int, shared: int) -> Occup
     return Occupancy(blocks, blocks * warps, blocks * warps * WARP / gpu.threads, limits, limited_by)
 
 
-def residency(choice: Choice, gpu: GpuModel = H200) -> tuple[int, Resources, Occupancy]:
+def residency(choice: Settled, gpu: GpuModel = H200) -> tuple[int, Resources, Occupancy]:
     """(threads of a block, what the compiled kernel needs, what an SM holds of it), of the plan's first launch.
 
     NotRunnable: nothing is launched, or no block fits. CompileError.
@@ -121,7 +121,7 @@ def residency(choice: Choice, gpu: GpuModel = H200) -> tuple[int, Resources, Occ
     return threads, needed, occupancy(gpu, threads, needed.registers, needed.shared_bytes)
 
 
-def lecture_numbers(choice: Choice, gpu: GpuModel = H200) -> LectureNumbers:
+def lecture_numbers(choice: Settled, gpu: GpuModel = H200) -> LectureNumbers:
     """The lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
     kernel = kernel_named(choice.kernel)
     if kernel.topic != matmul.TOPIC.name:

@@ -15,7 +15,7 @@ from engine.catalogue import KERNELS, Ladder
 from engine.catalogue.topics import matmul
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import intensity
-from engine.records import Choice, Measurement
+from engine.records import Measurement, Settled
 
 PEER = "cuBLAS"
 
@@ -60,7 +60,7 @@ class Roofline:
     peer_gflop_s: float | None
 
 
-def roofline(ladder: Ladder, choices: Sequence[Choice], facts: Sequence[Known], position: int) -> Roofline:
+def roofline(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known], position: int) -> Roofline:
     """What is known of every rung, on the GPU that the rung on the page was timed on, else the first that was."""
     timed = [fact.timed for fact in facts]
     leader = timed[position] or next((m for m in timed if m is not None), None)
@@ -71,9 +71,9 @@ def roofline(ladder: Ladder, choices: Sequence[Choice], facts: Sequence[Known], 
     )
     same = [m for m in timed if m is not None and roofs is not None and m.device.get("name") == roofs.device]
     peers = [
-        m.gflop_s * m.time_us / float(m.peers[PEER]["time_us"])
+        m.rates.gflop_s * m.timing.time_us / m.peers[PEER].time_us
         for m in same
-        if m.gflop_s and m.time_us and m.peers.get(PEER, {}).get("time_us")
+        if m.rates.gflop_s and m.timing and PEER in m.peers
     ]
     return Roofline(roofs, spots, median(peers) if peers else None)
 
@@ -118,16 +118,16 @@ def _roofs(measurement: Measurement | None) -> Roofs | None:
     return Roofs(str(device.get("name")), float(ceiling or peak or 0), bool(ceiling), float(arithmetic))
 
 
-def _spot(label: str, choice: Choice, measurement: Measurement | None, roofs: Roofs | None) -> Spot:
+def _spot(label: str, choice: Settled, measurement: Measurement | None, roofs: Roofs | None) -> Spot:
     kernel = KERNELS[choice.kernel]
     if label.isdecimal():  # a ladder of all rungs only counts them
         label = kernel.name.removeprefix(f"{kernel.topic}_").replace("_", " ")
     x = intensity(choice.n, matmul.reads(kernel, choice.n, choice.block_size))
-    if measurement is None or measurement.gflop_s is None:
+    if measurement is None or measurement.rates.gflop_s is None:
         unfit = choice.block_size not in kernel.block_sizes
         why = f"does not run with tiles of {choice.block_size}" if unfit else "no time for these choices"
         return Spot(label, kernel.title, x, missing=why)
     if roofs is None or measurement.device.get("name") != roofs.device:
         return Spot(label, kernel.title, x, missing=f"timed on another GPU: {device_line(measurement)}")
     live = measurement.origin == "live"
-    return Spot(label, kernel.title, x, measurement.gflop_s, device_line(measurement), live)
+    return Spot(label, kernel.title, x, measurement.rates.gflop_s, device_line(measurement), live)

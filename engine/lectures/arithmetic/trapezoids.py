@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.catalogue.topics import trapezoid
-from engine.records import Array, Choice, Measurement
+from engine.records import Array, Measurement, Settled
 
 # What the slider offers: every small number, where a picture shows something, then the way to the lecture's.
 PARTITIONS: tuple[int, ...] = (*range(1, 65), 128, 256, 512, 1024, 4096, 16384, 65535)
@@ -94,12 +94,12 @@ def raced(numbers: Sequence[float], block_size: int) -> float:
     return total
 
 
-def errors_of(choice: Choice, measurement: Measurement | None) -> Mapping[str, float] | None:
+def errors_of(choice: Settled, measurement: Measurement | None) -> Mapping[str, float] | None:
     """The two errors of a run: "truncation" is the distance from the integral, "rounding" that from the exact
     trapezoid sum for its N. None without an answer."""
-    if measurement is None or measurement.result is None or choice.n < 2:
+    if measurement is None or measurement.check is None or choice.n < 2:
         return None
-    result = float(measurement.result)
+    result = float(measurement.check.result)
     return {
         "truncation": abs(result - trapezoid.INTEGRAL),
         "rounding": abs(result - trapezoid.trapezoid_sum(choice.n)),

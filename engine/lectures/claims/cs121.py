@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.choices import settle
 from engine.gpu_models import H200, LECTURE_GPU, GpuModel
 from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
 from engine.lectures.claims.kinds import CS121, LOAD_PASSES, SECTORS, AnyClaim, Claim, Computed, Count, Ends, Timed
@@ -35,7 +36,7 @@ def _memory(kernel: str) -> Choice:
 
 
 def _numbers(tile_width: int, gpu: GpuModel = LECTURE_GPU, kernel: str = "matmul_tiled") -> LectureNumbers:
-    return lecture_numbers(Choice(kernel, 1024, tile_width, dtype="float32"), gpu)
+    return lecture_numbers(settle(Choice(kernel, 1024, tile_width, dtype="float32", device="gpu")), gpu)
 
 
 _ONE_PASS = "If threads in a warp access different banks, completes in one pass."

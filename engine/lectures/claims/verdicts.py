@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 from engine.catalogue import KERNELS
+from engine.choices import settle
 from engine.lectures.claims import crovella, cs121, other_lectures
 from engine.lectures.claims.kinds import Agreement, AnyClaim, Claim, Computed, Count, Ends, Timed
-from engine.records import Choice, Measurement
+from engine.records import Choice, Measurement, Settled
+from engine.tables import value_of
 
 __all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Verdict", "claims_of", "counted",
            "runs", "said", "verdict"]  # fmt: skip
@@ -28,7 +29,7 @@ CLAIMS: tuple[AnyClaim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *other_lectures
 MARGIN = 0.02
 NEAR = 0.08
 
-Find = Callable[[Choice], Measurement | None]
+Find = Callable[[Settled], Measurement | None]
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,12 @@ def claims_of(ladder: str) -> tuple[AnyClaim, ...]:
     return tuple(claim for claim in CLAIMS if claim.ladder == ladder)
 
 
-def runs(claim: AnyClaim) -> tuple[Choice, ...]:
+def runs(claim: AnyClaim) -> tuple[Settled, ...]:
     """The runs that decide a claim, each on its device; none for a computation."""
     if isinstance(claim, Computed):
         return ()
-    if isinstance(claim, Ends):
-        return (claim.choice(KERNELS[claim.run.kernel]),)
-    return claim.choices
+    made = (claim.choice(KERNELS[claim.run.kernel]),) if isinstance(claim, Ends) else claim.choices
+    return tuple(settle(choice) for choice in made)
 
 
 def said(claim: AnyClaim) -> str:
@@ -120,14 +120,14 @@ def _of_number(claim: Claim | Computed, value: float, found: tuple[Measurement, 
 def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | None:
     pairs = [[found[replace(choice, device="gpu")] for choice in pair] for pair in claim.pairs]
     every = [measurement for pair in pairs for measurement in pair]
-    if any(m.time_us is None or m.status not in ("ok", "hazard") or getattr(m, claim.metric) is None for m in every):
+    if any(m.time_us is None or m.status not in ("ok", "hazard") or value_of(m, claim.metric) is None for m in every):
         return None
     if len({m.device.get("name") for m in every}) != 1:
         return None
     if claim.metric == "time_us":
         ratio = prod((slow.time_us or 0) / (fast.time_us or 1) for slow, fast in pairs)
     else:
-        ratio = prod(getattr(fast, claim.metric) / getattr(slow, claim.metric) for slow, fast in pairs)
+        ratio = prod((value_of(fast, claim.metric) or 0) / (value_of(slow, claim.metric) or 1) for slow, fast in pairs)
     # The ends of the 95% intervals of the medians, all on the side that speaks against the words, then for them.
     least = ratio * prod(_end(slow, "low_us") / _end(fast, "high_us") for slow, fast in pairs)
     most = ratio * prod(_end(slow, "high_us") / _end(fast, "low_us") for slow, fast in pairs)
@@ -140,8 +140,9 @@ def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | No
 
 def _end(measurement: Measurement, side: str) -> float:
     """An end of the interval as a part of the median; 1 where there is none."""
-    end, median = getattr(measurement, side), measurement.time_us
-    return float(end / median) if end and median else 1.0
+    timing = measurement.timing
+    end = getattr(timing, side) if timing else None
+    return float(end / timing.time_us) if timing and end else 1.0
 
 
 def _better(claim: Timed) -> str:
@@ -150,16 +151,16 @@ def _better(claim: Timed) -> str:
 
 def counted(count: Count, measurement: Measurement) -> float:
     """The number that `count` describes. KeyError: the run has no counters, or no line with that text."""
-    whole: Mapping[str, Any] | None = measurement.counters
+    whole = measurement.counts
     if whole is None:
         raise KeyError(f"{measurement.kernel} was not counted: {measurement.reason or 'it ran on a GPU'}")
-    lines = [line for line in measurement.lines if count.line in line["text"]] if count.line else [whole]
+    lines = [line.counters for line in whole.lines if count.line in line.text] if count.line else [whole.counters]
     if not lines:
         raise KeyError(f"{measurement.kernel} has no line with {count.line!r} that did anything")
     over = count.scale * sum(float(line[count.over]) for line in lines)
     if not count.under:
         return over
-    below = [whole] if count.whole_under else lines
+    below = [whole.counters] if count.whole_under else lines
     return over / sum(float(line[count.under]) for line in below)
 
 

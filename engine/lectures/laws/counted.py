@@ -9,7 +9,7 @@ from engine.catalogue import KERNELS, topic_of
 from engine.history.history import Known, device_line
 from engine.lectures.claims.verdicts import counted
 from engine.lectures.laws.formulas import Law, law_of
-from engine.records import Choice, Measurement
+from engine.records import Measurement, Settled
 from engine.words import time_text
 
 SLIGHT = 1.1  # times that differ by less are hardly different ...
@@ -42,7 +42,7 @@ class Point:
         return None if self.counted is None else abs(self.counted - self.expected) < 1e-9
 
 
-def swept(choice: Choice) -> tuple[Choice, ...]:
+def swept(choice: Settled) -> tuple[Settled, ...]:
     """`choice` for every value of the knob, on its own n: the runs whose times belong to the law. () without a law."""
     parameter, law = KERNELS[choice.kernel].parameter, law_of(choice.kernel)
     if law is None:
@@ -52,7 +52,7 @@ def swept(choice: Choice) -> tuple[Choice, ...]:
     return tuple(replace(choice, parameter=value) for value in parameter.values)
 
 
-def counting(choice: Choice) -> tuple[Choice, ...]:
+def counting(choice: Settled) -> tuple[Settled, ...]:
     """The runs on the emulator that count the law: at the law's own n, or, where n is swept, those up to it."""
     law = _law(choice)
     small = replace(choice, device="emulator", cache="cold-clean", grid_size=None)
@@ -61,7 +61,7 @@ def counting(choice: Choice) -> tuple[Choice, ...]:
     return swept(replace(small, n=law.n))
 
 
-def points(choice: Choice, known: Callable[[Choice], Known]) -> tuple[Point, ...]:
+def points(choice: Settled, known: Callable[[Settled], Known]) -> tuple[Point, ...]:
     """The law of the choice's kernel at every value of its knob; `known` is asked for counts and for GPU times."""
     law = _law(choice)
     counts = {_value(law, each): _counted(law, known(each)) for each in counting(choice)}
@@ -74,7 +74,7 @@ def points(choice: Choice, known: Callable[[Choice], Known]) -> tuple[Point, ...
     return tuple(found)
 
 
-def times(choice: Choice, known: Callable[[Choice], Known]) -> tuple[tuple[int, float], ...]:
+def times(choice: Settled, known: Callable[[Settled], Known]) -> tuple[tuple[int, float], ...]:
     """(value of the knob, microseconds on a GPU) where a time is known: of a rung beside the one on the page."""
     law = law_of(choice.kernel)
     if law is None:
@@ -83,7 +83,7 @@ def times(choice: Choice, known: Callable[[Choice], Known]) -> tuple[tuple[int, 
     return tuple((value, timed.time_us) for value, timed in found if timed is not None and timed.time_us is not None)
 
 
-def verdict(choice: Choice, found: Sequence[Point]) -> str:
+def verdict(choice: Settled, found: Sequence[Point]) -> str:
     """One or two sentences: whether the law holds, and where it does not or differs from the lecture's."""
     law = _law(choice)
     name, several = law.knob
@@ -109,7 +109,7 @@ def verdict(choice: Choice, found: Sequence[Point]) -> str:
     return said
 
 
-def timing_sentence(choice: Choice, found: Sequence[Point]) -> str:
+def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
     """How the GPU's time goes along with the law; "" where fewer than two times are known, or n is what is swept."""
     law = _law(choice)
     if law.values:
@@ -130,7 +130,7 @@ def timing_sentence(choice: Choice, found: Sequence[Point]) -> str:
         said += (
             f" and slowest at {slow.value:,} ({time_text(most)}): {_factor(most / least)} times the time for {more}."
         )
-    floor = fast.timed.floor_us if fast.timed else None
+    floor = fast.timed.timing.floor_us if fast.timed and fast.timed.timing else None
     if floor and least < MOSTLY_LAUNCH * floor and most < PLAIN * least:
         said += f" {floor:.1f} µs of each time is what an empty kernel takes: a larger N shows more of the law's cost."
     return f"{said} {law.note}".strip()
@@ -151,14 +151,14 @@ def _factor(ratio: float) -> str:
     return f"{ratio:,.3g}" if ratio < 1000 else f"{ratio:,.0f}"
 
 
-def _law(choice: Choice) -> Law:
+def _law(choice: Settled) -> Law:
     law = law_of(choice.kernel)
     if law is None:
         raise KeyError(f"{choice.kernel} has no law")
     return law
 
 
-def _value(law: Law, choice: Choice) -> int:
+def _value(law: Law, choice: Settled) -> int:
     return choice.n if law.values or choice.parameter is None else choice.parameter
 
 

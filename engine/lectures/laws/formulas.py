@@ -14,11 +14,11 @@ import numpy as np
 
 from engine.catalogue import KERNELS, topic_of
 from engine.lectures.claims.kinds import LOAD_PASSES, SECTORS, Count
-from engine.records import Choice, dtype_of
+from engine.records import Settled, dtype_of
 
 WARP, SECTOR_BYTES, SEGMENT_BYTES = 32, 32, 128
 
-Formula = Callable[[int, Choice], float]
+Formula = Callable[[int, Settled], float]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Law:
     count: Count
     unit: str
     expected: Formula
-    rule: Callable[[Choice], str]
+    rule: Callable[[Settled], str]
     sentence: str
     slide: str
     lecture: Formula | None = None
@@ -50,41 +50,41 @@ class Law:
     note: str = ""
 
 
-def _bytes(choice: Choice) -> int:
+def _bytes(choice: Settled) -> int:
     return dtype_of(choice.dtype).itemsize
 
 
-def _offset_sectors(offset: int, choice: Choice) -> float:
+def _offset_sectors(offset: int, choice: Settled) -> float:
     """32 neighbours fill as many sectors as a number has bytes; one more where the first lies beside a border."""
     return _bytes(choice) + (offset * _bytes(choice) % SECTOR_BYTES > 0)
 
 
-def _offset_segments(offset: int, choice: Choice) -> float:
+def _offset_segments(offset: int, choice: Settled) -> float:
     segments = WARP * _bytes(choice) // SEGMENT_BYTES + (offset * _bytes(choice) % SEGMENT_BYTES > 0)
     return segments * SEGMENT_BYTES // SECTOR_BYTES
 
 
-def _strided_sectors(stride: int, choice: Choice) -> float:
+def _strided_sectors(stride: int, choice: Settled) -> float:
     return min(WARP, stride * _bytes(choice))
 
 
-def _strided_segments(stride: int, choice: Choice) -> float:
+def _strided_segments(stride: int, choice: Settled) -> float:
     return min(WARP, ceil(WARP * stride * _bytes(choice) / SEGMENT_BYTES)) * SEGMENT_BYTES // SECTOR_BYTES
 
 
-def _bank_passes(stride: int, choice: Choice) -> float:
+def _bank_passes(stride: int, choice: Settled) -> float:
     """Numbers of 8 bytes are served by half warps, whose 16 lanes see 16 pairs of banks."""
     return gcd(stride, 32) if _bytes(choice) == 4 else 2 * gcd(stride, 16)
 
 
-def _broadcast_passes(words: int, choice: Choice) -> float:
+def _broadcast_passes(words: int, choice: Settled) -> float:
     """Numbers of 8 bytes: by half warps, unless neighbouring lanes, or every second lane, read the same one."""
     if _bytes(choice) == 4 or words <= 2:
         return words
     return 2 * min(words, WARP // 2)
 
 
-def _met_by_chance(bins: int, choice: Choice) -> float:
+def _met_by_chance(bins: int, choice: Settled) -> float:
     """The most lanes of a warp that hold the same value: counted in the data, as 32 neighbours are one warp."""
     period, count = topic_of(KERNELS[choice.kernel]).input_recipe(replace(choice, parameter=bins))["in"]
     warps = np.resize(period, count)[: count // WARP * WARP].reshape(-1, WARP)

@@ -17,8 +17,8 @@ import pytest
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.watching import results
 from engine.catalogue import KERNELS, default_choice
+from engine.catalogue.inputs import inputs_of
 from engine.history.recordings import FOLDER
-from engine.measuring.measure import inputs_of
 from engine.plan import plan
 from engine.records import Launch, Zero
 from tests.gpu import profile_kernels

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.measuring.measure import measure
 from engine.records import RunFailed
 from tests.backends.emulator.planted import Planted
 from tests.backends.emulator.test_planted_bugs import BUGS, found
 from tests.gpu.sanitize import TOOLS, choice_of, jobs
+from tests.made import measure
 
 pytestmark = pytest.mark.thorough
 
@@ -52,10 +52,10 @@ def emulated(name: str) -> set[str]:
     assert judged is not None
     choice = replace(judged, device="emulator")
     try:
-        return {finding["kind"] for finding in measure(choice).findings}
+        return {finding.kind for finding in measure(choice).findings}
     except RunFailed as failure:
         assert failure.status == "deadlock" and KERNELS[name].expect == "deadlock", str(failure)
-        return {finding["kind"] for finding in measure(choice, schedule="independent:1").findings}
+        return {finding.kind for finding in measure(choice, schedule="independent:1").findings}
 
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])

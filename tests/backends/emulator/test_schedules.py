@@ -56,8 +56,7 @@ def test_shapes_and_chunks_change_nothing(name, way):
     np.testing.assert_array_equal(other.output, usual.output)
     assert other.findings == usual.findings
     if not any(isinstance(step, Launch) and step.cooperative for step in made.steps):
-        assert other.counters == usual.counters
-        assert other.lines == usual.lines
+        assert other.counts == usual.counts
 
 
 RACY_LOOPS = """extern "C" __global__ void f(const int *in, int *out) {

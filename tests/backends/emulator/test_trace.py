@@ -11,15 +11,15 @@ from engine.backends.emulator.watching import trace as traces
 from engine.backends.emulator.watching.bank_passes import served_in
 from engine.backends.emulator.watching.passes import shared_wavefronts
 from engine.catalogue import default_choice
-from engine.measuring import tracing
-from engine.measuring.measure import measure
 from engine.records import Choice, NotRunnable
+from tests.made import measure
+from tests.made import trace as trace_of
 
 FULL = 0xFFFFFFFF
 
 
 def traced(kernel, n=4096, block_size=128, **how):
-    return tracing.trace(Choice(kernel, n, block_size, dtype="int32", device="emulator"), **how)
+    return trace_of(Choice(kernel, n, block_size, dtype="int32", device="emulator"), **how)
 
 
 def shared(trace, kind, line=None):
@@ -78,7 +78,7 @@ def test_lanes_that_take_part():
 @pytest.mark.parametrize("kernel", ["reduce_strided", "reduce_warp_shuffle", "reduce_unroll_syncwarp"])
 def test_a_trace_of_the_only_block_adds_up_to_the_counters(kernel):
     choice = Choice(kernel, 120, 128, device="emulator", combine=None)
-    trace, counted = tracing.trace(choice), measure(choice)
+    trace, counted = trace_of(choice), measure(choice)
     assert trace.blocks == trace.launches == 1
     counters = counted.counters
     assert counters is not None
@@ -110,7 +110,7 @@ def test_a_trace_is_bounded_and_says_so(monkeypatch):
     trace = traced("reduce_sequential")
     assert len(trace.steps) == 10 and trace.steps_in_all > 50
     monkeypatch.undo()
-    big = tracing.trace(Choice("matmul_tiled", 256, 16, dtype="float32", device="emulator"))
+    big = trace_of(Choice("matmul_tiled", 256, 16, dtype="float32", device="emulator"))
     assert sum(len(s.requests) for s in big.steps) <= traces.MOST_REQUESTS + 32
     assert big.steps_in_all > len(big.steps) and len(pickle.dumps(big)) < 2_000_000
 
@@ -135,9 +135,7 @@ def test_a_run_that_fails_gives_the_steps_up_to_there():
     out[n + threadIdx.x] = sum;
 }
 """
-    trace = tracing.trace(
-        Choice("reduce_sequential", 4096, 64, device="emulator", source=source, source_name="mine.cu")
-    )
+    trace = trace_of(Choice("reduce_sequential", 4096, 64, device="emulator", source=source, source_name="mine.cu"))
     assert trace.ended and "line 4" in trace.ended
     assert [s.kind for s in trace.steps if s.space] == ["load"]
 
@@ -153,4 +151,4 @@ def test_a_run_that_fails_gives_the_steps_up_to_there():
 )
 def test_what_cannot_be_traced_is_refused_in_a_sentence(choice, how, words):
     with pytest.raises(NotRunnable, match=words):
-        tracing.trace(choice, **how)
+        trace_of(choice, **how)

@@ -7,9 +7,9 @@ import pytest
 
 from engine.catalogue import KERNELS, data, default_choice
 from engine.catalogue.topics import atomic_checks, atomics
-from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Launch, Measurement, NotRunnable
+from tests.made import measure
 
 pytestmark = pytest.mark.thorough
 
@@ -35,7 +35,7 @@ def test_compare_and_swap_tries_again_where_threads_meet_and_the_native_atomic_d
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_the_built_atomic_gives_what_the_native_one_gives(dtype: str):
     native, built = (measured(k, 2000, 32, dtype) for k in ("atomic_add", "atomic_add_cas"))
-    assert abs(native.result - built.result) <= native.error_bound + built.error_bound
+    assert abs(native.check.result - built.check.result) <= native.check.error_bound + built.check.error_bound
 
 
 def test_too_many_tries_are_refused_with_a_way_out():

@@ -7,8 +7,8 @@ import pytest
 
 from engine.catalogue import KERNELS, data
 from engine.catalogue.topics import floats
-from engine.measuring.measure import measure
 from engine.records import Choice, HostRun, Launch, NotRunnable
+from tests.made import measure
 
 EVERY = pytest.mark.parametrize("kernel", floats.KERNELS, ids=lambda kernel: kernel.name)
 SATURATED = Choice("floats_serial", floats.SATURATED_N, 256, dtype="float32", device="emulator")
@@ -17,16 +17,20 @@ SATURATED = Choice("floats_serial", floats.SATURATED_N, 256, dtype="float32", de
 def test_a_chain_of_ones_stops_at_two_to_the_24_and_a_tree_does_not():
     found = {kernel.name: measure(replace(SATURATED, kernel=kernel.name)) for kernel in floats.KERNELS}
     for stuck in ("floats_serial", "floats_atomic"):
-        assert found[stuck].status == "wrong" and found[stuck].result == 2**24
+        assert found[stuck].status == "wrong" and found[stuck].check.result == 2**24
         assert KERNELS[stuck].expect == "rounds"
     for right in ("floats_tree", "floats_kahan", "floats_double"):
-        assert found[right].status == "ok" and found[right].result == floats.SATURATED_N and found[right].error == 0
+        assert (
+            found[right].status == "ok"
+            and found[right].check.result == floats.SATURATED_N
+            and found[right].check.error == 0
+        )
 
 
 def test_up_to_two_to_the_24_ones_every_rung_is_exact_and_doubles_are_beyond():
     for kernel in floats.KERNELS:
-        assert measure(replace(SATURATED, kernel=kernel.name, n=2**20)).error == 0
-    assert measure(replace(SATURATED, dtype="float64")).error == 0
+        assert measure(replace(SATURATED, kernel=kernel.name, n=2**20)).check.error == 0
+    assert measure(replace(SATURATED, dtype="float64")).check.error == 0
 
 
 @EVERY
@@ -34,9 +38,9 @@ def test_random_numbers_stay_within_the_largest_error_that_rounding_can_make(ker
     for n in (1, 1000, 2**18):
         choice = replace(SATURATED, kernel=kernel.name, n=n, parameter=0)
         found = measure(choice)
-        assert found.status == "ok" and found.error <= floats.worst(kernel.name, choice)
+        assert found.status == "ok" and found.check.error <= floats.worst(kernel.name, choice)
         exact = np.resize(data.period("float32", floats.SEED), n).astype(np.float64).sum()
-        assert found.expected == pytest.approx(exact, rel=1e-12)
+        assert found.check.expected == pytest.approx(exact, rel=1e-12)
 
 
 def test_longer_chains_have_larger_bounds():
@@ -65,7 +69,7 @@ def test_pythons_stand_ins_do_what_the_files_do(ones: int):
         choice = replace(SATURATED, kernel=name, n=3000, parameter=ones)
         out = np.full(1, np.nan, "f4")
         stand_in(data.repeated(*floats.input_recipe(choice)["in"]), out, choice.n)
-        assert measure(choice).result == out[0]
+        assert measure(choice).check.result == out[0]
 
 
 def test_whole_numbers_are_refused_with_a_reason():

@@ -8,9 +8,9 @@ import pytest
 from engine.catalogue import KERNELS, data
 from engine.catalogue.checks import rule, same_numbers, sums, within
 from engine.catalogue.topics import memory
-from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable
+from tests.made import measure
 
 pytestmark = pytest.mark.thorough
 

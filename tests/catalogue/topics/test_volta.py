@@ -5,9 +5,9 @@ import pytest
 
 from engine.catalogue import KERNELS
 from engine.catalogue.topics import volta
-from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable, RunFailed
+from tests.made import measure
 
 pytestmark = pytest.mark.thorough
 
@@ -29,9 +29,9 @@ def test_what_is_right_is_right_in_every_order_of_the_lanes_and_without_a_findin
 
 def test_an_exchange_between_branches_is_luck_in_lockstep_and_wrong_without_it():
     lucky = measured("branch_exchange", 1024)
-    assert lucky.status == "hazard" and lucky.result == lucky.expected
-    assert {finding["kind"] for finding in lucky.findings} == {"warp-race"}
-    assert "__syncwarp" in lucky.findings[0]["message"]
+    assert lucky.status == "hazard" and lucky.check.result == lucky.check.expected
+    assert {finding.kind for finding in lucky.findings} == {"warp-race"}
+    assert "__syncwarp" in lucky.findings[0].message
     assert "wrong" in {measured("branch_exchange", 1024, schedule).status for schedule in SCHEDULES[1:]}
 
 

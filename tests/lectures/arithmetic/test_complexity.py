@@ -9,10 +9,10 @@ import pytest
 from engine.catalogue.topics import reduction
 from engine.figures.complexity import sweep_figure, tree_figure
 from engine.lectures.arithmetic import complexity
-from engine.measuring.measure import measure
 from engine.plan import plan
 from engine.records import Choice, Launch
 from tests.lectures.arithmetic.test_elements import points
+from tests.made import measure
 
 TREE = Choice("reduce_sequential", 2**16, 128, device="emulator")
 

@@ -8,8 +8,8 @@ import pytest
 from engine.catalogue.topics import floats, reduction
 from engine.figures.floats import repeats_figure
 from engine.lectures.arithmetic import float_sums
-from engine.measuring.measure import measure
 from engine.records import Choice, NotRunnable
+from tests.made import measure
 
 ATOMIC = Choice("floats_atomic", 2**24, 256, dtype="float32", device="emulator")
 

@@ -15,7 +15,7 @@ from engine.figures.roofline import roofline_figure
 from engine.history.history import Known
 from engine.lectures.arithmetic import roofline
 from engine.records import Choice, Measurement
-from tests.history.test_history import measured
+from tests.made import measured
 
 DEVICE = {"kind": "gpu", "name": "NVIDIA H200", "read_ceiling_gb_s": 4600.0, "peak_bandwidth_gb_s": 4800.0,
           "peak_gflop_s": 66900.0}  # fmt: skip

@@ -9,8 +9,8 @@ from engine.catalogue.topics import trapezoid
 from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.trapezoids import trapezoid_figure
 from engine.lectures.arithmetic import trapezoids
-from engine.measuring.measure import measure
 from engine.records import Choice
+from tests.made import measure
 
 RACE = next(kernel for kernel in trapezoid.KERNELS if kernel.name == "trapezoid_global_race")
 ONE_BY_ONE = emulator.Schedule("waves", blocks_per_wave=1)
@@ -64,7 +64,7 @@ def test_the_lectures_race_gives_the_lectures_wrong_number_on_the_emulator():
 def test_what_the_page_says_of_the_race_is_what_the_emulator_does(n: int):
     found = measure(Choice(RACE.name, n, 8, dtype="float64", device="emulator"), schedule="waves:1")
     assert found.status == "wrong"
-    assert found.result == pytest.approx(trapezoids.raced(trapezoids.terms(n).tolist(), 8), rel=1e-13)
+    assert found.check.result == pytest.approx(trapezoids.raced(trapezoids.terms(n).tolist(), 8), rel=1e-13)
 
 
 def test_both_errors_of_a_run():

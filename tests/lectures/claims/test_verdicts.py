@@ -24,10 +24,11 @@ from engine.lectures.claims.verdicts import (
     said,
     verdict,
 )
-from engine.measuring.measure import failed, measure
+from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, Measurement, RunFailed
 from tests.cases import case
+from tests.made import measure
 
 # The claims whose conditions an older recording may not hold: a chosen number of blocks, another way to combine.
 MAYBE_UNRECORDED = {"latency", "hidden-latency", "gpu-wins-hekun", "occupancy", "resized"}
@@ -108,7 +109,7 @@ def test_what_was_not_counted_is_an_error_and_not_a_number():
     with pytest.raises(KeyError, match="no line with 'nowhere'"):
         counted(Count("branches", line="nowhere"), found)
     with pytest.raises(KeyError, match="not counted"):
-        counted(Count("branches"), replace(found, counters=None))
+        counted(Count("branches"), replace(found, counts=None))
     assert counted(Count("global_load_requests"), found) == 2
 
 
@@ -121,8 +122,13 @@ def test_without_its_runs_a_claim_is_open():
 def test_counts_that_a_restart_forgot_leave_the_claim_open():
     claim = BY_NAME["tree-steps"]
     found = emulated(claim.choice())
-    assert verdict(claim, lambda choice: replace(found, lines=())) is None
-    assert verdict(claim, lambda choice: replace(found, lines=()), lambda choice: found).value == 7
+    assert verdict(claim, lambda choice: replace(found, counts=replace(found.counts, lines=()))) is None
+    assert (
+        verdict(
+            claim, lambda choice: replace(found, counts=replace(found.counts, lines=())), lambda choice: found
+        ).value
+        == 7
+    )
 
 
 def timed(slow_us: float, fast_us: float, spread: float = 0.0, gpu: tuple[str, str] = ("A", "A")):
@@ -134,7 +140,8 @@ def timed(slow_us: float, fast_us: float, spread: float = 0.0, gpu: tuple[str, s
         first = choice.kernel == "reduce_strided"
         us = slow_us if first else fast_us
         device = {**record.device, "name": gpu[0 if first else 1]}
-        return replace(record, time_us=us, low_us=us * (1 - spread), high_us=us * (1 + spread), device=device)
+        timing = replace(record.timing, time_us=us, low_us=us * (1 - spread), high_us=us * (1 + spread))
+        return replace(record, timing=timing, device=device)
 
     return verdict(claim, find)
 
@@ -165,7 +172,7 @@ def test_the_pairs_of_a_claim_are_multiplied():
 def test_a_bandwidth_is_better_when_it_is_larger():
     made = verdict(BY_NAME["larger-is-better"], find)
     small, large = (recorded_for(choice) for choice in BY_NAME["larger-is-better"].choices)
-    assert made.value == pytest.approx(large.bandwidth_gb_s / small.bandwidth_gb_s)
+    assert made.value == pytest.approx(large.rates.bandwidth_gb_s / small.rates.bandwidth_gb_s)
 
 
 def test_an_edit_must_fit_the_kernel():

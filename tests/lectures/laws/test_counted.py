@@ -15,9 +15,8 @@ from engine.figures.look import Look
 from engine.history.history import Known
 from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import LAWS, law_of
-from engine.measuring.measure import measure
 from engine.records import Choice, Measurement
-from tests.history.test_history import measured
+from tests.made import measure, measured
 
 WITH_LAW = [name for law in LAWS for name in law.kernels]
 

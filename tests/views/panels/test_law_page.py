@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import LADDERS, default_choice
+from engine.choices import settle
 from engine.history import history
 from engine.lectures.laws.formulas import law_of
-from tests.history.test_history import measured
+from tests.made import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 
 WITH_LAW = [(ladder.name, rung.kernel) for ladder in LADDERS.values() if not ladder.name.startswith("all-")
@@ -53,7 +54,7 @@ def test_the_sweep_counts_the_law_and_says_that_it_holds() -> None:
 
 
 def test_times_that_are_known_stand_on_the_right_axis() -> None:
-    choice = replace(default_choice("banks_strided"), n=2**18, block_size=256, device="gpu")
+    choice = settle(replace(default_choice("banks_strided"), n=2**18, block_size=256, device="gpu"))
     for stride, us in ((2, 30.0), (4, 60.0)):
         history.remember(replace(choice, parameter=stride), measured(choice, time_us=us, parameter=stride))
     app = opened(ladder="cs121-banks", rung="banks_strided", show="law", n="2^18", block="256")

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from engine.choices import settle
 from engine.history import history
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from tests.history.test_history import measured
 from views.session.work import PageWork
 
-CHOICES = [Choice("reduce_sequential", 1000, block_size, device="emulator") for block_size in (32, 64, 128)]
+CHOICES = [settle(Choice("reduce_sequential", 1000, block_size, device="emulator")) for block_size in (32, 64, 128)]
 
 
 class Handle:

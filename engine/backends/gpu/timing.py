@@ -20,11 +20,11 @@ from typing import Any
 import cupy
 from cupy_backends.cuda.api import runtime
 
-from engine.backends.gpu import Prepared, explained
-from engine.backends.gpu_memory import stream
+from engine.backends.gpu import probes
+from engine.backends.gpu.launches import Prepared, explained
+from engine.backends.gpu.memory import stream
+from engine.backends.gpu.peers import peers_of
 from engine.host.environment import foreign_processes
-from engine.measuring import probes
-from engine.measuring.peers import peers_of
 from engine.records import CACHE_STATES, HostSum, NotRunnable, Progress, Timing
 from engine.statistics import half_width, median, median_interval, paired_ratio, spread
 

@@ -11,8 +11,8 @@ import cupy
 import numpy as np
 from cupy.cuda import cub
 
-from engine.backends.gpu import Prepared
-from engine.backends.gpu_memory import stream
+from engine.backends.gpu.launches import Prepared
+from engine.backends.gpu.memory import stream
 from engine.catalogue import topic_of
 from engine.records import NotRunnable
 

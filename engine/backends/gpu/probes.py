@@ -13,8 +13,8 @@ import cupy
 import numpy as np
 from cupy_backends.cuda.api import runtime
 
-from engine.backends.gpu import MULTIPROCESSORS, launcher
-from engine.backends.gpu_memory import stream
+from engine.backends.gpu.launches import MULTIPROCESSORS, launcher
+from engine.backends.gpu.memory import stream
 from engine.records import Launch, Scalar, Source
 from engine.statistics import median
 

@@ -19,7 +19,7 @@ from cupy.cuda.function import Module
 from cupy_backends.cuda.api import driver, runtime
 
 from engine.backends.cuda_failures import cuda_failure
-from engine.backends.gpu_memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
+from engine.backends.gpu.memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
 from engine.compile.nvrtc import compile_launch, compile_source
 from engine.records import (
     Array,

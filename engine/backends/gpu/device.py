@@ -1,9 +1,14 @@
-"""On what a number was measured: the device and its limits, with the source of each peak."""
+"""What a GPU is, for the record: its limits, with the source of each peak. Reads; changes nothing."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
+
+import cupy
+from cupy_backends.cuda.api import runtime
+
+from engine.backends.gpu import probes
 
 MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 36, 37  # cudaDeviceAttr
 # FP32 multiply-adds per multiprocessor and cycle, by compute capability (CUDA programming guide, "Throughput of
@@ -11,16 +16,9 @@ MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 36, 37  # cudaDeviceAttr
 FP32_LANES = {"70": 64, "72": 64, "75": 64, "80": 64}
 
 
-@lru_cache(maxsize=2)
-def device(kind: str) -> dict[str, Any]:
-    """What ran: {kind, name, ...}; for a GPU its limits, with the source of each peak. Asked once a process."""
-    if kind == "emulator":
-        return {"kind": "emulator", "name": "SIMT emulator (PTX)"}
-    import cupy
-    from cupy_backends.cuda.api import runtime
-
-    from engine.measuring import probes
-
+@lru_cache(maxsize=1)
+def describe() -> dict[str, Any]:
+    """{kind, name, compute capability, multiprocessors, memory, clock, peaks in GB/s and GFLOP/s}. Asked once."""
     number = runtime.getDevice()
     properties = runtime.getDeviceProperties(number)
     capability = cupy.cuda.Device(number).compute_capability
@@ -45,8 +43,6 @@ def device(kind: str) -> dict[str, Any]:
 
 def _peak_bandwidth(number: int) -> tuple[float | None, str | None]:
     """Bytes that the memory bus can carry: two transfers per memory clock."""
-    from cupy_backends.cuda.api import runtime
-
     clock_khz = runtime.deviceGetAttribute(MEMORY_CLOCK_KHZ, number)
     bits = runtime.deviceGetAttribute(BUS_WIDTH_BITS, number)
     if not clock_khz or not bits:

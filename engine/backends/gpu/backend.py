@@ -1,0 +1,30 @@
+"""The GPU as a backend: it runs and times; what it counts inside only a profiler knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.backends.gpu import device, launches, timing
+from engine.catalogue import topic_of
+from engine.catalogue.inputs import recipe_of
+from engine.records import Plan, Progress, Run, Timing
+
+
+class Gpu:
+    """The GPU of this process, on its one stream."""
+
+    times, counts, traces = True, False, False
+
+    def describe(self) -> Mapping[str, Any]:
+        """{kind, name, limits, peaks}."""
+        return device.describe()
+
+    def run(self, plan: Plan, progress: Progress) -> Run:
+        """Compile, feed, launch, read back. NotRunnable, CompileError or RunFailed."""
+        return launches.run(plan, recipe_of(plan.choice), progress)
+
+    def time(self, plan: Plan, progress: Progress) -> Timing:
+        """Median and samples in microseconds, in the choice's state of the L2, beside the topic's peers."""
+        prepared = launches.prepare(plan, recipe_of(plan.choice))
+        return timing.time_plan(prepared, plan.choice.cache, topic_of(plan.choice.kernel).peers, progress)

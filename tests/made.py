@@ -1,0 +1,33 @@
+"""Measurements made for tests, by the names of the contract; and a measurement of a choice, through the door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from engine.backends.emulator.watching.trace import Trace
+from engine.choices import settle
+from engine.history.contract import flat, measurement_of
+from engine.measuring import measure as measuring
+from engine.measuring import tracing
+from engine.records import Choice, Measurement
+
+GPU = {"kind": "gpu", "name": "NVIDIA H200", "peak_bandwidth_gb_s": 4800.0}
+ENVIRONMENT = {"driver": "580.65", "cuda": "13.0", "utc": "2026-11-21T04:00:00+00:00", "commit": "0123456789ab"}
+TIMES = {"time_us": 5.0, "times_us": (4.9, 5.0, 5.1), "low_us": 4.9, "high_us": 5.1, "bandwidth_gb_s": 3.3}
+
+
+def measured(choice: Choice, **changes: Any) -> Measurement:
+    """A measurement of `choice` on a GPU, 5 us, with these fields of the contract instead; time_us=None: not timed."""
+    plain = flat(Measurement(settle(choice), GPU, "ok", grid_size=32, environment=ENVIRONMENT))
+    return measurement_of({**plain, **TIMES, **changes})
+
+
+def measure(choice: Choice, schedule: str | None = None) -> Measurement:
+    """The choice settled, run in this process and checked."""
+    return measuring.measure(settle(replace(choice, schedule=schedule or choice.schedule)))
+
+
+def trace(choice: Choice, block: int = 0, launch: int = 1, schedule: str | None = None) -> Trace:
+    """What one block of the choice does on the emulator."""
+    return tracing.trace(settle(replace(choice, device="emulator", schedule=schedule)), block, launch=launch)
