@@ -41,6 +41,8 @@ ENDLESS = {
     ),
     "a step that stays at zero": "int c = 0;\nfor (int k = 0; k < n; k *= 2)\n c += in[k];\nout[i] = c;",
     "two values in turn": "int x = in[1];\nwhile (x != 7)\n x = 5 - x;\nout[i] = x;",
+    "two values in turn in memory": "s[t] = 1;\nwhile (s[t] != 7)\n s[t] = 5 - s[t];\nout[i] = s[t];",
+    "a sum in memory, which decides nothing": "s[t] = 0;\nfor (int k = i; k < n; )\n s[t] += in[k];\nout[i] = s[t];",
     "some lanes of one block": "int x = in[i];\nwhile (x % 4 != 0 || i == 70)\n x += x % 4;\nout[i] = x;",
     "a cycle of pointers": "int p = t;\nwhile (p != 99)\n p = in[(p + 1) % 8];\nout[i] = p;",
     "a flag that is set back in every turn": (
@@ -69,6 +71,10 @@ def test_a_loop_that_never_ends_is_called_so(name: str, schedule: Schedule) -> N
 
 DEADLOCKS = {
     "a flag that nobody sets": ("while (out[0] == 0) ;", "no running thread writes"),
+    "a flag that nobody sets, while others count in another memory": (
+        "s[t] = 0;\nwhile (out[0] == 0) atomicAdd(&s[t], 1);",
+        "no running thread writes",
+    ),
     "two warps wait for each other": (
         "if (t < 32) { while (out[1] == 0) ; out[2] = 1; } else { while (out[2] == 0) ; out[1] = 1; }",
         "no running thread writes",

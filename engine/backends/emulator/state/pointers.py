@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
 from engine.backends.emulator.ptx.program import Program, has_destination, registers_of
@@ -19,16 +19,20 @@ def written_arrays(machine: Machine) -> frozenset[int]:
     """
     items = [item for block in machine.program.blocks for item in block.body]
     writing = [item for item in items if traits_of(item.opcode).memory in ("store", "atomic")]
-    return arrays_met(machine, [item for item in writing if item.space not in ("shared", "local")])
+    return arrays_met(machine, [addresses(item)[0] for item in writing if item.space not in ("shared", "local")])
 
 
-def arrays_met(machine: Machine, items: Sequence[Instruction]) -> frozenset[int]:
-    """Base addresses of the device arrays that these loads, stores and atomics may meet."""
+def addresses(item: Instruction) -> list[Address]:
+    """The addresses that an instruction names: where it writes comes first."""
+    return [operand for operand in item.operands if isinstance(operand, Address)]
+
+
+def arrays_met(machine: Machine, places: Iterable[Address]) -> frozenset[int]:
+    """Base addresses of the device arrays that these addresses of global memory may meet."""
     origins = _origins(machine.program)
     names: set[str] = set()
     anything = False
-    for item in items:
-        address = next(operand for operand in item.operands if isinstance(operand, Address))
+    for address in places:
         found = _names_of(address, origins)
         names |= found
         anything = anything or not found

@@ -16,7 +16,7 @@ from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Address, Instruction, Special
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.state.pointers import arrays_met
+from engine.backends.emulator.state.pointers import addresses, arrays_met
 
 _NONE: frozenset[str] = frozenset()
 _ANY = frozenset({"global", "shared", "local"})
@@ -24,22 +24,20 @@ _ANY = frozenset({"global", "shared", "local"})
 
 @dataclass(frozen=True)
 class Dependence:
-    """`registers`: bit set. `memories`: the spaces whose contents decide. `loads`: instructions that bring what decides
-    from device arrays; `copies`: so may cp.async, from any. `timed`: a clock, or who else is there, decides as well.
-    `polls`: it reads memory that others may change meanwhile; `waits`: the way out depends on memory."""
+    """`registers`: bit set. `memories`: the spaces whose contents decide. `loads`: the addresses of global memory
+    that they are read from. `timed`: a clock, or who else is there, decides as well. `polls`: it reads memory that
+    others may change meanwhile; `waits`: the way out depends on memory."""
 
     registers: int
     memories: frozenset[str]
-    loads: tuple[Instruction, ...]
-    copies: bool
+    loads: tuple[Address, ...]
     timed: bool
     polls: bool
     waits: bool
 
     def names(self, machine: Machine) -> set[str | int]:
         """The memories that decide: spaces by name, device arrays by their base address."""
-        arrays = machine.space.arrays() if self.copies else ()
-        return {*self.memories, *arrays_met(machine, self.loads), *(array.base for array in arrays), machine.workspace}
+        return {*self.memories, *arrays_met(machine, self.loads), machine.workspace}
 
 
 @lru_cache(maxsize=256)
@@ -48,13 +46,13 @@ def dependence(program: Program, places: frozenset[int]) -> Dependence:
     flows = [flow for place in sorted(places) for flow in _flows(program, place)]
     needed, memories = _closed(flows, _union(flow.decides for flow in flows))
     makers = [flow for flow in flows if flow.defs & needed]
+    copies = [flow for flow in flows if (flow.target - flow.source) & memories]
     ends = [program.blocks[place] for place in places if not places.issuperset(program.blocks[place].successors)]
     guards = [block.terminator.guard for block in ends if block.terminator and block.terminator.guard]
     return Dependence(
         needed,
         memories,
-        tuple(flow.item for flow in makers if "global" in flow.source),
-        "shared" in memories and any(traits_of(flow.item.opcode).memory == "copy" for flow in flows),
+        tuple(addresses(flow.item)[-1] for flow in (*makers, *copies) if "global" in flow.source),
         any(_unsteady(flow.item) for flow in makers),
         any(polls(program, program.blocks[place]) for place in places),
         bool(_closed(flows, _union(1 << guard.index for guard in guards))[1]),

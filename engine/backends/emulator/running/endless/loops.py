@@ -116,9 +116,11 @@ class Watch:
             self._wake()
         if self._start is None:
             self._start, self._differed = take(lanes, key, mask), ()
-            if not self._still:
+            if self._contents is None:
                 every = dependence(self._program, frozenset(range(len(self._program.blocks))))
                 self._contents = Contents(lanes.machine, every.names(lanes.machine))
+            elif not self._still:
+                self._contents.renew()
             return False
         start = self._start
         found = self._back(start, mask) if key == start.key and masks.same(start.mask, mask) else None

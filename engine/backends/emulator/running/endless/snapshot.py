@@ -38,19 +38,24 @@ def take(lanes: Lanes, key: Key, mask: Mask) -> Snapshot:
 
 
 class Contents:
-    """What the memories that a program may write held at one moment, of those that decide."""
+    """What the memories that a program may write held at one moment, of those with these names."""
 
     def __init__(self, machine: Machine, names: set[str | int]) -> None:
-        live: dict[str | int, Array] = {name: words.words for name, words in machine.resident.memories.items()}
+        live: dict[str | int, Array] = {name: words.flat for name, words in machine.resident.memories.items()}
         written = written_arrays(machine) | {machine.workspace}
-        live |= {array.base: array.data for array in machine.space.arrays() if array.base in written}
+        live |= {one.base: one.data.view(np.uint64) for one in machine.space.arrays() if one.base in written}
         live = {name: data for name, data in live.items() if name in names}
         self._beyond = sum(data.nbytes for data in live.values()) > _MOST_BYTES
-        self._then = [] if self._beyond else [(name, data, data.copy()) for name, data in live.items()]
+        self._pairs = [] if self._beyond else [(name, data, data.copy()) for name, data in live.items()]
+
+    def renew(self) -> None:
+        """What they hold now."""
+        for _, now, then in self._pairs:
+            np.copyto(then, now)
 
     def changed(self, names: set[str | int]) -> bool:
         """True when one of these memories may differ from what it was."""
-        return self._beyond or any(name in names and (now != then).any() for name, now, then in self._then)
+        return self._beyond or any(name in names and (now != then).any() for name, now, then in self._pairs)
 
 
 def differing(chosen: Sequence[int], was: Registers, now: Registers, before: Mask, after: Mask) -> tuple[int, ...]:
