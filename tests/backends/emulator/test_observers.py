@@ -61,10 +61,11 @@ def test_who_watches_a_run_is_its_callers_choice():
         (Launch("f", Source("test.cu", TEXT, "int32"), (1, 1, 1), (64, 1, 1), ("out",)),), "out", 64, 0, 0, 1, 1,
     )  # fmt: skip
     usual, nobody, ours = (execute(plan, {}, observers=given) for given in (None, (), (Suspicion(), EVERY[0]())))
-    assert set(usual.counters or ()) == set(IN_JSON) and not usual.findings
-    assert nobody.counters is None and not nobody.lines
+    assert usual.counts and set(usual.counts.counters) == set(IN_JSON) and not usual.findings
+    assert nobody.counts is None
     assert ours.findings[0].kind == "suspicion"
-    assert set(ours.counters or ()) == {"warp_instructions", "thread_instructions", "active_lanes_per_instruction"}
+    counted = {"warp_instructions", "thread_instructions", "active_lanes_per_instruction"}
+    assert ours.counts and set(ours.counts.counters) == counted
     assert all(np.array_equal(run.output, usual.output) for run in (nobody, ours))
 
 
