@@ -1,4 +1,4 @@
-"""An opcode that the emulator has never heard of comes in by one module: its row, its step, its registration."""
+"""An opcode that the emulator has never heard of comes in by one module: its row, its executor, its registration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def row_sum(machine, item):
     return step
 
 
-describe(Traits("rowsum.bulk", writes=False))  # has a row, and nothing that makes its step
+describe(Traits("rowsum.bulk", writes=False))  # has a row, and nothing that executes it
 
 TEXT = """extern "C" __global__ void f(unsigned *out) {
     unsigned mine = threadIdx.x, all;

@@ -22,7 +22,7 @@ from engine.records import Array
 
 @executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))
 def computed(machine: Machine, item: Instruction) -> Executor:
-    """The step of an instruction that `meanings` knows."""
+    """The executor of an instruction that `meanings` knows."""
     found = operation(item.opcode)
     widths, line = machine.program.widths, item.line
     if not item.operands:

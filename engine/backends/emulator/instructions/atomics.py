@@ -65,7 +65,7 @@ class _Lanes:
     Traits("red", "av?v", check=ends_in_type, memory="atomic", writes=False),
 )
 def atomic_step(machine: Machine, item: Instruction) -> Executor:
-    """The step of an `atom` or `red` instruction."""
+    """The executor of an `atom` or `red` instruction."""
     words, site = item.words, site_of(machine, item)
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
     code = words[-1]

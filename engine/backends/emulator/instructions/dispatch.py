@@ -1,4 +1,4 @@
-"""Instruction -> step, by the opcode's row. This is also the list of all modules that bring instructions."""
+"""Instruction -> executor, by the opcode's row. This is also the list of all modules that bring instructions."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
 from engine.backends.emulator.state.faults import EmulatorFault
 from engine.backends.emulator.state.machine import Machine
 
-# To import one registers its rows and what makes its steps.
+# To import one registers its rows and what makes its executors.
 FAMILIES: tuple[ModuleType, ...] = (
     arithmetic, async_copy, atomics, fences, hints, loads, moves, runtime_calls, warp_wide,
 )  # fmt: skip
 
 
-def steps_of(machine: Machine, block: BasicBlock) -> list[Executor]:
-    """The steps of a block's body. PtxError for an instruction that is not emulated."""
+def executors_of(machine: Machine, block: BasicBlock) -> list[Executor]:
+    """The executors of a block's body. PtxError for an instruction that is not emulated."""
     made = []
     for item in block.body:
         try:
-            step = _step(machine, item)
+            executor = _executor(machine, item)
         except UnknownInstruction:
             raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
         except PtxError as error:
             raise error.at(item.line, item.place) from None
         except Exception as error:
             raise EmulatorFault(item.line) from error
-        if step is not None:
-            made.append(step)
+        if executor is not None:
+            made.append(executor)
     return made
 
 
-def _step(machine: Machine, item: Instruction) -> Executor | None:
+def _executor(machine: Machine, item: Instruction) -> Executor | None:
     traits = traits_of(item.opcode)
     if traits is COMPUTING:
         return arithmetic.computed(machine, item)

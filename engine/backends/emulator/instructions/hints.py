@@ -12,5 +12,5 @@ _HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "gri
 
 @executes(*(Traits(head, writes=False) for head in _HEADS))
 def nothing(machine: Machine, item: Instruction) -> Executor | None:
-    """No step."""
+    """None."""
     return None

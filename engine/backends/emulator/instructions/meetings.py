@@ -22,7 +22,7 @@ LANES = np.arange(WARP)
 
 
 def met(machine: Machine, item: Instruction, step: Executor | None) -> Executor | None:
-    """A step at which lanes of a warp meet, after the observers have heard of it."""
+    """An executor at which lanes of a warp meet, after the observers have heard of it."""
     if not machine.hooks.on_warp_sync:
         return step
     members = members_reader(machine, item)

@@ -24,7 +24,7 @@ _FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([dio
 
 @executes(Traits("call"))
 def runtime_call(machine: Machine, item: Instruction) -> Executor:
-    """The step of `call.NAME (results) arguments…`."""
+    """The executor of `call.NAME (results) arguments…`."""
     name = item.opcode.split(".", 1)[1]
     if name == "vprintf":
         return _print(machine, item)

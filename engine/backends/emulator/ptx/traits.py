@@ -1,6 +1,6 @@
 """What an instruction is, told by its opcode: one row for a family of opcodes.
 
-A row stands beside the step that executes its instructions (`instructions`), or, where no step does, with its like
+A row stands beside what executes its instructions (`instructions`), or, where `running` itself does, with its like
 (`control`). An opcode belongs to the longest head that it begins with. One that begins with none only computes: it
 writes its first operand and reads the others.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.backends.emulator.instructions.dispatch import steps_of
+from engine.backends.emulator.instructions.dispatch import executors_of
 from engine.backends.emulator.instructions.meetings import members_reader, members_register
 from engine.backends.emulator.ptx.program import BasicBlock, polls
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
@@ -77,7 +77,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
     return Code(
-        block, tuple(steps_of(machine, block)), kind, decide, numbers, numbers_of(block.uses),
+        block, tuple(executors_of(machine, block)), kind, decide, numbers, numbers_of(block.uses),
         numbers_of(block.defs & block.live_out), numbers_of(block.defs & ~block.live_out), members, members_of,
         counted, polls(machine.program, block),
     )  # fmt: skip
