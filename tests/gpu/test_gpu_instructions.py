@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.meanings.table import DTYPES, Operation, operation
+from tests.backends.emulator.meanings.test_ops import FUNCTIONS, GROUPS, OPERATIONS, pattern
 from tests.backends.emulator.ops_oracle import decode, encode, flushed
-from tests.backends.emulator.test_ops import FUNCTIONS, GROUPS, OPERATIONS, pattern
 
 pytestmark = pytest.mark.gpu
 

@@ -11,7 +11,7 @@ from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.watching import results
 from engine.records import Buffer, Launch, Scalar, Source
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kernels.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "kernels.json").read_text())
 N = 16384
 PAIRS = {
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld": "shared_load_wavefronts",

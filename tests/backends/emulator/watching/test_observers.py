@@ -21,7 +21,7 @@ from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
 from tests.backends.emulator.small_kernels import execute as launched
 from tests.backends.emulator.small_kernels import zeros
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 TEXT = """extern "C" __global__ void f(int *out) {
     out[threadIdx.x] = 1;
     __threadfence();

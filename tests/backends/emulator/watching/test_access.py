@@ -20,7 +20,7 @@ from engine.backends.emulator.watching.passes import (
 )
 from engine.records import Array
 
-CASES = json.loads((Path(__file__).parents[2] / "golden" / "access_patterns.json").read_text())["cases"]
+CASES = json.loads((Path(__file__).parents[3] / "golden" / "access_patterns.json").read_text())["cases"]
 LANE = np.arange(32)
 ALL = np.ones(32, dtype=bool)
 

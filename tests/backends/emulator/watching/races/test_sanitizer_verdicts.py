@@ -14,13 +14,13 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.records import RunFailed
 from tests.backends.emulator.planted import Planted
-from tests.backends.emulator.test_planted_bugs import BUGS, found
+from tests.backends.emulator.watching.races.test_planted_bugs import BUGS, found
 from tests.gpu.sanitize import TOOLS, choice_of, jobs
 from tests.made import measure
 
 pytestmark = pytest.mark.thorough
 
-VERDICTS = json.loads((Path(__file__).parents[2] / "golden" / "sanitizer.json").read_text())["results"]
+VERDICTS = json.loads((Path(__file__).parents[4] / "golden" / "sanitizer.json").read_text())["results"]
 
 # What the emulator finds and the tool cannot: the tool looks for these only elsewhere.
 ONLY_EMULATED = {
