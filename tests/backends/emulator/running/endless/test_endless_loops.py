@@ -14,7 +14,7 @@ from engine.backends.emulator import launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.catalogue import KERNELS, default_choice
-from engine.measuring.measure import inputs_of
+from engine.catalogue.inputs import inputs_of
 from engine.plan import plan
 from engine.records import Buffer, Launch, RunFailed, Source
 from tests.backends.emulator.small_kernels import execute, zeros
