@@ -131,7 +131,7 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from engine.host.doctor import doctor
+    from engine.doctor import doctor
 
     checks = doctor()
     if options.json:

@@ -11,8 +11,8 @@ import pandas as pd
 from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
 from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
 from engine.history.history import Known, device_line
+from engine.host.rates import peak_of
 from engine.plan import strides
-from engine.rates import peak_of
 from engine.records import Measurement, Rates, Settled
 from engine.words import size_text
 

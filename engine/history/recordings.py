@@ -22,7 +22,7 @@ from engine.backends import cpu
 from engine.catalogue import KERNELS, TOPICS, Kernel
 from engine.choices import Key
 from engine.history.methods import methods
-from engine.rates import peak_of, rates_of
+from engine.host.rates import peak_of, rates_of
 from engine.records import Measurement, Plan, Rates, Settled, Timing
 
 FOLDER = Path(__file__).parents[2] / "recorded"

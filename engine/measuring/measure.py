@@ -11,8 +11,8 @@ from engine.backends.choice import backend_named, backend_of
 from engine.catalogue import topic_of
 from engine.choices import own_device
 from engine.host.environment import environment
+from engine.host.rates import peak_of, rates_of
 from engine.plan import plan
-from engine.rates import peak_of, rates_of
 from engine.records import (
     Array,
     Check,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.host.doctor import doctor
+from engine.doctor import doctor
 from tests.views.pages import html_of, opened
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from engine.gpu_models import GpuModel
+from engine.catalogue.gpu_models import GpuModel
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import residency
 from engine.records import CompileError, NotRunnable, Settled

@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
+from engine.catalogue.gpu_models import MULTIPROCESSORS
 from engine.choices import check_here
-from engine.gpu_models import MULTIPROCESSORS
 from engine.plan import plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Settled
 from engine.service import service

@@ -13,10 +13,10 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
 from engine.catalogue.ladders.aggregate import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import reduction
-from engine.gpu_models import GPU, MULTIPROCESSORS
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Zero, dtype_of
 
 SEED = 7

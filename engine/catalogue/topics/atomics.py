@@ -12,10 +12,10 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.gpu_models import filling_blocks
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks
-from engine.gpu_models import filling_blocks
 from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Step, Zero
 
 SEED = 2020

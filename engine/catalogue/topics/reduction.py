@@ -12,9 +12,9 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.gpu_models import MULTIPROCESSORS, filling_blocks
 from engine.catalogue.ladders.reduction import LADDERS
 from engine.catalogue.plans import given_source
-from engine.gpu_models import MULTIPROCESSORS, filling_blocks
 from engine.records import (
     Array,
     Buffer,

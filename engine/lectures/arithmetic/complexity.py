@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import ceil, log2
 
 from engine.catalogue import KERNELS
-from engine.gpu_models import WARP
+from engine.catalogue.gpu_models import WARP
 from engine.plan import plan
 from engine.records import HostRun, Launch, Measurement, Scalar, Settled
 

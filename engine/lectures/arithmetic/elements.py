@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.gpu_models import resident_threads
+from engine.catalogue.gpu_models import resident_threads
 from engine.history.history import Known, device_line, recorded_for
 from engine.lectures.arithmetic.complexity import brent_cost, brent_steps
 from engine.plan import grid_for, offered, strides

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from engine.catalogue import kernel_named
+from engine.catalogue.gpu_models import H200, WARP, GpuModel
 from engine.catalogue.topics import matmul
 from engine.compile.cubin import Resources, resources_of
-from engine.gpu_models import H200, WARP, GpuModel
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Settled
 

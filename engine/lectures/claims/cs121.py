@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.catalogue.gpu_models import H200, LECTURE_GPU, GpuModel
 from engine.choices import settle
-from engine.gpu_models import H200, LECTURE_GPU, GpuModel
 from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
 from engine.lectures.claims.kinds import CS121, LOAD_PASSES, SECTORS, AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.records import Choice

@@ -8,8 +8,8 @@ from shutil import which
 import pytest
 
 from engine.catalogue import KERNELS
+from engine.catalogue.gpu_models import GPU_MODELS, H200, LECTURE_GPU
 from engine.compile.cubin import read, resources_of
-from engine.gpu_models import GPU_MODELS, H200, LECTURE_GPU
 from engine.lectures.arithmetic import matmul
 from engine.lectures.arithmetic.matmul import (
     cgma,

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from engine.gpu_models import GPU, MULTIPROCESSORS, WARP
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS, WARP
 from engine.records import Array
 
 Size = tuple[int, int, int]

@@ -1,6 +1,6 @@
 """What the models of GPUs say agrees with what is known by compute capability."""
 
-from engine.gpu_models import GPU_MODELS, LECTURE_GPU, filling_blocks, resident_threads
+from engine.catalogue.gpu_models import GPU_MODELS, LECTURE_GPU, filling_blocks, resident_threads
 
 
 def test_a_model_holds_as_many_threads_as_its_compute_capability() -> None:

@@ -1,4 +1,4 @@
-from engine.host.doctor import DoctorCheck, _checked, doctor
+from engine.doctor import DoctorCheck, _checked, doctor
 
 
 def test_every_line_says_what_was_found_and_every_missing_line_how_to_fix_it():
