@@ -8,11 +8,11 @@ import pytest
 
 from engine import choices
 from engine.choices import check_here, key, settle
-from engine.host.devices import Gpu
+from engine.host.devices import HostGpu
 from engine.records import Choice, NotRunnable, Settled
 
 ASKED = Choice("reduce_sequential", 1000, 128)
-ONE = Gpu("NVIDIA H200", "GPU-aaaa", "580.1")
+ONE = HostGpu("NVIDIA H200", "GPU-aaaa", "580.1")
 
 
 def test_auto_is_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from engine.host.environment import CUDA_NEEDED
 
 
 @dataclass(frozen=True)
-class Gpu:
+class HostGpu:
     """One GPU. `uuid`: what CUDA_VISIBLE_DEVICES calls it, in whatever order CUDA counts."""
 
     name: str
@@ -21,7 +21,7 @@ class Gpu:
 
 
 @lru_cache(maxsize=1)
-def gpus() -> tuple[Gpu, ...]:
+def gpus() -> tuple[HostGpu, ...]:
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
     return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
@@ -36,14 +36,14 @@ def device_summary() -> str:
     return f"{', '.join(counted)}, driver {found[0].driver}"
 
 
-def visible(found: tuple[Gpu, ...], setting: str | None) -> tuple[Gpu, ...]:
+def visible(found: tuple[HostGpu, ...], setting: str | None) -> tuple[HostGpu, ...]:
     """Those of `found` that CUDA would see with this CUDA_VISIBLE_DEVICES: numbers, or beginnings of UUIDs.
 
     As in CUDA, the first entry that names no GPU hides itself and all that follow.
     """
     if setting is None:
         return found
-    chosen: list[Gpu] = []
+    chosen: list[HostGpu] = []
     for entry in (entry.strip() for entry in setting.split(",")):
         if entry.isdecimal():
             named = found[int(entry) : int(entry) + 1]
@@ -55,7 +55,7 @@ def visible(found: tuple[Gpu, ...], setting: str | None) -> tuple[Gpu, ...]:
     return tuple(chosen)
 
 
-def _all_gpus() -> tuple[Gpu, ...]:
+def _all_gpus() -> tuple[HostGpu, ...]:
     try:
         nvml: Any = importlib.import_module("pynvml")
         nvml.nvmlInit()
@@ -67,7 +67,8 @@ def _all_gpus() -> tuple[Gpu, ...]:
         driver = str(nvml.nvmlSystemGetDriverVersion())
         handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
         return tuple(
-            Gpu(str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle)), driver) for handle in handles
+            HostGpu(str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle)), driver)
+            for handle in handles
         )
     except nvml.NVMLError:  # a GPU that fell off the bus, say
         return ()

@@ -23,16 +23,16 @@ from functools import lru_cache
 
 from engine.catalogue import kernel_named
 from engine.choices import check_here
-from engine.host.devices import Gpu, device_summary, gpus
+from engine.host.devices import HostGpu, device_summary, gpus
 from engine.measuring.measure import DEADLINES_S, failed
 from engine.records import Choice, Measurement, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.queue import Handle, Job, JobQueue
 from engine.service.worker_slot import WorkerSlot
 
-__all__ = ["Cancelled", "Gpu", "Handle", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected", "WorkerDied",
-           "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus", "measurement_of", "slots_for",
-           "submit"]  # fmt: skip
+__all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
+           "WorkerDied", "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus",
+           "measurement_of", "slots_for", "submit"]  # fmt: skip
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
 
@@ -61,7 +61,7 @@ def disconnect() -> None:
             _connected.close()
 
 
-def slots_for(found: Sequence[Gpu]) -> list[WorkerSlot]:
+def slots_for(found: Sequence[HostGpu]) -> list[WorkerSlot]:
     """One worker slot a GPU, and one for the emulator, which sees no GPU. No worker is started yet."""
     slots = [
         WorkerSlot(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.host import devices
-from engine.host.devices import Gpu
+from engine.host.devices import HostGpu
 
-ONE, TWO = Gpu("NVIDIA H200", "GPU-aaaa", "580.1"), Gpu("NVIDIA H200", "GPU-abbb", "580.1")
+ONE, TWO = HostGpu("NVIDIA H200", "GPU-aaaa", "580.1"), HostGpu("NVIDIA H200", "GPU-abbb", "580.1")
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ ONE, TWO = Gpu("NVIDIA H200", "GPU-aaaa", "580.1"), Gpu("NVIDIA H200", "GPU-abbb
     [(None, (ONE, TWO)), ("1,0", (TWO, ONE)), ("", ()), ("-1", ()), ("0,7,1", (ONE,)), ("GPU-ab", (TWO,)),
      ("GPU-a", ()), ("1,1", (TWO,))],
 )  # fmt: skip
-def test_cuda_visible_devices_is_obeyed(setting: str | None, expected: tuple[Gpu, ...]) -> None:
+def test_cuda_visible_devices_is_obeyed(setting: str | None, expected: tuple[HostGpu, ...]) -> None:
     assert devices.visible((ONE, TWO), setting) == expected
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from engine.choices import settle
-from engine.host.devices import Gpu
+from engine.host.devices import HostGpu
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.service.queue import Handle, JobQueue
@@ -26,7 +26,7 @@ def test_the_web_process_never_imports_cupy() -> None:
 
 
 def test_one_slot_a_gpu_and_one_for_the_emulator() -> None:
-    found = [Gpu("NVIDIA H200", f"GPU-{name}", "580.1") for name in ("aaaa", "abbb")]
+    found = [HostGpu("NVIDIA H200", f"GPU-{name}", "580.1") for name in ("aaaa", "abbb")]
     slots = service.slots_for(found)
     assert [(slot.device, slot.name) for slot in slots] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")]
     for slot in slots:

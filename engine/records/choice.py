@@ -1,0 +1,98 @@
+"""What a user asks for, in which words, and how it can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Progress = Callable[[float, str], None]  # (fraction done 0..1, what is being done)
+
+# The element types a kernel can be compiled for: name -> (C type, NumPy type).
+C_TYPES: dict[str, str] = {"int32": "int", "float32": "float", "float64": "double"}
+CACHE_STATES: tuple[str, ...] = ("cold-clean", "cold-dirty", "hot")
+DEVICES: tuple[str, ...] = ("auto", "gpu", "emulator")
+
+# How the partial sums of the blocks become one answer.
+COMBINES: dict[str, str] = {
+    "relaunch": "The kernel is launched again on the block sums, with the same block size, until one block is left.",
+    "relaunch-resized": "As relaunch, but every level chooses its own block size: the lecture's open exercise.",
+    "host": "The block sums are copied to the host, which adds them.",
+    "atomic": "Every block adds its sum to the result with one atomic.",
+    "last-block": "The block that finishes last adds the block sums: one launch.",
+    "hand-over": "Every block hands its sum to the last block in one word that also says it is there: one launch.",
+    "grid-sync": "All blocks wait for each other (grid sync), then one block adds the block sums: one launch.",
+    "none": "Nothing to combine: every thread writes for itself.",
+}
+
+Status = Literal["ok", "wrong", "hazard", "refused", "compile-error", "out-of-bounds",
+                 "deadlock", "timeout", "crashed"]  # fmt: skip
+
+
+class NotRunnable(Exception):
+    """The choice cannot be run as asked, and the user can change it. `str(error)` is one sentence."""
+
+
+class CompileError(Exception):
+    """NVRTC refused the source. `str(error)` is one sentence with the .cu line; `log` is the compiler's whole log."""
+
+    def __init__(self, sentence: str, log: str, line: int | None = None) -> None:
+        super().__init__(sentence, log, line)
+        self.log, self.line = log, line
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class RunFailed(Exception):
+    """A run ended without an answer: `status` is the contract's word for it, `str(error)` one sentence.
+
+    `finding`: the kind of hazard that ended it ("out-of-bounds", "misaligned", "step-limit", ...), where it was one.
+    """
+
+    def __init__(self, status: Status, sentence: str, line: int | None = None, finding: str | None = None) -> None:
+        super().__init__(status, sentence, line, finding)
+        self.status, self.line, self.finding = status, line, finding
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user asks for. `grid_size`, `combine`, `parameter`, `schedule` None: the kernel's own rule.
+
+    `parameter` is the kernel's own knob where it has one (a stride, a number of ways). `schedule`: in which order the
+    emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS". `source`: text in place of the
+    file.
+    """
+
+    kernel: str
+    n: int
+    block_size: int
+    grid_size: int | None = None
+    dtype: str = "int32"
+    cache: str = "cold-clean"
+    device: str = "auto"
+    combine: str | None = None
+    parameter: int | None = None
+    schedule: str | None = None
+    source: str | None = None
+    source_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Settled(Choice):
+    """A Choice as it will run: "gpu" or "emulator", with the kernel's own way to combine and own knob named.
+
+    Made at the door by `engine.choices.settle`, and passed on whole from there: equal ones run the same.
+    """
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """NumPy's dtype for a type name; KeyError for an unknown one is a bug of the caller."""
+    return np.dtype({"int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8"}[name])

@@ -1,0 +1,101 @@
+"""The steps that produce one answer, and what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.records.choice import Settled
+
+
+@dataclass(frozen=True)
+class Source:
+    """One translation unit. `name` is what messages call it; `defines` become compiler macros; `dtype` becomes `T`."""
+
+    name: str
+    text: str
+    dtype: str
+    defines: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Device memory of `count` elements. `fill`: "input" (the topic's data of that name), "poison", or "zero"."""
+
+    name: str
+    dtype: str
+    count: int
+    fill: Literal["input", "poison", "zero"]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A kernel argument passed by value."""
+
+    dtype: str
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch. `args` are buffer names or scalars, in the kernel's order."""
+
+    kernel: str
+    source: Source
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    args: tuple[str | Scalar, ...]
+    cooperative: bool = False
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Set a buffer to zero: part of the plan and of its time."""
+
+    buffer: str
+
+
+@dataclass(frozen=True)
+class HostSum:
+    """Copy the first `count` elements of `buffer` to the host and add them there, in `buffer`'s element type."""
+
+    buffer: str
+    count: int
+
+
+@dataclass(frozen=True)
+class HostRun:
+    """Run `function` of a source on the CPU, on one thread, compiled by the machine's C++ compiler: a scalar rung.
+
+    `args` as for a launch; buffers lie in the host's memory. `stand_in(*args)` does the same in Python where there is
+    no compiler: its answer is checked, but nothing is timed.
+    """
+
+    function: str
+    source: Source
+    args: tuple[str | Scalar, ...]
+    stand_in: Callable[..., None]
+
+
+Step = Launch | Zero | HostSum | HostRun
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps that produce one answer, with all that is needed to check and rate it.
+
+    `result` names the buffer whose first `result_count` elements are the answer (with a final HostSum, the answer is
+    that sum). `bytes_moved` and `flops` are the lecture's counts. `additions` is the longest chain of roundings, which
+    the error bound is made of.
+    """
+
+    choice: Settled
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    result: str
+    result_count: int
+    bytes_moved: int
+    flops: int
+    additions: int
+    grid_size: int
