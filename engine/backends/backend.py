@@ -17,6 +17,7 @@ class Backend(Protocol):
     times: bool  # its times are worth showing
     counts: bool  # its runs carry counters, by line too
     traces: bool  # it can say step by step what one block did
+    ordered: bool  # its lanes and blocks run in the order that a schedule says
 
     def describe(self) -> Mapping[str, Any]:
         """What runs: {kind, name, ...}, and for a GPU its limits."""

@@ -54,7 +54,7 @@ class Cpu:
     Beside an emulator, which has no times, its own is only a remark.
     """
 
-    counts, traces = False, False
+    counts, traces, ordered = False, False, False
 
     def __init__(self, beside: str) -> None:
         self.beside, self.times = beside, beside == "gpu"

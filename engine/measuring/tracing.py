@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from engine.backends.choice import backend_of
 from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options
@@ -12,7 +13,7 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.backends.emulator.watching.trace import Done, Trace, Tracer
 from engine.catalogue.inputs import inputs_of
 from engine.plan import plan
-from engine.records import HostRun, Launch, NotRunnable, Plan, Progress, RunFailed, Settled, Zero
+from engine.records import Launch, NotRunnable, Plan, Progress, RunFailed, Settled, Zero
 
 
 def trace(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Trace:
@@ -23,7 +24,7 @@ def trace(choice: Settled, block: int = 0, progress: Progress | None = None, *, 
     """
     made = plan(replace(choice, device="emulator"))
     launches = [step for step in made.steps if isinstance(step, Launch)]
-    if not launches or any(isinstance(step, HostRun) for step in made.steps):
+    if not backend_of(made).traces:
         raise NotRunnable(f"{choice.kernel} runs on one thread of the CPU: there is no block to look into.")
     if not 1 <= launch <= len(launches):
         raise NotRunnable(f"There is no launch {launch}: this choice makes {len(launches)}.")

@@ -18,7 +18,7 @@ DEVICE = {"kind": "emulator", "name": "SIMT emulator (PTX)"}
 class Emulator:
     """The SIMT emulator of the compiled PTX."""
 
-    times, counts, traces = False, True, True
+    times, counts, traces, ordered = False, True, True, True
 
     def describe(self) -> Mapping[str, Any]:
         """{kind, name}."""

@@ -14,7 +14,7 @@ from engine.records import Plan, Progress, Run, Timing
 class Gpu:
     """The GPU of this process, on its one stream."""
 
-    times, counts, traces = True, False, False
+    times, counts, traces, ordered = True, False, False, False
 
     def describe(self) -> Mapping[str, Any]:
         """{kind, name, limits, peaks}."""

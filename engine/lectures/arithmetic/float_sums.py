@@ -93,7 +93,7 @@ def repeat(choice: Settled, runs: int, progress: Progress | None = None) -> Repe
     schedules: list[str | None] = [None] * runs
     if host_step(made):
         schedules = schedules[:CPU_RUNS]
-    elif backend.counts:  # it draws its orders by their seeds
+    elif backend.ordered:
         orders = f"independent lanes, seeds 1 to {runs}; the emulator's blocks keep their order"
         schedules = [f"independent:{seed}" for seed in range(1, runs + 1)]
     for number, schedule in enumerate(schedules, 1):
