@@ -42,3 +42,4 @@ def own_home() -> Iterator[Path]:
             patch.setenv(name, place)
         history.forget()
         yield home
+    shutil.rmtree(home, ignore_errors=True)  # at once: at the end of thousands of tests it would take too long
