@@ -85,7 +85,7 @@ class Branches(LineCounter):
 
 
 @counts
-class Barriers(LineCounter):
+class BarrierArrivals(LineCounter):
     """Warps that arrive at a barrier of their block."""
 
     names = ("barriers",)

@@ -20,7 +20,7 @@ def sample_of(blocks: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Lanes:
+class AccessLanes:
     """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
     use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands;
     `part`: which of the access's parts. `unique`: no address of a block appears twice."""
@@ -34,11 +34,11 @@ class Lanes:
     part: Array
     unique: bool = False
 
-    def where(self, chosen: Array) -> Lanes:
+    def where(self, chosen: Array) -> AccessLanes:
         """Some of the entries."""
         return self._each(lambda field: field[chosen])
 
-    def units(self, site: Site, unit: int) -> Lanes:
+    def units(self, site: Site, unit: int) -> AccessLanes:
         """One entry per unit of memory instead of one per access."""
         count = site.size // unit
         if count == 1:
@@ -47,14 +47,14 @@ class Lanes:
         step = np.tile(np.arange(count) * unit, self.address.size)
         return replace(made, address=made.address + step, part=step // site.part)
 
-    def _each(self, change: Callable[[Array], Array]) -> Lanes:
+    def _each(self, change: Callable[[Array], Array]) -> AccessLanes:
         high = change(self.high)
         low = high if self.low is self.high else change(self.low)
         address, block, part = change(self.address), change(self.block), change(self.part)
-        return Lanes(address, low, high, block, change(self.rows), change(self.columns), part, self.unique)
+        return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), part, self.unique)
 
 
-def in_sample(access: Access, sample: Array, info: ChunkInfo) -> Lanes | None:
+def in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
     """The lanes of an access to shared memory in the sample of blocks. Lanes count from the chunk's first block."""
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
@@ -78,7 +78,7 @@ def in_sample(access: Access, sample: Array, info: ChunkInfo) -> Lanes | None:
     return _merged([field.ravel() for field in fields]) if fields[0].size else None
 
 
-def in_all_blocks(access: Access, info: ChunkInfo) -> Lanes:
+def in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
     """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
@@ -99,10 +99,10 @@ def in_all_blocks(access: Access, info: ChunkInfo) -> Lanes:
         fields = [field[mask.dense] for field in fields]
     flat = [field.ravel() for field in fields]
     address, low, high, none, at_row, at_column = flat
-    return Lanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
+    return AccessLanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
 
 
-def _merged(fields: list[Array]) -> Lanes:
+def _merged(fields: list[Array]) -> AccessLanes:
     """One entry per address and block: lanes that share one are represented by the first and the last of them."""
     address, lane, block, rows, columns = fields
     order = np.lexsort((lane, block, address))
@@ -112,4 +112,4 @@ def _merged(fields: list[Array]) -> Lanes:
     low, high = lane[starts], lane[ends]
     if starts.size == address.size:
         low = high
-    return Lanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)
+    return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)

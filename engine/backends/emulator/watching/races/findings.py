@@ -9,7 +9,7 @@ from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
-from engine.backends.emulator.watching.races.access_lanes import Lanes
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Stamp
 from engine.records import Array, Finding
 
@@ -41,7 +41,7 @@ class Findings:
             message = f"{message[0].upper()}{message[1:]}"
             self._found[key] = Finding(kind, line or None, other, message)
 
-    def uninitialised(self, access: Access, lanes: Lanes, entry: int) -> None:
+    def uninitialised(self, access: Access, lanes: AccessLanes, entry: int) -> None:
         """A lane reads a word of shared memory that nobody wrote."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
         place = self._place(access, int(lanes.address[entry]), None)
@@ -51,7 +51,7 @@ class Findings:
                      "shared memory starts with random values, not with zeros.")  # fmt: skip
 
     def races(
-        self, access: Access, lanes: Lanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
+        self, access: Access, lanes: AccessLanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
         writes: Array | None, array: DeviceArray | None,
     ) -> None:  # fmt: skip
         """One finding for each other line and kind of race: one inside a warp must not hide one between warps.
@@ -70,7 +70,7 @@ class Findings:
             left = left[~told]
 
     def _race(
-        self, access: Access, lanes: Lanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
+        self, access: Access, lanes: AccessLanes, entry: int, now: Stamp, before: Stamp, verb: str, other: int,
         array: DeviceArray | None,
     ) -> None:  # fmt: skip
         line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])

@@ -19,7 +19,7 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.races.access_lanes import Lanes, in_all_blocks, in_sample, sample_of
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks, in_sample, sample_of
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.shadow import Shadow
@@ -46,7 +46,7 @@ class Hazards(Observer):
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
-        self._lanes: dict[tuple[bytes, bytes, int, bytes], Lanes | None] = {}
+        self._lanes: dict[tuple[bytes, bytes, int, bytes], AccessLanes | None] = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """New blocks with new shared memory."""
@@ -124,7 +124,7 @@ class Hazards(Observer):
         if site.op == "atom":
             self._clocks.acquire(access.mask)
 
-    def _known_lanes(self, access: Access) -> Lanes | None:
+    def _known_lanes(self, access: Access) -> AccessLanes | None:
         """`in_sample`, remembered: loops come back with the same addresses."""
         key = (plain(access.address).tobytes(), access.mask.row_key, access.site.size, self._sample.tobytes())
         if key not in self._lanes:
@@ -133,7 +133,7 @@ class Hazards(Observer):
             self._lanes[key] = self._sampled(access)
         return self._lanes[key]
 
-    def _sampled(self, access: Access) -> Lanes | None:
+    def _sampled(self, access: Access) -> AccessLanes | None:
         lanes = in_sample(access, self._sample, self._info)
         return lanes.units(access.site, self._unit) if lanes else None
 
@@ -160,7 +160,7 @@ class Hazards(Observer):
     def _unit_of(self, array: DeviceArray) -> int:
         return array.element if array.element in (4, 8) else 1
 
-    def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, Lanes]]:
+    def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, AccessLanes]]:
         """The lanes that meet each watched array."""
         if access.array is not None:
             if access.array.base in self._watched:
@@ -176,7 +176,7 @@ class Hazards(Observer):
 
     # ---- the rules
 
-    def _check(self, access: Access, shadow: Shadow, at: Array, lanes: Lanes, array: DeviceArray | None) -> None:
+    def _check(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None) -> None:
         """The rules, for the units `at` of a shadow. `array` is None for shared memory."""
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
@@ -213,7 +213,7 @@ class Hazards(Observer):
         if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
             self._within_one_store(access, lanes, array)
 
-    def _within_one_store(self, access: Access, lanes: Lanes, array: DeviceArray | None) -> None:
+    def _within_one_store(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
         """Two lanes of one store write different values to one place: one of them is lost."""
         mask = access.mask
         shape = (mask.height, mask.width)
@@ -236,7 +236,7 @@ class Hazards(Observer):
                 self._findings.clash(access, at, int(place[one]), int(place[two]), array)
                 return
 
-    def _same_value(self, access: Access, lanes: Lanes, bad: Array, array: DeviceArray | None) -> bool:
+    def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:
         """True when the store changes nothing: that a flag is set twice harms nobody."""
         site, mask, entries = access.site, access.mask, np.flatnonzero(bad)
         values = np.stack([np.broadcast_to(value, (mask.height, mask.width)) for value in access.values])
