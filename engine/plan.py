@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Plan, Settled
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, NotRunnable, Plan, Settled
 
 MAX_GRID = 2**31 - 1
 ELEMENTS: tuple[int, ...] = tuple(2**power for power in range(15))  # per thread
@@ -43,7 +43,6 @@ def _check_words(choice: Settled) -> None:
     for what, value, allowed in (
         ("element type", choice.dtype, tuple(C_TYPES)),
         ("cache state", choice.cache, CACHE_STATES),
-        ("device", choice.device, DEVICES),
     ):
         if value not in allowed:
             raise NotRunnable(f"There is no {what} {value!r}; choose {_either(allowed)}.")

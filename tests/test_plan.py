@@ -24,7 +24,6 @@ CHOICE = replace(default_choice("reduce_first_add"), source="")
         ({"block_size": 2048}, "block size of 2048"),
         ({"dtype": "int8"}, "no element type 'int8'"),
         ({"cache": "warm"}, "no cache state 'warm'"),
-        ({"device": "tpu"}, "no device 'tpu'"),
         ({"combine": "magic"}, "cannot be combined by 'magic'"),
         ({"combine": "atomic"}, "choose relaunch, relaunch-resized or host"),
         ({"grid_size": 4}, "cannot be chosen"),
