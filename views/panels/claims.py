@@ -1,4 +1,4 @@
-"""What the lecture claims, beside what was counted, timed or found here: it holds, it differs today, and why."""
+"""What the lecture claims, beside what was counted, timed or found here, and why where it does not hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line, latest, recorded_for
-from engine.lectures.claims.kinds import LECTURES, Claim, Computed, Ends, Timed
+from engine.lectures.claims.kinds import LECTURES, Claim, Computed, Ends, Timed, Untestable
 from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
 from engine.words import size_text
@@ -17,7 +17,13 @@ from views.panels.entries import Section
 from views.session import choices, work
 from views.session.page import WORK, Page
 
-_SIGNS = {"holds": ("✓", "holds", "ok"), "differs": ("✗", "differs today", "bad"), "close": ("≈", "no difference", "")}
+_SIGNS = {
+    "holds": ("✓", "holds", "ok"),
+    "direction": ("≈", "direction holds, size does not", ""),
+    "differs": ("✗", "does not hold", "bad"),
+    "close": ("✗", "does not hold: no difference", "bad"),
+    "untestable": ("–", "not testable here", ""),
+}
 
 
 def found(claim: AnyClaim) -> Verdict | None:
@@ -100,12 +106,16 @@ def _what(claim: AnyClaim) -> str:
         )
     elif isinstance(claim, Ends):
         how = f"<code>{claim.run.kernel}</code>{', its text changed' if claim.edit else ''}"
+    elif isinstance(claim, Untestable):
+        how = "nothing that runs here"
     else:
         how = "computed from the compiled kernel and the GPU's limits"
     return f"{case}<small>{how}</small>"
 
 
 def _origin(made: Verdict) -> str:
+    if isinstance(made.claim, Untestable):
+        return ""
     if isinstance(made.claim, Computed):
         return "computed from the compiled kernel"
     words = {_how(made, measurement) for measurement in made.measurements}

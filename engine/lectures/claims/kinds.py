@@ -1,4 +1,4 @@
-"""The shapes of a lecture's claim, by what decides it: a count, a ratio of times, how a run ends, a computation.
+"""The shapes of a lecture's claim: a count, a ratio of times, how a run ends, a computation, what no run decides.
 
 All begin with the lecture's own words: `name` in the catalogue, `lecture`, `slide`, `sentence`, and the `ladder` on
 whose page it stands. `case`: what of the words is checked here. `why`: the reason, where today differs from the words.
@@ -22,7 +22,8 @@ LECTURES: dict[str, str] = {
     HEKUN: "He Kun",
 }
 
-Agreement = Literal["holds", "differs", "close"]  # close: too close to call
+# direction: faster as the words say, but not by as much, or by more; close: no difference where the words promise one
+Agreement = Literal["holds", "direction", "differs", "close", "untestable"]
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Timed:
     """Something is faster than something else: decided by times of one GPU, live or recorded.
 
     `pairs`: (slower, faster) by the lecture; the value is the product of slow time / fast time over all pairs, or of
-    fast / slow of another `metric`, where more is better. `said`: the lecture's own ratio, where it prints one.
-    `today`: what came out on the GPU of the recorded runs.
+    fast / slow of another `metric`, where more is better. `said`: the lecture's own ratio, where it prints one; 1 where
+    it says that both are equal. `today`: what came out on the GPU of the recorded runs.
     """
 
     name: str
@@ -166,4 +167,17 @@ class Computed:
     why: str = ""
 
 
-AnyClaim = Claim | Timed | Ends | Computed
+@dataclass(frozen=True)
+class Untestable:
+    """Words that no run decides: a cost of building hardware, say. `why`: what stands against testing them."""
+
+    name: str
+    lecture: str
+    slide: str
+    sentence: str
+    ladder: str
+    why: str
+    case: str = ""
+
+
+AnyClaim = Claim | Timed | Ends | Computed | Untestable

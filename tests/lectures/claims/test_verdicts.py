@@ -18,6 +18,7 @@ from engine.lectures.claims.verdicts import (
     Count,
     Ends,
     Timed,
+    Untestable,
     claims_of,
     counted,
     runs,
@@ -73,7 +74,7 @@ def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(c
     rungs = [rung.kernel for rung in LADDERS[claim.ladder].rungs]
     assert {choice.kernel for choice in runs(claim)} <= set(rungs)
     assert claim.sentence[-1] in ".!)?" and (not claim.why or claim.why.endswith("."))
-    assert said(claim)
+    assert said(claim) or isinstance(claim, Untestable)
     for choice in runs(claim):
         kernel = KERNELS[choice.kernel]
         assert plan(choice).steps  # it can run as asked
@@ -115,8 +116,13 @@ def test_what_was_not_counted_is_an_error_and_not_a_number():
 
 def test_without_its_runs_a_claim_is_open():
     for claim in CLAIMS:
-        if not isinstance(claim, Computed):
+        if not isinstance(claim, Computed | Untestable):
             assert verdict(claim, lambda choice: None) is None
+
+
+def test_words_that_no_run_decides_say_why():
+    made = verdict(BY_NAME["sync-is-expensive"])
+    assert made.outcome == "untestable" and made.as_known and not made.holds
 
 
 def test_counts_that_a_restart_forgot_leave_the_claim_open():
@@ -131,9 +137,10 @@ def test_counts_that_a_restart_forgot_leave_the_claim_open():
     )
 
 
-def timed(slow_us: float, fast_us: float, spread: float = 0.0, gpu: tuple[str, str] = ("A", "A")):
+def timed(slow_us: float, fast_us: float, spread: float = 0.0, gpu: tuple[str, str] = ("A", "A"),
+          said: float | None = None):  # fmt: skip
     pair = (Choice("reduce_strided", 64, 128), Choice("reduce_sequential", 64, 128))
-    claim = Timed("t", "crovella", "s", "Words.", "harris", (pair,))
+    claim = Timed("t", "crovella", "s", "Words.", "harris", (pair,), said)
     record = recorded_for(Choice("reduce_strided", 2**22, 128, device="gpu", combine="relaunch"))
 
     def find(choice: Choice) -> Measurement:
@@ -155,6 +162,16 @@ def test_times_decide_only_what_their_intervals_allow(slow: float, fast: float, 
     made = timed(slow, fast, spread)
     assert made.outcome == outcome
     assert made.as_known == (outcome == "holds" or 0.92 < slow / fast < 1.08)
+
+
+@pytest.mark.parametrize(
+    ("found", "said", "outcome"),
+    [(16.0, 16.0, "holds"), (13.0, 16.0, "holds"), (12.0, 16.0, "direction"), (1.52, 16.0, "direction"),
+     (1.07, 1.14, "direction"), (1.12, 1.14, "holds"), (2.4, 1.2, "direction"), (22.0, 16.0, "direction"),
+     (0.8, 16.0, "differs"), (1.0, 16.0, "close"), (1.0, 1.0, "holds"), (1.05, 1.0, "holds"), (1.2, 1.0, "differs")],
+)  # fmt: skip
+def test_a_ratio_that_the_lecture_prints_must_come_out_as_large(found: float, said: float, outcome: str):
+    assert timed(found, 1.0, said=said).outcome == outcome
 
 
 def test_times_of_two_machines_decide_nothing():

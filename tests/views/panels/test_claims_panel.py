@@ -27,7 +27,13 @@ def test_every_claim_has_a_row_with_its_words(name: str) -> None:
 
 def test_what_was_recorded_is_judged_at_once_and_says_where_it_comes_from() -> None:
     html = section("heidelberg")
-    assert "✓ holds" in html and "✗ differs today" in html and "recorded" in html
+    assert "✓ holds" in html and "✗ does not hold" in html and "recorded" in html
+    assert "≈ direction holds, size does not" in html
+
+
+def test_words_that_no_run_decides_are_not_called_unchecked() -> None:
+    html = section("one-launch")
+    assert "– not testable here" in html
 
 
 def test_check_them_decides_every_claim_that_needs_no_gpu() -> None:
