@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.backends.emulator.registers.values import plain, spread
-from engine.backends.emulator.state.events import Access, ChunkInfo, Site
+from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.records import Array
 
 _SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
@@ -23,7 +23,7 @@ def sample_of(blocks: int) -> Array:
 class AccessLanes:
     """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
     use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands;
-    `part`: which of the access's parts. `unique`: no address of a block appears twice."""
+    `offset`: bytes from where the lane's access starts. `unique`: no address of a block appears twice."""
 
     address: Array
     low: Array
@@ -31,27 +31,27 @@ class AccessLanes:
     block: Array
     rows: Array
     columns: Array
-    part: Array
+    offset: Array
     unique: bool = False
 
     def where(self, chosen: Array) -> AccessLanes:
         """Some of the entries."""
         return self._each(lambda field: field[chosen])
 
-    def units(self, site: Site, unit: int) -> AccessLanes:
-        """One entry per unit of memory instead of one per access."""
-        count = site.size // unit
+    def units(self, size: int, unit: int) -> AccessLanes:
+        """One entry per unit of memory instead of one per access of `size` bytes."""
+        count = size // unit
         if count == 1:
             return self
         made = self._each(lambda field: np.repeat(field, count))
         step = np.tile(np.arange(count) * unit, self.address.size)
-        return replace(made, address=made.address + step, part=step // site.part)
+        return replace(made, address=made.address + step, offset=step)
 
     def _each(self, change: Callable[[Array], Array]) -> AccessLanes:
         high = change(self.high)
         low = high if self.low is self.high else change(self.low)
-        address, block, part = change(self.address), change(self.block), change(self.part)
-        return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), part, self.unique)
+        address, block, offset = change(self.address), change(self.block), change(self.offset)
+        return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), offset, self.unique)
 
 
 def in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:

@@ -46,7 +46,7 @@ class Hazards(Observer):
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
-        self._lanes: dict[tuple[bytes, bytes, int, bytes], AccessLanes | None] = {}
+        self._lanes: dict[tuple[bytes, int, bytes, int, bytes], AccessLanes | None] = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """New blocks with new shared memory."""
@@ -126,7 +126,8 @@ class Hazards(Observer):
 
     def _known_lanes(self, access: Access) -> AccessLanes | None:
         """`in_sample`, remembered: loops come back with the same addresses."""
-        key = (plain(access.address).tobytes(), access.mask.row_key, access.site.size, self._sample.tobytes())
+        address = plain(access.address)
+        key = (address.tobytes(), address.itemsize, access.mask.row_key, access.site.size, self._sample.tobytes())
         if key not in self._lanes:
             if len(self._lanes) > 1000:
                 self._lanes.clear()
@@ -135,7 +136,7 @@ class Hazards(Observer):
 
     def _sampled(self, access: Access) -> AccessLanes | None:
         lanes = in_sample(access, self._sample, self._info)
-        return lanes.units(access.site, self._unit) if lanes else None
+        return lanes.units(access.site.size, self._unit) if lanes else None
 
     # ---- global memory
 
@@ -152,7 +153,7 @@ class Hazards(Observer):
                 shadow = self._global.get(array.base)
                 if shadow is None:
                     shadow = self._global[array.base] = Shadow(-(-array.size // unit))
-                units = lanes.units(site, unit)
+                units = lanes.units(site.size, unit)
                 self._check(access, shadow, (units.address - array.base) // unit, units, array)
         if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
             self._clocks.acquire(mask)
@@ -240,7 +241,7 @@ class Hazards(Observer):
         """True when the store changes nothing: that a flag is set twice harms nobody."""
         site, mask, entries = access.site, access.mask, np.flatnonzero(bad)
         values = np.stack([np.broadcast_to(value, (mask.height, mask.width)) for value in access.values])
-        new = values[lanes.part[entries], lanes.rows[entries], lanes.columns[entries]]
+        new = values[lanes.offset[entries] // site.part, lanes.rows[entries], lanes.columns[entries]]
         address = lanes.address[entries] // site.part * site.part
         if array is not None:
             old = array.view(site.part)[(address - array.base) // site.part]
