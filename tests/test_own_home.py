@@ -40,6 +40,7 @@ def used(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {**os.environ, "STREAMLIT_SERVER_PORT": "none", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+@pytest.mark.thorough
 def test_no_byte_of_a_used_home_changes_and_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     user = used(tmp_path, monkeypatch)
     before = content(tmp_path)

@@ -100,6 +100,7 @@ def test_present_shows_only_the_rung_and_comes_back(page: Page, address: str) ->
     assert "block=256" in page.url and "n=4096" in page.url
 
 
+@pytest.mark.thorough
 def test_a_shared_link_shows_the_same_page(page: Page, address: str) -> None:
     opened(page, f"{address}/?ladder=crovella&rung=reduce_atomic&n=1000&block=64&dtype=float32&show=time")
     heading(page, "One atomic per element")

@@ -15,6 +15,7 @@ import pytest
 from engine.service.failures import Cancelled, Rejected
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import ROOT, WorkerSlot
+from tests.cases import case
 from tests.service.jobs import alive, job, until
 
 
@@ -87,7 +88,9 @@ def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
             process.kill()
 
 
-@pytest.mark.parametrize("state", ["idle", "endless_loop", "hang_in_c"])
+@pytest.mark.parametrize(
+    "state", [case(name, quick=name == "endless_loop") for name in ("idle", "endless_loop", "hang_in_c")]
+)
 def test_no_worker_outlives_a_killed_parent(state: str) -> None:
     with parent(state) as (process, worker, at_once_s):
         process.kill()

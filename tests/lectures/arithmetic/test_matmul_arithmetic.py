@@ -20,6 +20,7 @@ from engine.lectures.arithmetic.matmul import (
 )
 from engine.plan import plan
 from engine.records import Choice, NotRunnable
+from tests.cases import case
 
 MATMUL = [kernel for kernel in KERNELS.values() if kernel.topic == "matmul"]
 
@@ -70,7 +71,9 @@ def test_a_block_that_does_not_fit_is_refused():
         occupancy(H200, 1024, 255, 0)
 
 
-@pytest.mark.parametrize("kernel", MATMUL, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel", [case(k, quick=k.name in ("matmul_tiled", "matmul_vectorized"), id=k.name) for k in MATMUL]
+)
 def test_every_matrix_kernel_fits_the_h200_without_spilling(kernel):
     for block_size in kernel.block_sizes:
         numbers = lecture_numbers(choice(kernel.name, block_size), H200)

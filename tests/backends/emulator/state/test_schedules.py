@@ -47,7 +47,7 @@ def on_gpu(name):
     return all(not hasattr(step, "function") for step in made.steps)
 
 
-@pytest.mark.parametrize("way", sorted(WAYS))
+@pytest.mark.parametrize("way", [case(way, quick=way in ("flat", "small chunks")) for way in sorted(WAYS)])
 @pytest.mark.parametrize("name", SAMPLE)
 def test_shapes_and_chunks_change_nothing(name, way):
     usual, check, made = run(name)

@@ -18,6 +18,7 @@ from engine.catalogue.inputs import inputs_of
 from engine.plan import plan
 from engine.records import Buffer, Launch, RunFailed, Source
 from tests.backends.emulator.small_kernels import execute, zeros
+from tests.cases import case
 
 HEAD = """extern "C" __global__ void f(const int *in, volatile int *out, int n) {
     __shared__ int s[64];
@@ -144,7 +145,7 @@ ENDING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda schedule: schedule.kind)
+@pytest.mark.parametrize("schedule", [case(order, quick=order == LOCKSTEP, id=order.kind) for order in SCHEDULES])
 @pytest.mark.parametrize("name", sorted(ENDING))
 def test_a_loop_that_ends_is_left_alone(name: str, schedule: Schedule) -> None:
     if name == "a wait of one warp for lanes that stand with another one" and schedule.kind == "independent":
