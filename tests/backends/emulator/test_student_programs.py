@@ -157,6 +157,18 @@ def test_votes_of_a_block_and_the_clock() -> None:
     assert set(made[:2].ravel()) == {32} and set(made[2:4].ravel()) == {3} and set(made[4:].ravel()) == {1}
 
 
+def test_a_clock_advances_with_every_instruction() -> None:
+    made = rows(
+        """long long start = clock64(); out[t] = 3; long long one = clock64();
+        for (volatile int k = 0; k < 100; k++); long long two = clock64();
+        out[32 + t] = one - start; out[64 + t] = two - one; out[96 + t] = -(clock64() - clock64());""",
+        4,
+        "int",
+    )
+    assert made[1].min() >= 2 and made[1].max() < 12 and set(made[3]) == {1}  # a look itself counts, too
+    assert len(set(made[2])) == 1 and 300 < made[2][0] < 2000
+
+
 def test_printf_knows_every_conversion() -> None:
     text = r"""extern "C" __global__ void f(int *out) { int t = threadIdx.x; if (t < 2)
   printf("%d %i %u %x %X %o %c %s %f %.2f %e %g %5d|%-5d|%05d %+d %% %lld %llu %hd %ld %zu %a %*d\n", t - 1, t, t, 255, 255,

@@ -1,8 +1,9 @@
 """A kernel of a Module -> Program: device functions inlined, basic blocks cut, live registers known.
 
 Blocks are numbered in program order, so that "the group with the smallest program counter" is the group in the
-lowest block. A block ends at a branch, a barrier or an exit, and before every warp-synchronous instruction, where
-lanes may have to wait for each other. Sets of registers are bit sets in Python integers.
+lowest block. A block ends at a branch, a barrier or an exit, before every warp-synchronous instruction, where lanes may
+have to wait for each other, and before every look at a clock, which so shows all instructions before it. Sets of
+registers are bit sets in Python integers.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from engine.backends.emulator.ptx.control import ends_block, stops, targets
 from engine.backends.emulator.ptx.inlining import Inliner
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import (
     Address,
     Group,
@@ -23,6 +25,7 @@ from engine.backends.emulator.ptx.syntax import (
     PtxError,
     Register,
     Sink,
+    Special,
     Variable,
     Vector,
 )
@@ -121,7 +124,7 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
                     blocks.append(current)
                 places[item.name] = len(blocks) - 1
             continue
-        if current.terminator or (traits_of(item.opcode).meets and fresh):
+        if current.terminator or (fresh and (traits_of(item.opcode).meets or tells_time(item))):
             current = _Open()
             blocks.append(current)
         if ends_block(item):
@@ -161,6 +164,12 @@ def has_destination(item: Instruction) -> bool:
     """True when the first operand is written."""
     written = bool(item.operands) and not isinstance(item.operands[0], Address)
     return written and traits_of(item.opcode).writes
+
+
+def tells_time(item: Instruction) -> bool:
+    """True when the instruction reads a clock."""
+    named = [SPECIAL_REGISTERS.get(operand.name) for operand in item.operands if isinstance(operand, Special)]
+    return any(row is not None and row.differs == "time" for row in named)
 
 
 def reads(item: Instruction, carry: int) -> Iterator[int]:

@@ -19,7 +19,8 @@ _TYPES = {"u32": np.uint32, "u64": np.uint64, "pred": np.bool_}
 @dataclass(frozen=True)
 class Asked:
     """Who reads a special register, and where it runs. `threads` (T, 1), `blocks` (1, B): int64 numbers in the block
-    and in the grid. `workspace`: the address where grid.sync() counts. `clock`: what a clock shows."""
+    and in the grid. `workspace`: the address where grid.sync() counts. `clock`: what a clock shows, in issued
+    instructions."""
 
     threads: Array
     blocks: Array

@@ -87,6 +87,7 @@ class Chunk:
             for step in code.steps:
                 step(registers, mask)
             decided = code.decide(registers) if code.decide else None
+            self.machine.tick(code.issued)
             if mask.whole:
                 zeros = self.machine.zeros
                 for index in code.dropped:
@@ -105,7 +106,6 @@ class Chunk:
         if self.steps % _CHECKED_STEPS:
             return
         machine = self.machine
-        machine.tick(_CHECKED_STEPS)
         self.watch.check(self.steps)
         if machine.late():
             clause = "the time was up while this line was running; look for a loop that does not end"

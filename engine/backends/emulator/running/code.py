@@ -27,6 +27,7 @@ class Code:
     used: tuple[int, ...]
     kept: tuple[int, ...]  # registers written here and read later
     dropped: tuple[int, ...]  # registers written here and not read later
+    issued: int  # instructions, for the clock
     members: Reader | None  # of a block that starts with a warp-synchronous instruction
     members_of: int
     counted: bool  # False for the jump around a guarded instruction
@@ -73,13 +74,15 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
                 decide = reader(last, "pred", widths, item.line)
         else:
             kind = traits.control
+    items = (*block.body, item) if item else block.body
     members, members_of = None, -1
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
     return Code(
         block, tuple(executors_of(machine, block)), kind, decide, numbers, numbers_of(block.uses),
-        numbers_of(block.defs & block.live_out), numbers_of(block.defs & ~block.live_out), members, members_of,
-        counted, polls(machine.program, block),
+        numbers_of(block.defs & block.live_out), numbers_of(block.defs & ~block.live_out),
+        sum(traits_of(each.opcode).issued for each in items), members, members_of, counted,
+        polls(machine.program, block),
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ class Machine:
         self.shared_places, self.shared_size = lay_out(self.program.shared, self.dynamic_shared)
         self.local_places, self.local_size = lay_out(self.program.local, 0)
         self.sites = 0
-        self.clock = 0  # basic blocks that have run, now and then
+        self.clock = 0  # instructions that have been issued
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}
         self.zeros = [kinds[bits] for bits in self.program.widths]
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
@@ -92,9 +92,9 @@ class Machine:
         self.resident = Resident(info, memories)
         return self.resident
 
-    def tick(self, steps: int) -> None:
-        """So many basic blocks have run."""
-        self.clock += steps
+    def tick(self, instructions: int) -> None:
+        """So many instructions have been issued, each to all lanes that stood at it."""
+        self.clock += instructions
 
     def close(self) -> None:
         """Forget all that refers back to this machine, so that its memory is free at once."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import or_
 
-from engine.backends.emulator.ptx.program import Program, polls, registers_of, uses_and_defs
-from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
-from engine.backends.emulator.ptx.syntax import Address, Instruction, Special
+from engine.backends.emulator.ptx.program import Program, polls, registers_of, tells_time, uses_and_defs
+from engine.backends.emulator.ptx.syntax import Address, Instruction
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.pointers import addresses, arrays_met
@@ -109,8 +108,7 @@ def _flows(program: Program, place: int) -> tuple[_Flow, ...]:
 
 def _unsteady(item: Instruction) -> bool:
     """True for an instruction whose result differs from turn to turn for no reason in registers or memory."""
-    named = [SPECIAL_REGISTERS.get(operand.name) for operand in item.operands if isinstance(operand, Special)]
-    return traits_of(item.opcode).unsteady or any(row is not None and row.differs == "time" for row in named)
+    return traits_of(item.opcode).unsteady or tells_time(item)
 
 
 def _union(sets: Iterable[int]) -> int:
