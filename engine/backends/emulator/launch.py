@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.launch_limits import check_residency, check_sizes
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import Program, link
 from engine.backends.emulator.ptx.syntax import Module, PtxError, Variable
@@ -159,7 +160,9 @@ def launch(
 ) -> Machine:
     """Execute one launch on the buffers of `device`. `shared_bytes`: dynamic shared memory per block."""
     with _explained(step.source.name):
+        check_sizes(step)
         compile_launch(step, EMULATED_ARCHITECTURE)
+        check_residency(step, shared_bytes)
         program = load(step.source, step.kernel)
         arguments = _arguments(device, program, step)
         machine = Machine(

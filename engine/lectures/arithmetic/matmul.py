@@ -10,31 +10,18 @@ from dataclasses import dataclass
 from math import ceil
 
 from engine.catalogue import kernel_named
-from engine.catalogue.gpu_models import H200, WARP, GpuModel
+from engine.catalogue.gpu_models import H200, GpuModel
+from engine.catalogue.occupancy import Occupancy, occupancy
 from engine.catalogue.topics import matmul
 from engine.compile.cubin import Resources, resources_of
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Settled
 
-REGISTER_UNIT = 256  # registers are given to a warp in pieces of this size ...
-WARP_UNIT = 4  # ... and to warps in groups of this size, one for each scheduler of an SM
-SHARED_UNIT = 128  # bytes
 FLOAT_BYTES = 4
 
 # The lecture counts 6 operations for each product: + and * of the numbers, and + and * of both addresses.
 LECTURE_OPERATIONS = 6
 ADDRESS_FREE_OPERATIONS = 2  # + and * of the numbers: what GFLOP/s counts
-
-
-@dataclass(frozen=True)
-class Occupancy:
-    """How many blocks one SM holds: `limits` says how many each resource allows, `limited_by` which allow fewest."""
-
-    blocks: int
-    warps: int
-    fraction: float
-    limits: dict[str, int]
-    limited_by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -86,26 +73,6 @@ def bound_gflop_s(bandwidth_gb_s: float, ratio: float) -> float:
 def intensity(n: int, reads: int) -> float:
     """FLOP (2n^3, as GFLOP/s counts) for each byte of `reads` floats."""
     return ADDRESS_FREE_OPERATIONS * n**3 / (FLOAT_BYTES * reads)
-
-
-def occupancy(gpu: GpuModel, threads: int, registers: int, shared: int) -> Occupancy:
-    """The blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
-
-    NotRunnable where not even one block fits.
-    """
-    warps = ceil(threads / WARP)
-    limits = {"threads": gpu.threads // WARP // warps, "blocks": gpu.blocks}
-    if registers:
-        warp_registers = ceil(registers * WARP / REGISTER_UNIT) * REGISTER_UNIT
-        limits["registers"] = gpu.registers // warp_registers // WARP_UNIT * WARP_UNIT // warps
-    block_bytes = shared + (1024 if gpu.reserved else 0)
-    if block_bytes:
-        limits["shared memory"] = gpu.shared_bytes // (ceil(block_bytes / SHARED_UNIT) * SHARED_UNIT)
-    blocks = min(limits.values())
-    limited_by = tuple(name for name, limit in limits.items() if limit == blocks)
-    if blocks == 0:
-        raise NotRunnable(f"An SM of {gpu.name} has no room for one block of {threads:,} threads: {limited_by[0]}.")
-    return Occupancy(blocks, blocks * warps, blocks * warps * WARP / gpu.threads, limits, limited_by)
 
 
 def residency(choice: Settled, gpu: GpuModel = H200) -> tuple[int, Resources, Occupancy]:

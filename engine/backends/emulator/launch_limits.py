@@ -1,0 +1,53 @@
+"""What no launch may ask for, refused as the GPU that is emulated refuses it."""
+
+from __future__ import annotations
+
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
+from engine.catalogue.occupancy import occupancy
+from engine.compile.cubin import resources_of
+from engine.records import Launch, NotRunnable
+
+# CUDA programming guide, "Technical specifications per compute capability": the same for all since 3.0.
+_MOST_THREADS = 1024
+_LARGEST_BLOCK = (1024, 1024, 64)
+_LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
+
+
+def check_sizes(step: Launch) -> None:
+    """NotRunnable for blocks and grids that are too large or empty."""
+    for what, unit, sizes, largest in (
+        ("blocks", "threads", step.block, _LARGEST_BLOCK),
+        ("a grid", "blocks", step.grid, _LARGEST_GRID),
+    ):
+        for axis, size, most in zip("xyz", sizes, largest, strict=True):
+            if not 1 <= size <= most:
+                raise NotRunnable(
+                    f"{step.kernel} is launched with {what} of {size:,} {unit} in {axis}; 1 to {most:,} are possible."
+                )
+    if _product(step.block) > _MOST_THREADS:
+        raise NotRunnable(
+            f"{step.kernel} is launched with blocks of {_product(step.block):,} threads; a block can have "
+            f"{_MOST_THREADS:,}: choose a smaller block."
+        )
+
+
+def check_residency(step: Launch, dynamic_shared: int) -> None:
+    """NotRunnable for a cooperative launch of more blocks than the GPU holds at once. `dynamic_shared`: bytes a block.
+
+    Where every multiprocessor gets one block at most, nothing has to be asked of the GPU's assembler.
+    """
+    blocks, threads = _product(step.grid), _product(step.block)
+    if not step.cooperative or blocks <= MULTIPROCESSORS:
+        return
+    needed = resources_of(step.source, step.kernel, GPU.architecture)
+    held = occupancy(GPU, threads, needed.registers, needed.shared_bytes + dynamic_shared)
+    fits = MULTIPROCESSORS * held.blocks
+    if blocks > fits:
+        raise NotRunnable(
+            f"{step.kernel} waits for all its blocks, so all must be on the GPU at once: {fits:,} blocks of "
+            f"{threads} threads fit, {blocks:,} were asked for; choose a smaller grid."
+        )
+
+
+def _product(sizes: tuple[int, int, int]) -> int:
+    return sizes[0] * sizes[1] * sizes[2]

@@ -1,0 +1,48 @@
+"""Launches that no GPU accepts are refused in one sentence, and the largest that it accepts are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.records import NotRunnable
+from tests.backends.emulator.small_kernels import execute, zeros
+
+COUNT = 'extern "C" __global__ void f(int *out) { if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = gridDim.x; }'
+MEET = """#include <cooperative_groups.h>
+extern "C" __global__ void f(int *out) {
+    __shared__ volatile int s[SHARED]; s[threadIdx.x] = 0;
+    cooperative_groups::this_grid().sync();
+    if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = gridDim.x + s[threadIdx.x];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"block": (1025, 1, 1)}, "blocks of 1,025 threads in x"),
+        ({"block": (32, 33, 1)}, "blocks of 1,056 threads; a block can have 1,024"),
+        ({"block": (1, 1, 65)}, "blocks of 65 threads in z"),
+        ({"grid": (2**31, 1, 1)}, "a grid of 2,147,483,648 blocks in x; 1 to 2,147,483,647"),
+        ({"grid": (1, 65_536, 1)}, "a grid of 65,536 blocks in y; 1 to 65,535"),
+        ({"grid": (1, 1, 65_536)}, "a grid of 65,536 blocks in z"),
+        ({"grid": (0, 1, 1)}, "a grid of 0 blocks in x"),
+    ],
+)
+def test_a_launch_beyond_the_limits_is_refused(sizes: dict[str, Any], said: str) -> None:
+    with pytest.raises(NotRunnable, match=said):
+        execute(COUNT, **sizes, out=zeros(1))
+
+
+@pytest.mark.parametrize("sizes", [{"block": (32, 32, 1)}, {"block": (1, 16, 64)}, {"grid": (1, 65_535, 1)}])
+def test_the_largest_launches_run(sizes: dict[str, Any]) -> None:
+    assert execute(COUNT, **sizes, out=zeros(1))["out"][0] == 1
+
+
+@pytest.mark.parametrize(("block", "shared", "fits"), [(256, 256, 8 * 132), (256, 12_000, 4 * 132)])
+def test_a_cooperative_grid_must_fit_on_the_gpu(block: int, shared: int, fits: int) -> None:
+    sizes: dict[str, Any] = {"block": block, "defines": (("SHARED", shared),), "cooperative": True}
+    assert execute(MEET, grid=fits, **sizes, out=zeros(1))["out"][0] == fits
+    with pytest.raises(NotRunnable, match=f"{fits:,} blocks of {block} threads fit, {fits + 1:,} were asked for"):
+        execute(MEET, grid=fits + 1, **sizes, out=zeros(1))
