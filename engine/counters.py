@@ -58,7 +58,7 @@ COUNTERS: dict[str, Counter] = {
                 "A branch diverges where lanes of one warp go both ways: the warp walks the two ways one after the "
                 "other.", json=5, in_ptx=True, plots=True, table=True),
         Counter("active_lanes_per_instruction", "Active lanes",
-                "Of the 32 lanes of a warp so many take part in an instruction, on average.",
+                "How many of a warp's 32 lanes take part in an instruction, on average.",
                 json=3, parts=("thread_instructions",), per=("warp_instructions",), in_ptx=True, plots=True, full=32),
         Counter("bank_conflicts", "Bank conflicts",
                 "A conflict is a further pass through shared memory, as lanes of one warp want different words of one "

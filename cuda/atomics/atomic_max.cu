@@ -1,5 +1,5 @@
 // atomic_max: out[i % ADDRESSES] becomes the largest number given to it, with one atomic per element.
-// Idea: choose the largest of two numbers and keep it, as one indivisible step.
+// Idea: choose the larger of two numbers and keep it, as one indivisible step.
 // Fixes: the same race as for sums: between reading the old largest and writing the new one another thread may write.
 // Limit: threads that meet at one address wait for each other, although most of them change nothing.
 // Conditions: any n; ADDRESSES from 1 to 2^20; int32, as CUDA has no atomicMax for float or double. out holds zeros

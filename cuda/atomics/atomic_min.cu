@@ -1,5 +1,5 @@
 // atomic_min: out[i % ADDRESSES] becomes the smallest number given to it, with one atomic per element.
-// Idea: choose the smallest of two numbers and keep it, as one indivisible step.
+// Idea: choose the smaller of two numbers and keep it, as one indivisible step.
 // Fixes: the same race as for sums: between reading the old smallest and writing the new one another thread may write.
 // Limit: threads that meet at one address wait for each other, although most of them change nothing.
 // Conditions: any n; ADDRESSES from 1 to 2^20; int32, as CUDA has no atomicMin for float or double. out holds zeros

@@ -1,7 +1,7 @@
 // warp_prefix_sum: in every warp, the sum of a lane's number and all numbers of the lanes below it.
 // Idea: five steps. In each, a lane takes the sum of the lane 1, 2, 4, 8, 16 places below and adds it to its own.
 // Fixes: the loop of one thread over 32 numbers: log2(32) steps, without shared memory and without a barrier.
-// Limit: it ends at the warp: the sums start anew every 32 numbers.
+// Limit: the sums stop at the warp's border: they start anew every 32 numbers.
 // Conditions: any n; the block size is a multiple of 32. Inclusive: a lane's own number is part of its sum.
 // Lecture: Crovella 2020, "Warp shuffle tips and tricks": warp-level prefix sum.
 

@@ -1,6 +1,6 @@
 // copy_offset: out[i] = in[i + OFFSET].
 // Idea: neighbouring threads read neighbouring numbers, but the first one does not lie at the start of a sector.
-// Fixes: the stride. All bytes between the first and the last number of a warp are used.
+// Fixes: nothing; OFFSET = 0 is the coalesced copy. All bytes between the first and the last number of a warp are used.
 // Limit: one sector more per request, as the warp's 128 bytes straddle the border: 5 instead of 4, unless OFFSET is a
 //   multiple of 8 (4-byte numbers). The warp next door needs that sector as well and finds it in the cache.
 // Conditions: any n; in has n + OFFSET numbers. The writes are coalesced and aligned.

@@ -3,7 +3,8 @@
 //   together they keep the memory busy.
 // Fixes: the waiting. With enough threads there is always one that can go on.
 // Limit: bandwidth: each step fetches a sector of 32 bytes for the 4 that it needs.
-// Conditions: any n; the chains jump through all n numbers. Integers.
+// Conditions: any n; the chains jump through all n numbers, 64 steps each; the single threads of the other rungs follow
+//   1,024. Integers.
 // Lecture: CS121, "Global memory latency": total throughput high, even though each thread has high latency.
 extern "C" __global__ void latency_hidden(const T *in, T *out, unsigned int n)
 {

@@ -5,6 +5,8 @@
 // Limit: reading memory, when the grid is large enough. The block sums still need a second launch.
 // Conditions: any grid size; the block size is a power of two from 32 to 1024.
 // Lecture: Harris #7; Crovella 2020, "Reduction #7: multiple adds / thread"; Heidelberg 07 names it as the next step.
+//   The __syncwarp in the last warp is ours, where the slides have volatile; so is the check of the second read, which
+//   on the slides goes out of bounds unless n is a multiple of twice the block size.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     T sum = partial[tid];

@@ -1,5 +1,5 @@
 // reduce_sequential: sequential addressing.
-// Idea: turn the loop round. Start with half the block: thread tid adds the element half a block away, then a quarter
+// Idea: reverse the loop. Start with half the block: thread tid adds the element half a block away, then a quarter
 //   of a block away, and so on.
 // Fixes: the bank conflicts. Neighbouring threads use neighbouring words, which lie in different banks.
 // Limit: idle threads. Half of the threads only load one element and never add.

@@ -1,10 +1,11 @@
-// reduce_unroll_plain: unroll the last warp, as on the slides, but without volatile. The answer is wrong.
+// reduce_unroll_plain: unroll the last warp, as Harris does, but without volatile. The answer is wrong.
 // Idea: the same six steps with an ordinary pointer.
 // Fixes: nothing. It shows what volatile did.
 // Limit: nothing tells the compiler that other threads change partial[] between the steps. It may load all values
 //   first and keep the sum in a register, so a thread adds old values of its neighbours.
 // Conditions: none makes it right. It is in the catalogue to be seen failing.
-// Lecture: Crovella 2020, "Reduction #5": "we must use the volatile keyword". Heidelberg 07 prints none either.
+// Lecture: Crovella 2020, "Reduction #5": "we must use the volatile keyword". Heidelberg 07 prints
+//   none either, but guards every step: if (tid < 16 && ...).
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     partial[tid] += partial[tid + 32];

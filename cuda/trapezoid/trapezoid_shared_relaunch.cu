@@ -2,8 +2,8 @@
 // Idea: all blocks have finished when a kernel ends, so the end of a kernel is the barrier for the whole grid. The
 //   block sums are an array again, and a second kernel reduces it by the same tree.
 // Fixes: the sequential sum on the host.
-// Limit: divergent branches. In every step the working threads are spread over all warps, so that every warp has a
-//   thread that hangs on to the bitter end.
+// Limit: divergent branches. The working threads are spread over all warps: in the first five steps, jumps 1 to 16,
+//   every warp has work to do, with fewer and fewer active lanes.
 // Conditions: n >= 2 points; the block size is a power of two. reduce_sums is launched until one block is left.
 // Lecture: Cooper 2014, "Shared Memory" and "Synchronize".
 static __device__ T f(T x)

@@ -68,12 +68,12 @@ _WARPS = Ladder(
              "Warp shuffle tips and tricks"),
         Rung("warp_movements", "patterns", "All lanes took from one lane; here each takes from another one, in the "
              "four patterns of the shuffles.", "Introducing warp shuffle"),
-        Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed way; now each lane takes from a lane "
-             "below it, five times.", "Warp shuffle tips and tricks"),
-        Rung("block_prefix_sum", "block", "The sums ended at the warp; the sums of the warps are scanned the "
-             "same way.",
+        Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed distance; now each lane takes from a "
+             "lane below it, five times.", "Warp shuffle tips and tricks"),
+        Rung("block_prefix_sum", "block", "The sums stopped at the warp's border; the sums of the warps are scanned "
+             "the same way.",
              "Warp shuffle tips and tricks"),
-        Rung("grid_prefix_sum", "grid", "The sums ended at the block; launching again scans the sums of the "
+        Rung("grid_prefix_sum", "grid", "The sums stopped at the block's border; launching again scans the sums of the "
              "blocks.",
              "Solution: Kernel Decomposition"),
     ),

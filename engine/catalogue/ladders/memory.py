@@ -21,7 +21,7 @@ _LATENCY = Ladder(
         Rung("latency_shared", "shared", "Each number came from far away; shared memory is on the chip.",
              "GPU memory organization"),
         Rung("latency_hidden", "many threads", "Small memory is no help for large data; with a chain for every "
-             "thread the waiting is filled.", "Global memory latency"),
+             "thread the waiting time is put to use.", "Global memory latency"),
     ),
 )  # fmt: skip
 

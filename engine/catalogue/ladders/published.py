@@ -45,7 +45,9 @@ def throughput(kernel: str) -> tuple[Published, ...]:
     for row in _rows("heidelberg_throughput.csv"):
         if row["kernel"] == kernel:
             return tuple(
-                Published("heidelberg", "Kepler generation", 2**22, "int32", int(threads), None, _number(figure))
+                Published(
+                    "heidelberg", "GPU not named, probably Kepler", 2**22, "int32", int(threads), None, _number(figure)
+                )
                 for threads, figure in row.items()
                 if threads.isdigit()
             )

@@ -17,7 +17,8 @@ _HARRIS = Ladder(
     name="harris",
     title="Harris and Crovella: optimizing parallel reduction",
     lecture="M. Harris, Optimizing Parallel Reduction in CUDA; B. Crovella 2020, Atomics, Reductions, Warp Shuffle",
-    summary="Each rung removes the bottleneck that the last one left. 4M ints, 128 threads per block.",
+    summary="Up to #7 each rung removes what the lecture finds to be the bottleneck of the one before; from #8 on the "
+    "code gets simpler, and a long array takes longer. 4M ints, 128 threads per block.",
     n=2**22,
     block_size=128,
     dtype="int32",
@@ -44,7 +45,8 @@ _HARRIS = Ladder(
              "Reduction #7: Multiple Adds / Thread", "relaunch",
              published("harris", "multiple-elements-per-thread")),
         Rung("reduce_grid_stride_host", "#8",
-             "The code had grown; with a grid-stride loop the plain tree of #3 will do. The host adds the rest.",
+             "The code had grown complicated; with a grid-stride loop the plain tree of #3 will do, though a thread "
+             "now has one load on its way, not two. The host adds the rest.",
              "Reduce version 8", "host"),
         Rung("reduce_grid_stride_atomic", "#9",
              "The block sums had to go to the host; now one atomic per block adds them on the GPU.",
@@ -97,7 +99,8 @@ _SIX_VERSIONS = Ladder(
         Rung("reduce_sequential", "#3", "The index left bank conflicts; shared memory is best accessed using tid.",
              "Reduction #3: sequential addressing non-divergent", "relaunch",
              throughput("sequential-non-divergent")),
-        Rung("reduce_first_add", "#4", "Half of the threads were idle in the first step; that step is gone.",
+        Rung("reduce_first_add", "#4", "Half of the threads only loaded; now all add once while they load, in half "
+             "as many blocks.",
              "Reduction #4: first add during load", "relaunch", throughput("first-add")),
         Rung("reduce_unroll_volatile", "#5",
              "Loop control was pure overhead; a last warp in lockstep needs none. This is also the exercise's "
@@ -106,16 +109,19 @@ _SIX_VERSIONS = Ladder(
         Rung("reduce_complete_unroll", "#6", "A loop was left for large strides; a constant block size removes it.",
              "Reduction #6: complete unrolling", "relaunch", throughput("templated")),
         Rung("reduce_unroll_plain", "Volta: no volatile",
-             "The slide has no volatile: nothing makes a lane see what another lane wrote, and the sum is wrong.",
+             "#5 without volatile and, unlike the slide, without if (tid < 16 ...): nothing makes a lane see what "
+             "another lane wrote, and the sum is wrong.",
              "Volta's (and after) SIMT model", "relaunch"),
         Rung("reduce_unroll_syncwarp", "Volta: __syncwarp",
-             "The exercise's second half: the warp waits between reading and writing, so lockstep is not needed.",
+             "The exercise's second half: the warp waits between reading and writing, so lockstep is not needed. "
+             "#6 has it already; the slide has not.",
              "Escape the new feature", "relaunch"),
         Rung("reduce_unroll_shuffle", "Volta: shuffle",
              "Two waits, a load and a store per step become one shuffle, which waits by itself.",
              "Warp-level instructions", "relaunch"),
         Rung("reduce_cooperative", "Volta: groups",
-             "The code spelled out who works with whom; cooperative groups give these groups a name and a barrier.",
+             "Nothing in the code said which threads work together; cooperative groups give them a name and a "
+             "barrier.",
              "Escape the new feature"),
     ),
 )  # fmt: skip
@@ -154,9 +160,11 @@ _ONE_LAUNCH = Ladder(
         Rung("reduce_warp_shuffle", "shuffle", "The lecture's last rung: shuffles, and one atomic per block.",
              "Warp shuffle reduction", "atomic"),
         Rung("reduce_cooperative", "grid sync",
-             "The atomics add in any order, to a zeroed result; with a barrier for the grid, block 0 adds."),
+             "The atomics add in any order, to a zeroed result; with a barrier for the grid, block 0 adds. The "
+             "barrier is cheap; that all blocks must fit the GPU at once is not."),
         Rung("reduce_last_block", "last block",
-             "All blocks waited for the slowest; now none waits, and the block that finishes last adds."),
+             "All blocks waited for the slowest, and had to fit the GPU at once; now none waits, and the block that "
+             "finishes last adds."),
         Rung("reduce_vectorized", "vectorized",
              "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 "
              "bytes keep the memory busy, and the sums travel with a flag of their own."),
@@ -167,8 +175,8 @@ _EXERCISE = Ladder(
     name="heidelberg-exercise",
     title="Heidelberg's exercise: two ways out of the new feature",
     lecture=HEIDELBERG,
-    summary="First part: the warp-synchronous tail, which needs the Pascal model. CUDA 13 has no Pascal "
-    "target any more; the emulator's lockstep schedule is that model. Second part: warp primitives and groups.",
+    summary="First part: the warp-synchronous tail, which needs the Pascal model. CUDA 13 no longer has a "
+    "Pascal target; the emulator's lockstep schedule is that model. Second part: warp primitives and groups.",
     n=2**22,
     block_size=128,
     dtype="int32",

@@ -30,6 +30,10 @@ TODAY: dict[str, tuple[str, ...]] = {
         "warm one #7 takes {time reduce_multiple_adds cache=hot}.",
         "#7 reaches {peak reduce_multiple_adds} of the memory's peak here and "
         "{peak reduce_multiple_adds n=268435456} at N = 2^28.",
+        "From #8 on the code is simpler but a long array takes longer: at N = 2^28 #8 reaches "
+        "{peak reduce_grid_stride_host n=268435456} of the peak, #9 {peak reduce_grid_stride_atomic n=268435456} and "
+        "the shuffles {peak reduce_warp_shuffle n=268435456}. A thread of #7 has two loads on their way at a time, one "
+        "of these only one.",
     ),
     "crovella": (
         "The unprotected sum is as wrong today as in the lecture.",
@@ -74,12 +78,19 @@ TODAY: dict[str, tuple[str, ...]] = {
         "tree is a small part of the work.",
         "Ten million ints on one thread of the CPU take {time reduce_scalar}, {times reduce_scalar "
         "reduce_register_tree@blocks=32} as long as the full code on the GPU; with its own number of blocks the full "
-        "code is {times reduce_register_tree@blocks=32 reduce_register_tree} as fast again.",
+        "code is another {times reduce_register_tree@blocks=32 reduce_register_tree} faster.",
     ),
     "one-launch": (
         "The lecture says that the GPU has no global synchronization; since CUDA 9 a cooperative launch has one, as "
-        "long as all blocks fit the GPU together. It costs: {time reduce_cooperative}, against "
-        "{time reduce_warp_shuffle} with one atomic per block.",
+        "long as all blocks fit the GPU together. The barrier itself costs little: with 512 blocks of 256 threads it "
+        "takes {time reduce_cooperative block=256 blocks=512}, one atomic per block "
+        "{time reduce_warp_shuffle block=256 blocks=512}; with 1,024 blocks "
+        "{time reduce_cooperative block=256 blocks=1024} and {time reduce_warp_shuffle block=256 blocks=1024}, and at "
+        "N = 2^28 {time reduce_cooperative block=256 blocks=1024 n=268435456} and "
+        "{time reduce_warp_shuffle block=256 blocks=1024 n=268435456}.",
+        "What costs is the smaller grid that surely fits: on this page grid sync has {blocks reduce_cooperative} "
+        "blocks and takes {time reduce_cooperative}, the shuffles have {blocks reduce_warp_shuffle} and take "
+        "{time reduce_warp_shuffle}. With fewer threads fewer loads are on their way.",
         "At N = 2^28 the lecture's last rung reaches {peak reduce_warp_shuffle n=268435456} of the memory's peak, and "
         "the vectorized one {peak reduce_vectorized n=268435456}: one load of four bytes "
         "per thread is not enough to keep HBM busy.",
@@ -115,7 +126,8 @@ TODAY: dict[str, tuple[str, ...]] = {
         "Shared memory gains {times trapezoid_blocked_global trapezoid_shared_host} (lecture: "
         "{paper trapezoid_blocked_global trapezoid_shared_host}): what a block has just written to global memory lies "
         "in the caches.",
-        "The sequential sum at the end, which the lecture calls stupid, is still what costs most: without it "
+        "The sum at the end, which the lecture blames, still costs most, though not for its few hundred additions: the "
+        "host must copy the block sums and wait for them. With a second kernel in its place the gain is "
         "{times trapezoid_shared_host trapezoid_shared_relaunch} (lecture: "
         "{paper trapezoid_shared_host trapezoid_shared_relaunch}).",
         "Counting differently gains {times trapezoid_shared_relaunch trapezoid_sequential}, and "
@@ -138,16 +150,17 @@ TODAY: dict[str, tuple[str, ...]] = {
         "reads.",
         "Through global memory the chain takes {time latency_global}, through shared memory {time latency_shared}: "
         "{times latency_global latency_shared} as long.",
-        "With a chain for each of 2^22 threads it is {time latency_hidden} for a quarter of a million times as many "
-        "numbers, {times latency_hidden latency_global} the time of one chain.",
+        "With a chain for each of 2^22 threads, of 64 steps instead of 1,024, it is {time latency_hidden} for a "
+        "quarter of a million times as many numbers, {times latency_hidden latency_global} the time of the one long "
+        "chain.",
     ),
     "cs121-coalescing": (
         "The requests are as the lecture says, the times are not: by column takes {time row_sums}, by row "
         "{time column_sums}.",
         "With one thread per row there are only {blocks row_sums} blocks, and every thread waits for its own next "
         "number; the memory has little to do ({rate column_sums}, {peak column_sums} of its peak).",
-        "What a walk by column fetches too much, it uses later: a sector holds the next eight numbers of the row and "
-        "waits in the cache.",
+        "The surplus that a walk by column fetches is used later: a sector also holds the next seven numbers of the "
+        "row, and waits in the cache.",
         "The way through shared memory costs barriers ({time row_sums_staged}) and pays back only in part when it is "
         "free of bank conflicts ({time row_sums_padded}). What helps is more threads: one block per row takes "
         "{time row_sums_block}.",
@@ -177,7 +190,7 @@ TODAY: dict[str, tuple[str, ...]] = {
     "crovella-atomics": (
         "The lecture prints no times. Its atomicAdd for double is no longer needed: since Pascal the GPU has its own, "
         "and the loop takes {times atomic_add_cas atomic_add type=float64} as long in double precision.",
-        "The loop suffers from company: at N = 2^24, with 4,096 threads per address, it takes "
+        "Contention slows the loop: at N = 2^24, with 4,096 threads per address, it takes "
         "{times atomic_add_cas atomic_add n=16777216} as long as the atomic unit of the L2 cache.",
         "atomicExch hands back the old value, which must travel to the thread and be stored: it takes "
         "{times atomic_exch atomic_add n=16777216} as long as atomicAdd, whose result nobody reads.",
@@ -214,22 +227,23 @@ TODAY: dict[str, tuple[str, ...]] = {
         "{times branch_exchange_syncwarp branch_exchange} as long with it.",
     ),
     "heidelberg-exercise": (
-        "The first part cannot be compiled as the slide says: CUDA 13 knows no compute_60 any more. Its code runs all "
+        "The first part cannot be compiled as the slide says: CUDA 13 no longer supports compute_60. Its code runs all "
         "the same, right by luck, and takes {time reduce_unroll_volatile}.",
         "The second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long with __syncwarp and "
         "{times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly free.",
-        "The rung with groups is slower ({time reduce_cooperative}) because its blocks also wait for each other: grid "
-        "sync in place of further launches.",
+        "The rung with groups takes {time reduce_cooperative}. Not the barrier of the grid makes it slower, but the "
+        "size of the grid: all blocks must fit the GPU at once, so that each thread adds many numbers, one load after "
+        "the other.",
     ),
     "float-truths": (
         "Nothing has changed here since the lecture: a float32 has 24 binary digits on every GPU, so that a sum of "
         "ones that grows one by one stops at 2^24, however fast the memory is.",
-        "The order that is right is also the fast one: the tree takes {time floats_tree}, one atomic per number "
-        "{time floats_atomic}.",
+        "The order that is right is also the fast one: at N = 2^24, where both still count every one, the tree takes "
+        "{time floats_tree n=16777216}, one atomic per number {time floats_atomic n=16777216}.",
     ),
 }
 
-_ALL = "These are the rungs of all lectures of the topic; why their shape differs stands with each lecture's ladder."
+_ALL = "These are the rungs of all lectures of the topic; each lecture's own ladder explains why the shape differs."
 
 
 def paragraph(ladder: str) -> tuple[str, ...]:

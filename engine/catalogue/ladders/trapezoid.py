@@ -30,7 +30,8 @@ _COOPER = Ladder(
              "The host added the block sums one after the other; now a second kernel reduces them.",
              "Synchronize", "relaunch", published("cooper", "shared-memory + second reduce")),
         Rung("trapezoid_sequential", "count differently",
-             "Every warp kept a thread to the bitter end; now half of the block is done after the first step.",
+             "For five steps every warp kept a working thread; now half of the warps have nothing to do from the first "
+             "step on.",
              "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce")),
     ),
 )  # fmt: skip

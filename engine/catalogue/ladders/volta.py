@@ -26,12 +26,12 @@ _SCHEDULING = Ladder(
              "between writing and reading.", "Volta's (and after) SIMT model"),
         Rung("lock_inside", "lock, Pascal", "Lanes met once; a lock lets them wait for each other. Up to Pascal "
              "only with the work inside the loop.", "Pascal's (and before) SIMT model"),
-        Rung("lock_spin", "lock", "The loop had to be turned inside out; with independent lanes the plain lock "
-             "works. In lockstep it never ends.", "Starvation-free algorithms"),
-        Rung("lock_ticket", "ticket lock", "Nothing decided who is next; tickets do, and nobody is passed over for "
-             "ever.", "Starvation-free algorithms"),
-        Rung("groups_tile", "groups", "Who works with whom stood nowhere in the code; a group has a name and a "
-             "size.",
+        Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the "
+             "plain lock works. In lockstep it never ends.", "Starvation-free algorithms"),
+        Rung("lock_ticket", "ticket lock", "Nothing decided who is next; tickets do, and nobody is passed over "
+             "forever.", "Starvation-free algorithms"),
+        Rung("groups_tile", "groups", "Nothing in the code said which threads work together; a group has a name "
+             "and a size.",
              "Escape the new feature"),
         Rung("groups_coalesced", "coalesced group", "The tiles were fixed; in a branch the group is whoever came.",
              "Escape the new feature"),

@@ -192,6 +192,6 @@ CLAIMS: tuple[AnyClaim, ...] = (
          why="Since CUDA 9 it has one, for grids that fit the GPU as a whole: the limit that the slide names."),
     Untestable("sync-is-expensive", CROVELLA, "Problem: Global Synchronization",
                "Expensive to build in hardware for GPUs with high processor count.", "one-launch",
-               "No run tells what hardware costs to build. What using it costs can be timed: next to nothing, if both "
-               "grids have as many blocks."),
+               "No run tells what hardware costs to build. What using it costs can be timed: two microseconds at "
+               "most, where both grids have equally many blocks."),
 )  # fmt: skip

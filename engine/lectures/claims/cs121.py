@@ -227,7 +227,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
          (_STEP, _STEP.replace("            partial", "        {\n            partial")
           .replace("        __syncthreads();", "            __syncthreads();\n        }")),
          today="hazard",
-         why="It finishes, as the threads that pass the barrier by soon leave the kernel, and a barrier does not wait "
+         why="It finishes, as the threads that skip the barrier soon leave the kernel, and a barrier does not wait "
          "for those that have left. Who waits for whom is no longer said, and the run is a hazard."),
     Ends("barrier-in-both-branches", CS121, "Synchronization",
          "If __syncthreads() occurs in both branches of if-then-else code block, all threads must go through same "
@@ -244,8 +244,8 @@ CLAIMS: tuple[AnyClaim, ...] = (
          "harris", replace(_TREE, n=512, block_size=512), ("ok",), "#3 with the loop as it stands on the slide",
          ("stride = blockDim.x / 2; stride > 0; stride >>= 1", "stride = blockDim.x; stride > 1; stride /= 2"),
          today="out-of-bounds",
-         why="The slide's loop starts one step too early, where nobody is left to add, and stops before stride 1. From "
-         "blockDim.x / 2 down to 1 it is right."),
+         why="The slide's loop starts one step too early, where every thread reads past the array, and stops before "
+         "stride 1. From blockDim.x / 2 down to 1 it is right."),
     Ends("endless-thread", CS121, "Synchronization",
          "If code has __syncthreads() but some thread in block goes into infinite loop, block will never finish!",
          "harris", _TREE, ("deadlock", "timeout"), "thread 0 of #3 waits before the tree",

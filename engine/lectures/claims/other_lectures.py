@@ -74,7 +74,8 @@ _HEIDELBERGS: tuple[AnyClaim, ...] = (
     _best("reduce_sequential", "#3", 27.51, 30.83, "differs", _LARGER_BLOCKS),
     _best("reduce_complete_unroll", "#6", 40.01, 42.98, "differs", _LARGER_BLOCKS),
     Ends("no-volatile", HEIDELBERG, "Reduction #5: unrolling the last warp", "No need for __syncthreads().",
-         "heidelberg", _exercise("reduce_unroll_plain"), ("ok",), "as on the slide, without volatile", today="wrong",
+         "heidelberg", _exercise("reduce_unroll_plain"), ("ok",),
+         "without volatile, and without the slide's if (tid < 16 ...)", today="wrong",
          why="Nothing makes a lane see what another lane wrote: the compiler keeps the sums in registers."),
     Timed("shuffle-bandwidth", HEIDELBERG, "Warp-level instructions",
           "A shuffle instruction replaces a multi-instruction shared memory sequence. Increase effective bandwidth.",
@@ -177,7 +178,7 @@ _COOPERS: tuple[AnyClaim, ...] = (
           "cooper", ((replace(_integral("trapezoid_blocked_global"), n=2**24),
                       replace(_integral("trapezoid_shared_host"), n=2**24)),), None, "2^24 points"),
     Timed("second-reduce", COOPER, "Shared memory",
-          "The problem is probably that stupid stupid sloppy sloppy sequential sum at the end. Converting to that "
+          "The problem is probably that stupid sloppy sequential sum at the end. Converting to that "
           "second "
           "interleaved call cuts the time to about 0.10 seconds.",
           "cooper", ((_integral("trapezoid_shared_host"), _integral("trapezoid_shared_relaunch")),), 240 / 100),
