@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -21,7 +14,6 @@ from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
 from tests.backends.emulator.small_kernels import execute as launched
 from tests.backends.emulator.small_kernels import zeros
 
-ROOT = Path(__file__).parents[4]
 TEXT = """extern "C" __global__ void f(int *out) {
     out[threadIdx.x] = 1;
     __threadfence();
@@ -80,45 +72,3 @@ def test_every_counter_of_the_contract_is_counted_or_follows_from_what_is():
 def test_nothing_is_counted_twice():
     with pytest.raises(AssertionError, match="counted twice"):
         counts(type("Again", (LineCounter,), {"names": ("shuffles",)}))
-
-
-ROW = """        Counter("fences", "Memory fences", "A fence makes what a thread wrote visible to others.", json=19,
-                plots=True, table=True),
-"""
-KIND = '''
-
-@counts
-class Fences(LineCounter):
-    """Warps that wait until others can see what they wrote."""
-
-    names = ("fences",)
-
-    def on_fence(self, line: int, mask: Mask) -> None:
-        """A memory fence."""
-        self.count(line, "fences", mask.warps)
-'''
-
-
-def test_a_new_counter_is_one_class_and_one_row(tmp_path):
-    """In a copy of the program: it stands in --json, at its line, and among the counters of tables and plots."""
-    for part in ("engine", "cuda", "recorded"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
-    table, classes = tmp_path / "engine/counters.py", tmp_path / "engine/backends/emulator/watching/counters.py"
-    before, place, after = table.read_text(encoding="utf-8").partition("        Counter(LAUNCHES")
-    table.write_text(before + ROW + place + after, encoding="utf-8")
-    classes.write_text(classes.read_text(encoding="utf-8") + KIND, encoding="utf-8")
-    asked = (
-        "import json, sys\n"
-        "from engine.__main__ import main\n"
-        "from engine.counters import IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES\n"
-        "assert all('fences' in names for names in (IN_JSON, IN_PLOTS, IN_TABLE, ON_LINES))\n"
-        "sys.exit(main(['run', 'reduce_last_block', '--n', '5000', '--device', 'emulator', '--json']))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", asked], cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}, capture_output=True,
-        text=True, check=True, timeout=120,
-    )  # fmt: skip
-    record = json.loads(done.stdout)
-    assert record["status"] == "ok" and record["counters"]["fences"] > 0
-    lines = [line for line in record["lines"] if line["fences"]]
-    assert lines and all("__threadfence" in line["text"] for line in lines)
