@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _kernels(options: argparse.Namespace) -> int:
-    if options.readme:
-        from engine.catalogue.readme import README, with_table
+    if options.page:
+        from engine.catalogue.kernels_page import PAGE, page
 
-        README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+        PAGE.write_text(page(), encoding="utf-8")
         return 0
     rows = [
         {
@@ -232,7 +232,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     kernels = commands.add_parser("kernels", help="the catalogue")
-    kernels.add_argument("--readme", action="store_true", help="write the catalogue's table into README.md")
+    kernels.add_argument("--page", action="store_true", help="write the catalogue's page, docs/kernels.md")
     kernels.set_defaults(command=_kernels)
 
     run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")

@@ -11,10 +11,13 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.home import places
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -29,10 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
-@pytest.fixture(scope="package")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The dashboard's address. It must end without a traceback in its log."""
-    folder = tmp_path_factory.mktemp("dashboard")
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A dashboard whose home is `folder`, without a GPU: its address. It must end without a traceback in its log."""
     log = folder / "log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -41,7 +43,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with log.open("w") as out:
         server = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-            env={**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder), "CUDA_VISIBLE_DEVICES": ""},
+            env={**os.environ, **places(folder), "CUDA_VISIBLE_DEVICES": ""},
         )  # fmt: skip
     try:
         url = f"http://127.0.0.1:{port}"
@@ -55,6 +57,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             server.kill()
             server.wait()
     assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
+
+
+@pytest.fixture(scope="package")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The dashboard's address."""
+    with served(tmp_path_factory.mktemp("dashboard")) as url:
+        yield url
 
 
 def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

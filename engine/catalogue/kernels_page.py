@@ -1,4 +1,4 @@
-"""The parts of the README that grow from the catalogue."""
+"""The page that grows from the catalogue: docs/kernels.md."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from pathlib import Path
 
 from engine.catalogue import LADDERS, TOPICS, Kernel
 
-README = Path(__file__).parents[2] / "README.md"
-BEGIN, END = "<!-- kernels: begin -->", "<!-- kernels: end -->"
+PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
+HEAD = """# Ladders and kernels
+
+Everything that runs, as the catalogue lists it. This page is generated: `python -m engine kernels --page` writes it.
+"""
 
 
 def kernel_table() -> str:
@@ -35,8 +38,6 @@ def _knob(kernel: Kernel) -> str:
     return f" {own.label}: {min(own.values):,} to {max(own.values):,}, else {own.default:,} |"
 
 
-def with_table(text: str) -> str:
-    """A README's text with the table between its markers made anew."""
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{kernel_table()}\n{END}{tail}"
+def page() -> str:
+    """The whole page."""
+    return f"{HEAD}\n{kernel_table()}\n"
