@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.program import Program, polls
 from engine.backends.emulator.running.chunk import Chunk
 from engine.backends.emulator.running.code import Codes
 from engine.backends.emulator.state.machine import Machine
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
 from engine.records import Progress
 
 LANES_PER_CHUNK = 1 << 17
+_RESIDENT_LANES = MULTIPROCESSORS * GPU.threads  # blocks may wait for others that the GPU holds at the same time
 _SHARED_BYTES_PER_CHUNK = 1 << 26
 _LOCAL_BYTES_PER_CHUNK = 1 << 28
 _STATIC_SHARED = 48 << 10  # bytes that a block may declare
@@ -60,11 +62,13 @@ def _chunks(machine: Machine) -> list[tuple[int, int]]:
     if schedule.kind == "waves" and schedule.blocks_per_wave:
         size = schedule.blocks_per_wave
         return [(first, min(size, blocks - first)) for first in range(0, blocks, size)]
-    lanes = machine.options.lanes or _lanes_for(machine.program)
+    waiting = any(polls(machine.program, block) for block in machine.program.blocks)
+    lanes = machine.options.lanes or (_RESIDENT_LANES if waiting else _lanes_for(machine.program))
     size = max(1, lanes // machine.rows)
     size = min(size, max(1, _SHARED_BYTES_PER_CHUNK // max(1, machine.shared_size)))
     size = min(size, max(1, _LOCAL_BYTES_PER_CHUNK // max(1, machine.local_size * machine.rows)))
-    apart = blocks == machine.grid[0] > 1  # of a grid with rows and columns a whole side may be ragged
+    # Of a grid with rows and columns a whole side may be ragged; and blocks that wait for each other stay together.
+    apart = blocks == machine.grid[0] > 1 and not waiting
     whole = blocks - apart
     chunks = [(first, min(size, whole - first)) for first in range(0, whole, size)]
     return [*chunks, (whole, 1)] if apart else chunks

@@ -54,6 +54,7 @@ class Clocks:
         self.epoch = np.zeros((1, 1), np.int64)
         self.clock = self._start
         self._fenced: Array | None = None
+        self._stored: Array | None = None
         self._lane_published: Array | None = None
         self._lane_acquired: Array | None = None
         self._parties: Parties | None = None
@@ -122,6 +123,22 @@ class Clocks:
         if self._fenced is None:
             self._fenced = np.zeros((self.rows, self.blocks), np.int64)
         _mark(self._fenced, mask, self.tick())
+
+    @property
+    def fenced(self) -> bool:
+        """True once any lane of the chunk has met a fence."""
+        return self._fenced is not None
+
+    def stores_behind_a_fence(self, mask: Mask) -> bool:
+        """The lanes store to shared memory: True when each of them has met a fence since it last did so."""
+        if self._fenced is None:
+            return False
+        if self._stored is None:
+            self._stored = np.zeros((self.rows, self.blocks), np.int64)
+        place = mask.place()
+        behind = self._fenced[place] > self._stored[place]
+        _mark(self._stored, mask, self.tick())
+        return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
 
     def publish(self, mask: Mask, at_once: bool) -> None:
         """The lanes write a flag. `at_once`: the write itself releases; else only what was fenced is published."""

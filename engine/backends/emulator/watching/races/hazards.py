@@ -117,12 +117,16 @@ class Hazards(Observer):
         lanes = self._known_lanes(access) if alike else self._sampled(access)
         if lanes is None:
             return
-        if site.op in ("atom", "red"):
-            self._clocks.publish(access.mask, False)
+        clocks, mask = self._clocks, access.mask
+        flag = site.op == "st" and clocks.stores_behind_a_fence(mask) and not site.weak
+        if flag or site.op in ("atom", "red"):
+            clocks.publish(mask, False)
         at = lanes.address // self._unit * self._sample.size + lanes.block
-        self._check(access, shadow, at, lanes, None)
-        if site.op == "atom":
-            self._clocks.acquire(access.mask)
+        # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
+        strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
+        self._check(access, shadow, at, lanes, None, strength)
+        if site.op == "atom" or (strength and site.op == "ld" and clocks.fenced):
+            clocks.acquire(mask)
 
     def _known_lanes(self, access: Access) -> AccessLanes | None:
         """`in_sample`, remembered: loops come back with the same addresses."""
@@ -154,7 +158,8 @@ class Hazards(Observer):
                 if shadow is None:
                     shadow = self._global[array.base] = Shadow(-(-array.size // unit))
                 units = lanes.units(site.size, unit)
-                self._check(access, shadow, (units.address - array.base) // unit, units, array)
+                strength = 2 if site.op in ("atom", "red") else 1 if flag else 0
+                self._check(access, shadow, (units.address - array.base) // unit, units, array, strength)
         if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
             self._clocks.acquire(mask)
 
@@ -177,12 +182,16 @@ class Hazards(Observer):
 
     # ---- the rules
 
-    def _check(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None) -> None:
-        """The rules, for the units `at` of a shadow. `array` is None for shared memory."""
+    def _check(
+        self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None, strength: int
+    ) -> None:
+        """The rules, for the units `at` of a shadow. `array` is None for shared memory.
+
+        `strength`: 0 an ordinary access, 1 one of a flag, 2 an atomic.
+        """
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
         high = clocks.stamp(lanes.high, shared)
-        strength = 2 if site.op in ("atom", "red") else 0 if site.weak or shared else 1
         kinds = shadow.write_kind.take(at)
         if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
             shadow.write(at, high, site.line, strength)
