@@ -1,4 +1,4 @@
-"""Paper against here: every figure that a ladder's lecture prints, beside what is known here under its own conditions.
+"""Every figure that a ladder's lecture prints, beside what is known here under its own conditions.
 
 lines(ladder, device) -> one Line a figure            by_block(lines) -> {rung label: {block size: Line}}
 """
@@ -58,7 +58,7 @@ class Line:
 
     @property
     def faster(self) -> float | None:
-        """How many times as fast as the paper here is."""
+        """How many times as fast it is here as in the lecture."""
         ours, theirs = self.here_numbers, self.published
         if ours.time_us is not None and theirs.time_us is not None:
             return theirs.time_us / ours.time_us

@@ -41,7 +41,7 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> None:
     """The small print of a rung: its conditions, lecture and slide."""
     header = kernel.header
     small = [
-        ("Conditions", header.get("Conditions", "")),
+        ("Requirements", header.get("Conditions", "")),
         ("Lecture", ladder.lecture),
         ("Slide", rung.slide),
         ("Also in", header.get("Lecture", "")),

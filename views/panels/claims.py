@@ -109,7 +109,7 @@ def _what(claim: AnyClaim) -> str:
     elif isinstance(claim, Untestable):
         how = "nothing that runs here"
     else:
-        how = "computed from the compiled kernel and the GPU's limits"
+        how = f"computed from {claim.source}"
     return f"{case}<small>{how}</small>"
 
 
@@ -117,7 +117,7 @@ def _origin(made: Verdict) -> str:
     if isinstance(made.claim, Untestable):
         return ""
     if isinstance(made.claim, Computed):
-        return "computed from the compiled kernel"
+        return f"computed from {made.claim.source}"
     words = {_how(made, measurement) for measurement in made.measurements}
     return " and ".join(sorted(words))
 

@@ -1,4 +1,4 @@
-"""Paper against here: the lecture's figures beside ours under their own conditions, and why the shape differs today."""
+"""The lecture's figures beside ours under their own conditions, and why the shape differs today."""
 
 from __future__ import annotations
 
@@ -157,5 +157,5 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     return speedup_lines(lines, look)
 
 
-PICTURE = Picture("paper", "Paper", lambda page: conditions.has_figures(page.ladder), figure)
-SECTION = Section("paper", "Paper against here", lambda page: bool(page.ladder.today), section, controls)
+PICTURE = Picture("paper", "The lecture", lambda page: conditions.has_figures(page.ladder), figure)
+SECTION = Section("paper", "The lecture's figures", lambda page: bool(page.ladder.today), section, controls)

@@ -92,10 +92,11 @@ def combining(kernel: Kernel, own: str | None) -> str:
 def grid_size(kernel: Kernel) -> str:
     """The menu for the number of blocks, free only where the kernel strides over the grid."""
     if kernel.coverage is not None and st.session_state.get("grid") in (None, "", AUTO):
-        st.selectbox("Blocks", ["follows from N"], disabled=True, key="grid fixed",
+        st.selectbox("Grid size (blocks)", ["follows from N"], disabled=True, key="grid fixed",
                      help="Only a kernel that strides over the grid lets you choose the number of blocks.")  # fmt: skip
         return AUTO
-    return select("Blocks", "grid", [AUTO, *map(str, (1, 32, *(MULTIPROCESSORS << times for times in range(5))))], AUTO,
+    sizes = map(str, (1, 32, *(MULTIPROCESSORS << times for times in range(5))))
+    return select("Grid size (blocks)", "grid", [AUTO, *sizes], AUTO,
                   {AUTO: "automatic"}, new=True, help="Choose, or type any whole number.")  # fmt: skip
 
 

@@ -138,7 +138,7 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     keys = [topic.metric, "time_us", "percent_of_peak", *IN_PLOTS]
     words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
     with columns[5]:
-        key = choices.select("Shown", "value", keys, topic.metric, words)
+        key = choices.select("Plotted", "value", keys, topic.metric, words)
     place = columns[6].empty()
     base = Choice(
         kernel=topic.kernels[0].name,

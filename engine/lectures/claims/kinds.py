@@ -152,7 +152,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Computed:
-    """A number that follows from the compiled kernel and a GPU's limits; `compute()` may compile. In `unit`."""
+    """A number that is computed from `source`, in `unit`; `compute()` may compile."""
 
     name: str
     lecture: str
@@ -165,6 +165,7 @@ class Computed:
     case: str = ""
     counted: float | None = None
     why: str = ""
+    source: str = "the compiled kernel and the GPU's limits"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.lectures.claims.kinds import COOPER, HEIDELBERG, HEKUN, Agreement, AnyClaim, Claim, Count, Ends, Timed
+from engine.lectures.arithmetic.glibc import sum_of_digits
+from engine.lectures.claims.kinds import (
+    COOPER,
+    HEIDELBERG,
+    HEKUN,
+    Agreement,
+    AnyClaim,
+    Claim,
+    Computed,
+    Count,
+    Ends,
+    Timed,
+)
 from engine.records import Choice
 
 _ITS = "Volta's (and after) SIMT model"
@@ -41,6 +53,14 @@ def _ones(kernel: str) -> Choice:
     return Choice(kernel, 2**24 + 2**20, 256, dtype="float32", device="emulator")
 
 
+# The last warp in the catalogue's kernel without volatile, which is Harris's, and as Heidelberg's slide has it.
+_STRIDES = (32, 16, 8, 4, 2, 1)
+_UNGUARDED = "".join(f"    partial[tid] += partial[tid + {stride}];\n" for stride in _STRIDES)
+_GUARDED = "".join(
+    f"    if (tid < {stride} && blockDim.x >= {2 * stride}) partial[tid] += partial[tid + {stride}];\n"
+    for stride in _STRIDES
+)
+
 _LARGER_BLOCKS = "An SM of today holds more threads than one of then, and larger blocks need fewer launches and sums."
 
 _HEIDELBERGS: tuple[AnyClaim, ...] = (
@@ -74,9 +94,15 @@ _HEIDELBERGS: tuple[AnyClaim, ...] = (
     _best("reduce_sequential", "#3", 27.51, 30.83, "differs", _LARGER_BLOCKS),
     _best("reduce_complete_unroll", "#6", 40.01, 42.98, "differs", _LARGER_BLOCKS),
     Ends("no-volatile", HEIDELBERG, "Reduction #5: unrolling the last warp", "No need for __syncthreads().",
-         "heidelberg", _exercise("reduce_unroll_plain"), ("ok",),
-         "without volatile, and without the slide's if (tid < 16 ...)", today="wrong",
-         why="Nothing makes a lane see what another lane wrote: the compiler keeps the sums in registers."),
+         "heidelberg", _exercise("reduce_unroll_plain"), ("ok",), "as on the slide: guarded steps, without volatile",
+         (_UNGUARDED, _GUARDED), today="hazard",
+         why="Nothing makes a lane wait for another one. In lockstep the answer is right; since Volta nothing promises "
+         "lockstep."),
+    Ends("no-volatile-apart", HEIDELBERG, "Reduction #5: unrolling the last warp",
+         "Instructions are synchronous within a warp.",
+         "heidelberg", replace(_exercise("reduce_unroll_plain"), schedule="independent:3"), ("ok",),
+         "the same code, its lanes scheduled independently", (_UNGUARDED, _GUARDED), today="wrong",
+         why="Since Volta the lanes of a warp may run apart, and then a lane adds what another has not yet written."),
     Timed("shuffle-bandwidth", HEIDELBERG, "Warp-level instructions",
           "A shuffle instruction replaces a multi-instruction shared memory sequence. Increase effective bandwidth.",
           "heidelberg", ((_rung("reduce_unroll_syncwarp"), _rung("reduce_unroll_shuffle")),), None,
@@ -242,6 +268,9 @@ _HEKUNS: tuple[AnyClaim, ...] = (
                                                                          "*out += partial[0]")),
     Ends("equal", HEKUN, "Output", "Equal. Sum on gpu: 45011704, Sum on cpu: 45011704.",
          "hekun", _TREE, ("ok",), "the full code, with our numbers"),
+    Computed("sum-of-rand", HEKUN, "Output", "Equal. Sum on gpu: 45011704, Sum on cpu: 45011704.",
+             "hekun", lambda: sum_of_digits(10_000_000), "in all", 45011704,
+             "ten million numbers rand() % 10, without srand()", source="the numbers of glibc's rand()"),
 )  # fmt: skip
 
 CLAIMS: tuple[AnyClaim, ...] = (*_HEIDELBERGS, *_COOPERS, *_HEKUNS)
