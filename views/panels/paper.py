@@ -158,4 +158,4 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
 
 
 PICTURE = Picture("paper", "The lecture", lambda page: conditions.has_figures(page.ladder), figure)
-SECTION = Section("paper", "The lecture's figures", lambda page: bool(page.ladder.today), section, controls)
+SECTION = Section("paper", "Then and now", lambda page: bool(page.ladder.today), section, controls)

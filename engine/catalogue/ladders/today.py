@@ -63,7 +63,7 @@ TODAY: dict[str, tuple[str, ...]] = {
         "{paper-rate reduce_unroll_volatile}); here #5 takes {times reduce_unroll_volatile reduce_complete_unroll} as "
         "long as #6 with 128 threads, and {times reduce_unroll_volatile reduce_complete_unroll block=256} with 256.",
         "The way out of the new feature costs next to nothing: with __syncwarp #5 takes "
-        "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as on the slide, with shuffles "
+        "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as with volatile, with shuffles "
         "{times reduce_unroll_shuffle reduce_unroll_volatile}.",
     ),
     "hekun": (

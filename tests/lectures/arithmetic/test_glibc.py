@@ -1,5 +1,7 @@
 """glibc's rand() without a seed."""
 
+from itertools import pairwise
+
 import pytest
 
 from engine.lectures.arithmetic.glibc import sum_of_digits
@@ -8,7 +10,7 @@ from engine.lectures.arithmetic.glibc import sum_of_digits
 def test_the_first_numbers_are_glibcs():
     first = [1804289383, 846930886, 1681692777, 1714636915, 1957747793, 424238335, 719885386, 1649760492]
     sums = [sum_of_digits(count) for count in range(len(first) + 1)]
-    assert [after - before for before, after in zip(sums, sums[1:], strict=False)] == [x % 10 for x in first]
+    assert [after - before for before, after in pairwise(sums)] == [x % 10 for x in first]
 
 
 @pytest.mark.parametrize("count", [7936, 7937])
