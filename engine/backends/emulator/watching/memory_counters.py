@@ -25,7 +25,7 @@ _CACHED = 4096
 class MemoryRequests(LineCounter):
     """Requests of warps by kind, with the wavefronts (and those beyond the fewest: conflicts) or sectors they cost.
 
-    The counters of atomics by kind, and of local memory, are there to be compared with a profiler.
+    The counters of atomics by kind, and of local and constant memory, are there to be compared with a profiler.
     """
 
     names = (  # of each kind requests first, then what they cost
@@ -34,7 +34,7 @@ class MemoryRequests(LineCounter):
         "shared_load_requests", "shared_load_wavefronts", "shared_load_conflicts",
         "shared_store_requests", "shared_store_wavefronts", "shared_store_conflicts",
         "shared_atomic_requests", "shared_atomic_wavefronts", "shared_atomic_conflicts",
-        "atomic_max_contention", "local_requests",
+        "atomic_max_contention", "local_requests", "constant_requests",
     )  # fmt: skip
     highest = frozenset(("atomic_max_contention",))
 
@@ -50,8 +50,9 @@ class MemoryRequests(LineCounter):
     def on_access(self, access: Access) -> None:
         """One memory instruction."""
         site, requests, row = access.site, access.mask.warps, self.row(access.site.line)
-        if access.space == "local":
-            row[self.at["local_requests"]] += requests
+        own = "local" if access.space == "local" else "constant" if "const" in site.words else None
+        if own:  # local memory, and constant memory, which has a cache of its own
+            row[self.at[f"{own}_requests"]] += requests
             return
         atomic = site.op in ("atom", "red")
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"

@@ -127,3 +127,15 @@ def test_one_lane_goes_to_memory_for_its_warp(body: str, sectors: int) -> None:
     assert ours["global_red_sectors"] + ours["global_atom_sectors"] == sectors
     assert ours["global_red_requests"] + ours["global_atom_requests"] == 2
     assert ours["atomic_max_contention"] >= 10  # what the program asks for stays in sight
+
+
+def test_constant_memory_has_requests_of_its_own() -> None:
+    device, counters = Device(), results.every_counter()
+    device.place(Buffer("o", "int32", 1024, "zero"), {})
+    text = """__constant__ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+extern "C" __global__ void f(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 7] + table[blockIdx.x]; }"""
+    launch(device, Launch("f", Source("test.cu", text, "int32"), (2, 1, 1), (64, 1, 1), ("o",)), counters)
+    found = results.details(counters)
+    totals = {name: value for one in counters for name, value in one.totals().items()}
+    assert totals["constant_requests"] == 8  # two of each of four warps
+    assert found["global_load_requests"] == 4 and found["global_load_sectors"] == 16

@@ -25,6 +25,8 @@ from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.records import Array, Finding
 
+_EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
+
 
 class Hazards(Observer):
     """Findings over all launches of a run."""
@@ -61,8 +63,18 @@ class Hazards(Observer):
         self._clocks.release(mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Lanes meet in their warps, each with those that its member mask names."""
+        """Lanes meet in their warps, each with those that its member mask names: itself among them."""
+        if members.size > 1 or int(members.flat[0]) != _EVERYONE:
+            self._unnamed(line, opcode, mask, members)
         self._clocks.collect(mask, members)
+
+    def _unnamed(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        itself = members >> (mask.rows_at() % WARP).astype(np.uint32)[:, None] & np.uint32(1)
+        lacking = np.broadcast_to(itself == 0, (mask.height, mask.width))
+        lacking = lacking if mask.dense is None else lacking & mask.dense
+        if lacking.any():
+            column = int(lacking.any(axis=0).argmax())
+            self._report_mask(line, opcode, mask, int(lacking[:, column].argmax()), column, "does not name itself")
 
     def on_fence(self, line: int, mask: Mask) -> None:
         """Lanes make their writes visible."""
@@ -70,9 +82,12 @@ class Hazards(Observer):
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction names lanes that never come."""
-        lane = self._machine.lane_name(int(mask.rows_at()[0]), int(mask.columns_at()[0]))
+        self._report_mask(line, opcode, mask, 0, 0, "names lanes which never come there")
+
+    def _report_mask(self, line: int, opcode: str, mask: Mask, row: int, column: int, flaw: str) -> None:
+        lane = self._machine.lane_name(int(mask.rows_at()[row]), int(mask.columns_at()[column]))
         what = traits_of(opcode).called or "a warp-wide function"
-        clause = f"{lane} executes {what} with a mask that names lanes which never come there"
+        clause = f"{lane} executes {what} with a mask that {flaw}"
         message = f"line {line}: {clause}; on a GPU the result is undefined."
         self._findings.report("divergent-barrier", line, None, message)
 
