@@ -45,6 +45,7 @@ class Clocks:
         self._whole: dict[tuple[bytes, bytes], bool] = {}
         self._published = np.zeros(grid_blocks, np.int64)
         self._acquired = np.zeros(grid_blocks, np.int64)
+        self._flagged = np.zeros(grid_blocks, np.int64)  # the last flag written, behind a fence or not
         self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 
@@ -143,6 +144,7 @@ class Clocks:
     def publish(self, mask: Mask, at_once: bool) -> None:
         """The lanes write a flag. `at_once`: the write itself releases; else only what was fenced is published."""
         time = self.tick()
+        self._flagged[self.first : self.first + self.blocks][mask.columns] = time
         if not at_once and self._fenced is None:
             return
         if self._lane_published is None:
@@ -213,6 +215,12 @@ class Clocks:
             heard |= atomic[at] & ((acquired > time) | ((acquired == time) & (lane < other)))
         loose[at[heard]] = False
         return loose
+
+    def lacks_a_fence(self, before: int, time: int, after: int) -> bool:
+        """True when the block of lane `before` wrote a flag after `time`, which the block of lane `after` has read
+        since: with a fence in front of the flag they would be in order."""
+        one, two = before // self.rows, after // self.rows
+        return one != two and bool(self._flagged[one] > time and self._acquired[two] > self._flagged[one])
 
     def _limit(self, lane: Array, other: Array, after: Stamp, at: Array, one_block: bool) -> Array:
         """Up to which clock of `lane` the present of `other`, a lane of its warp, comes after it."""

@@ -10,7 +10,7 @@ from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
-from engine.backends.emulator.watching.races.clocks import Stamp
+from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
 from engine.records import Array, Finding
 
 _MOST_FINDINGS = 50
@@ -26,9 +26,9 @@ class Findings:
         """In the order of lines."""
         return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0])))
 
-    def start_launch(self, machine: Machine) -> None:
-        """Threads and places are named as this launch does."""
-        self._machine = machine
+    def start_launch(self, machine: Machine, clocks: Clocks) -> None:
+        """Threads and places are named as this launch does; `clocks` tell who has heard of whom."""
+        self._machine, self._clocks = machine, clocks
 
     def start_chunk(self, info: ChunkInfo) -> None:
         """Lanes of accesses to shared memory count from this chunk's first block."""
@@ -79,6 +79,12 @@ class Findings:
         one, two = self._name(mine, array), self._name(theirs, array)
         head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
         kind, advice = self._verdict(mine, theirs, array)
+        time = before.time if isinstance(before.time, int) else int(before.time[entry])
+        if array is not None and verb == "wrote" and self._clocks.lacks_a_fence(theirs, time, mine):
+            advice = (
+                "the atomic or flag between them says that the value is there, but does not make it visible: put a "
+                f"__threadfence() behind line {other}, before it."
+            )
         self.report(kind, line, other, f"{head}; {advice}")
 
     def clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:

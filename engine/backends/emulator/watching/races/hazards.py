@@ -43,8 +43,8 @@ class Hazards(Observer):
     def on_launch(self, machine: Machine) -> None:
         """A launch starts: everything before it is done."""
         self._machine = machine
-        self._findings.start_launch(machine)
         self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
+        self._findings.start_launch(machine, self._clocks)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))

@@ -53,6 +53,17 @@ TAIL = """extern "C" __global__ void f(const int *in, int *out) {
     }
 }"""
 
+LAST_BLOCK = """extern "C" __global__ void f(const int *in, int *out, int *sums) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        sums[blockIdx.x] = in[blockIdx.x];
+        last = atomicAdd(out, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0)
+        for (int block = 0; block < gridDim.x; block++) out[1] += sums[block];
+}"""
+
 
 def found(text: str, grid: int, schedule: Schedule, **more: np.ndarray) -> tuple[list[tuple[str, int]], np.ndarray]:
     """(kinds and lines of the findings, what was written)."""
@@ -83,3 +94,14 @@ def test_a_fence_does_not_make_the_sums_of_a_warp_flags() -> None:
 def test_a_grid_barrier_by_hand_ends_where_all_blocks_are_there(grid: int) -> None:
     kinds, made = found(GRID_BARRIER, grid, LOCKSTEP, all=np.zeros(64 * grid, np.int32))
     assert kinds == [] and made.tolist() == np.roll(np.arange(64 * grid), -65).tolist()
+
+
+def test_the_last_block_is_told_of_the_fence_that_it_lacks() -> None:
+    hazards = Hazards()
+    arrays = {"in": np.arange(64, dtype=np.int32), "out": np.zeros(2, np.int32), "sums": np.zeros(4, np.int32)}
+    execute(LAST_BLOCK, grid=4, block=64, observers=[hazards], **arrays)
+    (finding,) = hazards.findings()
+    assert (finding.kind, finding.line, finding.other_line) == ("global-race", 9, 4)
+    assert finding.message.endswith("put a __threadfence() behind line 4, before it.")
+    kinds, _ = found(LAST_BLOCK.replace("last =", "__threadfence(); last ="), 4, LOCKSTEP, sums=np.zeros(4, np.int32))
+    assert kinds == []
