@@ -19,6 +19,7 @@ from engine.backends.emulator.running.code import Code, Codes
 from engine.backends.emulator.running.endless.loops import Watch
 from engine.backends.emulator.running.groups import Key
 from engine.backends.emulator.running.lanes import Lanes
+from engine.backends.emulator.running.traps import trapped
 from engine.backends.emulator.state.faults import FORESEEN, EmulatorFault
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
@@ -141,13 +142,9 @@ class Chunk:
         elif code.kind == "switch":
             self._switch(block, key, mask, decided)
         elif code.kind == "trap":
-            raise self.machine.failure("crashed", "the kernel stops itself here (trap)" + self._trap_hint(), block.line)
+            raise trapped(self.machine, block.line)
         else:
             self._end(mask)
-
-    def _trap_hint(self) -> str:
-        uses_grid = any("%envreg" in str(item) for block in self.machine.program.blocks for item in block.body)
-        return "; grid.sync() needs a cooperative launch" if uses_grid and not self.machine.cooperative else ""
 
     def _switch(self, block: BasicBlock, key: Key, mask: Mask, index: Array) -> None:
         left: Mask | None = mask

@@ -43,7 +43,7 @@ class Options:
 @dataclass
 class Machine:
     """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: where
-    grid.sync() counts."""
+    grid.sync() counts. `text`: the .cu file's, for what the compiler left no line of."""
 
     program: Program
     space: AddressSpace
@@ -59,6 +59,7 @@ class Machine:
     schedule: Schedule = LOCKSTEP
     options: Options = field(default_factory=Options)
     hooks: Hooks = NOBODY
+    text: str = ""
     output: list[str] = field(default_factory=list)
 
     @cached_property

@@ -1,0 +1,46 @@
+"""Kernels that stop themselves, and the line that is to blame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.running.traps import local_atomic
+from engine.records import RunFailed
+from tests.backends.emulator.small_kernels import execute
+
+LOCAL = """extern "C" __global__ void f(const int *in, int *out) {
+    int bins[4] = {0, 0, 0, 0};
+    int t = threadIdx.x;
+    atomicAdd(&bins[in[t] & 3], 1);
+    out[t] = bins[in[t] & 3];
+}"""
+
+
+def test_an_atomic_on_a_local_variable_is_named_with_its_line() -> None:
+    with pytest.raises(
+        RunFailed, match=r"test.cu, line 4: an atomic cannot be used on the local variable `bins`"
+    ) as why:
+        execute(LOCAL, **{"in": np.arange(32, dtype=np.int32)}, out=np.zeros(32, np.int32))
+    assert why.value.line == 4 and why.value.status == "crashed"
+
+
+def test_a_trap_of_the_students_own_is_as_it_was() -> None:
+    text = 'extern "C" __global__ void f(int *out) {\n  out[0] = 1;\n  if (out[1] == 0)\n    __trap();\n}'
+    with pytest.raises(RunFailed, match=r"test.cu, line \d: the kernel stops itself here \(trap\)"):
+        execute(text, out=np.zeros(32, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("void f() {\n int sum = 0;\n atomicAdd(&sum, 1);\n}", (3, "sum")),
+        ("void f() {\n float sums[4];\n atomicMax(sums + 1, 1);\n}", (3, "sums")),
+        ("void f(int *out) {\n atomicAdd(out, 1);\n atomicAdd(&out[3], 1);\n}", None),
+        ("void f() {\n __shared__ int sum;\n atomicAdd(&sum, 1);\n}", None),
+        ("__device__ int sum;\nvoid f() {\n atomicAdd(&sum, 1);\n}", None),
+        ("void f(int *out) {\n int *place = out + 1;\n atomicAdd(place, 1);\n}", None),
+    ],
+)
+def test_only_a_threads_own_variable_is_meant(text: str, found: tuple[int, str] | None) -> None:
+    assert local_atomic(text) == found
