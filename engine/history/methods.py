@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import sys
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,9 +67,18 @@ def _definitions(text: str, names: tuple[str, ...]) -> list[str]:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(inner) is not None:
                     inner.body = inner.body[1:]
-            found[node.name] = ast.dump(node)
+            found[node.name] = _dump(node)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 words = target.elts if isinstance(target, ast.Tuple) else [target]
-                found.update({word.id: ast.dump(node) for word in words if isinstance(word, ast.Name)})
+                found.update({word.id: _dump(node) for word in words if isinstance(word, ast.Name)})
     return [found[name] for name in names]
+
+
+def _dump(node: ast.AST) -> str:
+    """A syntax tree as Python 3.11 writes it: the same code has the same digest with every later one."""
+    if sys.version_info >= (3, 13):
+        text = ast.dump(node, show_empty=True)
+    else:
+        text = ast.dump(node)
+    return text.replace(", type_params=[]", "")
