@@ -118,6 +118,25 @@ def test_a_barrier_that_half_the_lanes_leave_by_exit_goes_on():
     assert execute(text, out=zeros(32))["out"].sum() == 16 * 7
 
 
+def test_each_half_of_a_block_waits_at_the_barrier_whose_number_it_holds_in_a_register():
+    # The first warps of both halves come together, 64 threads: of each barrier they are only half.
+    text = """extern "C" __global__ void f(int *out) {
+        __shared__ int s[128];
+        int t = threadIdx.x, half = t / 64, first = t % 64 < 32;
+        if (first) {
+            asm volatile("bar.sync %0, 64;" :: "r"(half + 1) : "memory");
+            out[t] = s[t + 32];
+        } else {
+            for (int i = 0; i <= half; ++i) s[t] = t + i;
+            asm volatile("bar.sync %0, 64;" :: "r"(half + 1) : "memory");
+            out[t] = -1;
+        }
+    }"""
+    out = execute(text, block=128, out=zeros(128))["out"].reshape(4, 32)
+    lane = np.arange(32)
+    np.testing.assert_array_equal(out, [lane + 32, lane * 0 - 1, lane + 97, lane * 0 - 1])
+
+
 def test_a_barrier_that_can_never_be_met_is_a_deadlock():
     text = """extern "C" __global__ void f(int *out) {
         if (threadIdx.x < 32)

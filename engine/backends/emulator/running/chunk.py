@@ -191,11 +191,26 @@ class Chunk:
         for hook in self.hooks.on_barrier:
             hook(item.line, mask, lanes.alive)
         registers = lanes.registers if mask.whole else lanes.scratch
-        number, count, *_ = *(int(read(registers).flat[0]) for read in code.numbers), None, None
+        numbers, counts, *_ = *(read(registers) for read in code.numbers), None, None
         if vote is not None:
             self.machine.resident.votes.cast(mask, np.broadcast_to(vote, (mask.height, mask.width)))
-        entry = Waiting(mask, code.block.successors[0], count, item.line)
-        self._go_on(lanes.barriers.arrive(number or 0, entry, lanes.alive))
+        count = None if counts is None else int(counts.flat[0])
+        gone: list[Waiting] = []
+        for number, part in [(0, mask)] if numbers is None else self._by_value(numbers, mask):
+            entry = Waiting(part, code.block.successors[0], count, item.line)
+            gone += lanes.barriers.arrive(number, entry, lanes.alive)
+        self._go_on(gone)
+
+    def _by_value(self, values: Array, mask: Mask) -> list[tuple[int, Mask]]:
+        """The lanes of a mask by the value of a register, given in the mask's rows and columns."""
+        if values.size == 1:
+            return [(int(values.flat[0]), mask)]
+        masks, full = self.lanes.masks, np.full(self.lanes.masks.shape, -1, np.int64)
+        lanes = mask.full_dense()
+        full[np.ix_(mask.rows, mask.columns)] = values
+        parts = ((value, masks.from_dense(masks.all_rows, masks.all_columns, lanes & (full == value)))
+                 for value in np.unique(full[lanes]).tolist())  # fmt: skip
+        return [(value, part) for value, part in parts if part is not None]
 
     def _end_leavers(self) -> None:
         """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""
