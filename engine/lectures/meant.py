@@ -18,6 +18,7 @@ AGAINST: dict[tuple[str, str], str] = {
     ("reduce_atomic_cas", "reduce_interleaved"): "atomics",
     ("atomic_add_cas", "atomic_min"): "atomics",
     ("filter_aggregated", "warp_broadcast"): "atomics",
+    ("filter_lookback", "warp_broadcast"): "atomics",
     ("floats_atomic", "floats_tree"): "atomics",
     ("reduce_scalar", "reduce_sequential"): "",  # on the CPU nothing is counted
 }

@@ -69,7 +69,8 @@ def test_the_file_holds_one_kernel_of_its_name_with_the_signature_of_its_topic(k
 @EVERY_KERNEL
 def test_the_file_is_short_and_fits_the_projector(kernel: Kernel):
     lines = kernel.text.splitlines()
-    assert len(lines) <= 90 and max(map(len, lines)) <= 120
+    beyond = kernel.header["Lecture"].startswith(("after ", "none"))  # a rung on the way to the library's speed
+    assert len(lines) <= (119 if beyond else 90) and max(map(len, lines)) <= 120
     assert "\t" not in kernel.text and kernel.text.endswith("}\n")
 
 
@@ -82,7 +83,7 @@ def test_it_compiles_for_every_type_for_old_and_new_gpus(kernel: Kernel):
     for dtype in kernel.dtypes:
         for block_size in (kernel.block_sizes[0], kernel.block_sizes[-1]):
             assert kernel.name.encode() in compile_source(source(kernel, dtype, block_size), "compute_75")
-    assert compile_source(source(kernel, kernel.dtypes[-1], kernel.block_sizes[1]), "sm_90").startswith(b"\x7fELF")
+    assert compile_source(source(kernel, kernel.dtypes[-1], kernel.block_sizes[:2][-1]), "sm_90").startswith(b"\x7fELF")
 
 
 @EVERY_KERNEL

@@ -52,6 +52,8 @@ _ORDER = Ladder(
         Rung("filter_aggregated", "aggregated", "Every kept number cost an atomic; now one lane draws for its "
              "warp.",
              "Warp shuffle tips and tricks"),
+        Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
+             "block asks the blocks below it how many they kept, and the order stays."),
     ),
 )  # fmt: skip
 
@@ -76,6 +78,8 @@ _WARPS = Ladder(
         Rung("grid_prefix_sum", "grid", "The sums stopped at the block's border; launching again scans the sums of the "
              "blocks.",
              "Solution: Kernel Decomposition"),
+        Rung("prefix_sum_lookback", "look-back", "After the lecture: the sums went to memory and back once for each "
+             "launch; now one launch reads and writes every number once, as blocks ask the blocks below them."),
     ),
 )  # fmt: skip
 
@@ -93,6 +97,8 @@ _HOMEWORK = Ladder(
              "Homework"),
         Rung("max_shuffle_atomic", "#9", "A second launch was needed; now every block brings its number in with "
              "one atomicMax.", "Homework"),
+        Rung("max_vectorized", "vectors", "After the lecture: each thread had one word on its way, and every block "
+             "needed an atomic; now four times 16 bytes are, and the blocks hand their numbers to the last one."),
     ),
 )  # fmt: skip
 

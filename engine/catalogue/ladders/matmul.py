@@ -48,6 +48,19 @@ _BEYOND_TILING = Ladder(
              "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96."),
         Rung("matmul_async_copy", "async copy",
              "The block waited for each phase to arrive; now three phases are on their way while one is used."),
+        Rung("matmul_wide_tile", "wide tile",
+             "Sixteen words for 64 products, and a test at every copy; now 24 words serve 128 products, and only the "
+             "first phase is tested."),
+        Rung("matmul_free_registers", "free registers",
+             "Not the issue slots held the products back but the registers' two banks; now a sum and the element of N "
+             "that it needs can lie in different ones."),
+        Rung("matmul_prefetch", "prefetch",
+             "Products waited for shared memory after every barrier; now the words of the next k are read while this "
+             "one's are multiplied."),
+        Rung("matmul_sliced_k", "sliced k",
+             "At widths around 1,000 most multiprocessors had no block, and a ragged number of blocks leaves many "
+             "idle; now blocks are smaller, and four slices of each share the length of the sums. Elsewhere the rung "
+             "before is faster."),
     ),
 )  # fmt: skip
 

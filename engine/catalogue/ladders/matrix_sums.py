@@ -44,6 +44,10 @@ _HOMEWORK = Ladder(
              "and rows are read coalesced as well.", "Homework"),
         Rung("row_sums_shuffle", "shuffles", "The tree went through shared memory with a barrier per step; now the "
              "lanes hand over registers.", "Homework"),
+        Rung("row_sums_vectorized", "vectors", "After the lecture: each thread had one word on its way; now it asks "
+             "for four times 16 bytes before it uses the first."),
+        Rung("column_sums_strips", "strips", "After the lecture, columns once more: n threads were too few; now blocks "
+             "walk down strips of the rows, and atomics join the strips."),
     ),
 )  # fmt: skip
 

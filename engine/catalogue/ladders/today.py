@@ -110,9 +110,16 @@ TODAY: dict[str, tuple[str, ...]] = {
     "beyond-tiling": (
         "No lecture measured these rungs. By registers the kernel gains {times matmul_tiled matmul_register_2d} over "
         "tiles: 64 products for 16 words of shared memory.",
-        "The last three steps bring {times matmul_register_2d matmul_vectorized}, "
+        "The next three steps bring {times matmul_register_2d matmul_vectorized}, "
         "{times matmul_vectorized matmul_warp_tile} and {times matmul_warp_tile matmul_async_copy}: below 1 "
-        "is a loss. The last rung reaches {gflops matmul_async_copy}, {peak matmul_async_copy} of the FP32 peak.",
+        "is a loss. Asynchronous copies reach {gflops matmul_async_copy}, {peak matmul_async_copy} of the FP32 peak.",
+        "From there the registers decide. A multiply-add whose element of N and whose sum lie in one bank of "
+        "registers waits a cycle: with the wide tile alone two of three do. Sums that lie freely bring "
+        "{times matmul_wide_tile matmul_free_registers}, words that are read ahead "
+        "{times matmul_free_registers matmul_prefetch}, and that rung reaches {gflops matmul_prefetch}, "
+        "{peak matmul_prefetch} of the FP32 peak. The last one is for widths around 1,000 and numbers of blocks "
+        "that the multiprocessors do not divide; below about 800 there are too few blocks for any of these rungs, "
+        "and cuBLAS is ahead.",
     ),
     "cooper": (
         "From the loop on the CPU to the last rung the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "

@@ -122,6 +122,14 @@ def kept(numbers: Array, output: Array) -> Check:
     return checks.same_numbers(output, wanted, _ANY_ORDER)
 
 
+def kept_in_order(numbers: Array, output: Array) -> Check:
+    """The positive numbers, in their order."""
+    wanted = numbers[numbers > 0]
+    if len(wanted) == 0:
+        return kept(numbers, output)
+    return checks.equal(output, wanted, "Checked: every number, in order.")
+
+
 def broadcast(numbers: Array, output: Array, lane: int) -> Check:
     """Every number plus that of the lane of its warp; one addition rounds the same way everywhere."""
     lanes = np.arange(len(numbers)) // 32 * 32 + lane

@@ -12,11 +12,10 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
-from engine.catalogue.gpu_models import filling_blocks
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
-from engine.catalogue.topics import atomic_checks
-from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Step, Zero
+from engine.catalogue.topics import atomic_checks, one_pass
+from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Settled, Step, Zero
 
 SEED = 2020
 # A compare-and-swap loop is run by all threads of an address until the last one has won: so many tries are allowed.
@@ -29,6 +28,13 @@ _NO_FLOAT = dict.fromkeys(
 _ONLY_INT = dict.fromkeys(
     ("float32", "float64"), "It hands out whole numbers, the same for every element type; choose int32."
 )
+_PACKED = dict.fromkeys(
+    ("512", "1024"),
+    "A block packs 128 bytes for each thread in shared memory, which must fit in 48 KB; choose 32 to 256.",
+)
+_STATE = {
+    "float64": "Of the 8 bytes in which a block says its sum, 4 say what kind of sum it is; choose int32 or float32."
+}
 _INT = ("int32",)
 _POWERS = tuple(2**power for power in range(21))
 
@@ -61,18 +67,24 @@ KERNELS = (
     Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests"),
     Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
            shows="atomic_max_contention"),
+    Kernel("filter_lookback", "atomics", "Keep the positive numbers, in order, blocks look back",
+           block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics"),
     Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
            parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
     Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles"),
     Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles"),
     Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers"),
     Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches"),
+    Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", dtypes=("int32", "float32"),
+           refuses=_STATE, shows="launches"),
     Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
            shows="shuffles"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
            shows="barriers"),
     Kernel("max_shuffle_atomic", "atomics", "Largest number, shuffles and one atomic per block", dtypes=_INT,
            combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics"),
+    Kernel("max_vectorized", "atomics", "Largest number, vector loads, four in flight, single pass",
+           combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="atomics"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
@@ -80,7 +92,10 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many tries."""
     if kernel.name.startswith("max_"):
-        return _largest(kernel, choice)
+        return one_pass.largest(kernel, choice)
+    if kernel.name.endswith("_lookback"):
+        kept = atomic_checks.produced(kernel.name, choice.dtype, SEED, choice.n)
+        return one_pass.looking_back(kernel, choice, kept)
     if kernel.name.endswith("_prefix_sum"):
         return _prefix_sum(kernel, choice)
     if kernel.name in ("warp_broadcast", "warp_movements"):
@@ -192,28 +207,6 @@ def _prefix_sum(kernel: Kernel, choice: Settled) -> Plan:
     )
 
 
-def _largest(kernel: Kernel, choice: Settled) -> Plan:
-    """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block."""
-    n, block_size = choice.n, choice.block_size
-    blocks = choice.grid_size or min(ceil(n / block_size), filling_blocks(block_size))
-    first = launch_of(kernel, choice, ("in", "out", elements(choice)), blocks * block_size)
-    buffers = [Buffer("in", choice.dtype, n, "input")]
-    steps: list[Step] = [first]
-    result = "out"
-    if kernel.combines == ("atomic",):
-        start = Launch("first_number", first.source, (1, 1, 1), (1, 1, 1), ("in", "out"))
-        buffers.append(Buffer("out", choice.dtype, 1, "poison"))
-        steps = [start, first]
-    else:
-        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
-        if blocks > 1:
-            result = "out2"
-            buffers.append(Buffer("out2", choice.dtype, 1, "poison"))
-            steps.append(launch_of(kernel, choice, ("out", "out2", Scalar("uint32", blocks)), block_size))
-    return plan_with(choice, tuple(buffers), tuple(steps), result=result, result_count=1, moved=n, flops=n - 1,
-                   additions=1, grid_size=blocks)  # fmt: skip
-
-
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n)}; nothing for the kernels that hand out numbers without reading any."""
     if choice.kernel in ("order_place", "atomic_cas"):
@@ -249,11 +242,13 @@ def check(plan: Plan, output: Array) -> Check:
             return atomic_checks.packed(numbers, output)
         case "filter_atomic" | "filter_aggregated":
             return atomic_checks.kept(numbers, output)
+        case "filter_lookback":
+            return atomic_checks.kept_in_order(numbers, output)
         case "warp_broadcast":
             return atomic_checks.broadcast(numbers, output, value)
         case "warp_movements":
             return atomic_checks.moved(numbers, output)
-        case "max_shared" | "max_shuffle" | "max_shuffle_atomic":
+        case "max_shared" | "max_shuffle" | "max_shuffle_atomic" | "max_vectorized":
             return atomic_checks.largest(numbers, output)
     group = {"warp_prefix_sum": 32, "block_prefix_sum": choice.block_size}.get(choice.kernel, choice.n)
     return atomic_checks.prefix_sums(numbers, output, group, plan.additions)

@@ -28,14 +28,19 @@ _ONLY_FLOAT = {
 
 
 def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), shows: str = "") -> Kernel:
-    refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": _TOO_MANY_SUMS})
+    why = _TOO_MANY_SUMS.format(rows=tile.rows, columns=tile.columns)
+    refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": why})
     return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, shows=shows,
                   refuses=refuses)  # fmt: skip
 
 
 _TOO_MANY_SUMS = (
-    "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, and 8 x 8 sums alone fill them; "
-    "choose 8 or 16."
+    "1,024 threads share the 65,536 registers of a multiprocessor, 64 each, and {rows} x {columns} sums alone fill "
+    "them; choose 8 or 16."
+)
+_SLICES = dict.fromkeys(
+    ("8", "32"),
+    "Its four slices are two warps each, with 12 KB of shared memory: that makes 16 x 16 threads and 48 KB; choose 16.",
 )
 
 KERNELS = (
@@ -49,7 +54,17 @@ KERNELS = (
     ),
     _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16), shows="wavefronts"),
     _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16), shows="barriers"),
-)
+    _kernel("matmul_wide_tile", "8 x 16 sums per thread, no test inside", Tile(8, 16), (8, 16),
+            shows="branches"),
+    _kernel("matmul_free_registers", "Sums in registers that do not collide", Tile(8, 16), (8, 16),
+            shows="+global_store_requests"),
+    _kernel("matmul_prefetch", "The next words are read while these are multiplied", Tile(8, 16), (8, 16),
+            shows="=global_load_sectors"),
+    # A block of 16 x 16 threads computes 64 x 128: a quarter of its threads would be enough, and each slice is that.
+    Kernel("matmul_sliced_k", "matmul", "Four slices of a block share the sums' length", dtypes=("float32",),
+           block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES,
+           shows="+global_load_sectors"),
+)  # fmt: skip
 
 
 def plan(kernel: Kernel, choice: Settled) -> Plan:

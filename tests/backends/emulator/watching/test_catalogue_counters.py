@@ -40,6 +40,8 @@ REISSUED = ("shared_load_requests", "shared_store_requests", "shared_atomic_requ
 
 JOINED = "the GPU's assembler joins neighbouring loads of shared memory into wider ones, below PTX"
 WAITING = "blocks that wait for each other look again and again: how often is a matter of time"
+JOINED_STORES = "the GPU's assembler joins neighbouring stores to shared memory into wider ones, below PTX"
+REPEATED = "the GPU's assembler reads a word of shared memory once that PTX reads again and again"
 ASYNCHRONOUS = "the GPU counts asynchronous copies into shared memory apart from stores"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
 LOOPS = "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies than the rest"
@@ -56,6 +58,24 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "matmul_tiled-*": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "matmul_register_1d-*": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "matmul_async_copy-*": dict.fromkeys((*_STORES, "shared_store_requests"), ASYNCHRONOUS),
+    "matmul_wide_tile-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
+    "matmul_free_registers-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
+    "matmul_prefetch-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
+    "matmul_sliced_k-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
+    "column_sums_strips-*": dict.fromkeys((*_STORES, "shared_store_requests"), JOINED_STORES),
+    "filter_lookback-*": {
+        **dict.fromkeys(_LOADS, WAITING),
+        **dict.fromkeys(("global_store_requests", "global_store_sectors", "shared_load_wavefronts",
+                         "shared_load_requests"), LOOPS),
+    },
+    "prefix_sum_lookback-*": {
+        **dict.fromkeys(_LOADS, WAITING),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), REPEATED),
+    },
+    "max_vectorized-*": {
+        **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
+    },
     "reduce_cooperative-*": {**dict.fromkeys((*_LOADS, *_STORES), WAITING), "shared_atomic_wavefronts": GENERIC},
     "reduce_vectorized-*": {
         **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),

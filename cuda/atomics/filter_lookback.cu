@@ -1,0 +1,95 @@
+// filter_lookback: keep the positive numbers, packed and in their order, in one pass over memory.
+// Idea: a prefix sum of ones and zeros is the place of every kept number. Blocks learn how many were kept below them by
+//   decoupled look-back; in the block, the kept numbers are packed in shared memory and leave it side by side.
+// Fixes: one atomic for every warp, all on one counter; and the order, which is now that of the input.
+// Limit: the memory itself at large n. At small n the launch and the trips of the look-back.
+// Conditions: any n; in starts at a multiple of 16 bytes; the block size is 32 to 256. The states, a ticket and then
+//   one for each block, are zero before.
+// Lecture: none: Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with Decoupled Look-back".
+#define ROUNDS (32 / sizeof(T))  // of 4 neighbouring elements, for each thread: their counts share 8 bytes, one each
+#define TILE (BLOCK_SIZE * ROUNDS * 4)
+struct alignas(16) Four { T element[4]; };
+constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // what a state tells
+
+// the sum of the values of this lane and the lanes below
+template <typename Count> static __device__ Count warp_scan(Count sum)
+{
+    unsigned int lane = threadIdx.x % 32;
+    for (unsigned int offset = 1; offset < 32; offset <<= 1) {
+        Count below = __shfl_up_sync(0xffffffff, sum, offset);
+        if (lane >= offset) sum += below;
+    }
+    return sum;
+}
+
+// one warp: say what this tile sums up to, ask the tiles below, say what everything so far sums up to; the sum below
+static __device__ unsigned int look_back(volatile unsigned long long *states, unsigned int tile, unsigned int total)
+{
+    unsigned int lane = threadIdx.x % 32, below = 0;
+    if (lane == 0 && tile > 0) states[tile] = OWN | total;
+    for (int last = int(tile) - 1; last >= 0; last -= 32) {
+        unsigned long long state = ALL;  // before the first tile: nothing
+        if (last >= int(lane))
+            do state = states[last - lane]; while (state < OWN);
+        unsigned int complete = __ballot_sync(0xffffffff, state >= ALL);
+        unsigned int sum = (complete == 0 || lane < __ffs(complete)) ? (unsigned int)state : 0;
+        for (unsigned int offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(0xffffffff, sum, offset);
+        below += sum;
+        if (complete != 0) break;
+    }
+    if (lane == 0) states[tile] = ALL | (below + total);
+    return below;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1024 / BLOCK_SIZE)
+filter_lookback(const T *in, T *out, unsigned int n, unsigned int *kept, unsigned long long *states)
+{
+    __shared__ T packed[TILE];
+    __shared__ unsigned int totals[32], drawn, others, count;  // totals: one per warp, then the kept ones below it
+    unsigned int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+
+    // tiles in the order in which blocks begin: the blocks below have begun, so that waiting for them ends
+    if (tid == 0) drawn = atomicAdd(reinterpret_cast<unsigned int *>(states), 1);
+    __syncthreads();
+    unsigned int tile = drawn, first = tile * TILE + warp * (128 * ROUNDS) + lane * 4;
+
+    // all loads are under way before the first one is used; zeros, which are not kept, beyond the border
+    Four items[ROUNDS];
+    for (unsigned int k = 0; k < ROUNDS; ++k) {
+        unsigned int i = first + 128 * k;
+        if (i + 3 < n) items[k] = *reinterpret_cast<const Four *>(in + i);
+        else for (unsigned int j = 0; j < 4; ++j) items[k].element[j] = (i + j < n) ? in[i + j] : T(0);
+    }
+    unsigned long long counts = 0;  // round k in byte k: up to 128 in a warp
+    for (unsigned int k = 0; k < ROUNDS; ++k)
+        for (unsigned int j = 0; j < 4; ++j) counts += (unsigned long long)(items[k].element[j] > T(0)) << 8 * k;
+    unsigned long long scan = warp_scan(counts), all = __shfl_sync(0xffffffff, scan, 31);
+    if (lane == 0) {
+        totals[warp] = 0;
+        for (unsigned int k = 0; k < ROUNDS; ++k) totals[warp] += all >> 8 * k & 255;
+    }
+    __syncthreads();
+
+    // just warp 0: scan the counts of the warps and look back
+    if (warp == 0) {
+        unsigned int own = (lane < BLOCK_SIZE / 32) ? totals[lane] : 0, upto = warp_scan(own);
+        totals[lane] = upto - own;
+        unsigned int total = __shfl_sync(0xffffffff, upto, 31), below = look_back(states + 1, tile, total);
+        if (lane == 0) {
+            others = below;
+            count = total;
+            if (tile == (n - 1) / TILE) kept[0] = below + total;
+        }
+    }
+    __syncthreads();
+
+    unsigned int round = totals[warp];  // kept below this round, in this block
+    for (unsigned int k = 0; k < ROUNDS; ++k) {
+        unsigned int place = round + ((scan - counts) >> 8 * k & 255);
+        for (unsigned int j = 0; j < 4; ++j)
+            if (items[k].element[j] > T(0)) packed[place++] = items[k].element[j];
+        round += all >> 8 * k & 255;
+    }
+    __syncthreads();
+    for (unsigned int i = tid; i < count; i += BLOCK_SIZE) out[others + i] = packed[i];
+}

@@ -1,0 +1,69 @@
+"""Plans of kernels of the topic "atomics" that go through their numbers once: by looking back, or by a grid stride."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from engine.catalogue.entries import Kernel
+from engine.catalogue.gpu_models import MULTIPROCESSORS, filling_blocks
+from engine.catalogue.plans import elements, launch_of, plan_with
+from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
+
+LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
+BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more only hand over more numbers
+
+
+def looking_back(kernel: Kernel, choice: Settled, kept: int) -> Plan:
+    """One launch; its ticket and the states of its blocks, 8 bytes each, are zero before. `kept`: by a filter."""
+    n, block_size = choice.n, choice.block_size
+    scans = kernel.name == "prefix_sum_lookback"
+    size = dtype_of(choice.dtype).itemsize
+    count = n if scans else kept
+    blocks = ceil(n / (block_size * LOOK_BACK_BYTES // size))
+    more = ("states",) if scans else ("kept", "states")
+    buffers = [Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, max(1, count), "poison")]
+    buffers += [Buffer("kept", "uint32", 1, "poison")] * (not scans)
+    return plan_with(
+        choice,
+        (*buffers, Buffer("states", "uint32", 2 * (1 + blocks), "zero")),
+        (
+            Zero("states"),
+            launch_of(kernel, choice, ("in", "out", elements(choice), *more), blocks * block_size),
+        ),
+        result_count=max(1, count),
+        moved=n + count,
+        flops=n,
+        # In a thread, a warp, its rounds and a block; then from block to block, if each waits for the one below.
+        additions=3 + 5 + LOOK_BACK_BYTES // 16 + 5 + 2 * blocks,
+    )
+
+
+def largest(kernel: Kernel, choice: Settled) -> Plan:
+    """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block, or a hand-over."""
+    n, block_size = choice.n, choice.block_size
+    elements_each = max(1, kernel.bytes_per_thread // dtype_of(choice.dtype).itemsize)
+    most = filling_blocks(block_size)
+    if elements_each > 1:
+        most = min(most, BLOCKS_IN_FLIGHT * MULTIPROCESSORS)
+    blocks = choice.grid_size or min(ceil(n / (block_size * elements_each)), most)
+    hands_over = kernel.combines == ("hand-over",)
+    more = ("slots",) if hands_over else ()
+    first = launch_of(kernel, choice, ("in", "out", elements(choice), *more), blocks * block_size)
+    buffers = [Buffer("in", choice.dtype, n, "input")]
+    steps: list[Step] = [first]
+    result = "out"
+    if kernel.combines == ("atomic",):
+        start = Launch("first_number", first.source, (1, 1, 1), (1, 1, 1), ("in", "out"))
+        buffers.append(Buffer("out", choice.dtype, 1, "poison"))
+        steps = [start, first]
+    elif hands_over:  # eight bytes per four bytes of a block's number; the kernel itself makes them zero again
+        buffers.append(Buffer("out", choice.dtype, 1, "poison"))
+        buffers.append(Buffer("slots", "uint32", blocks * dtype_of(choice.dtype).itemsize // 2, "zero"))
+    else:
+        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
+        if blocks > 1:
+            result = "out2"
+            buffers.append(Buffer("out2", choice.dtype, 1, "poison"))
+            steps.append(launch_of(kernel, choice, ("out", "out2", Scalar("uint32", blocks)), block_size))
+    return plan_with(choice, tuple(buffers), tuple(steps), result=result, result_count=1, moved=n, flops=n - 1,
+                   additions=1, grid_size=blocks)  # fmt: skip
