@@ -87,7 +87,8 @@ _HOMEWORK = Ladder(
     name="crovella-max",
     title="Crovella's homework: max reduction",
     lecture=CROVELLA,
-    summary="The reductions of the lecture, with the larger of two numbers in place of their sum.",
+    summary="The document has only the word Homework; this exercise comes from elsewhere. The reductions of the "
+    "lecture, with the larger of two numbers in place of their sum.",
     n=2**20,
     block_size=256,
     dtype="int32",

@@ -10,7 +10,7 @@ _COALESCING = Ladder(
     title="CS121: by row, by column, and through shared memory",
     lecture=CS121,
     summary="A matrix lies in memory row by row. What it costs to walk through it against the grain, and how "
-    "shared memory helps.",
+    "shared memory helps. The requests show the law; the times of so few threads do not.",
     n=1024,
     block_size=128,
     dtype="int32",
@@ -30,8 +30,8 @@ _HOMEWORK = Ladder(
     name="crovella-matrix-sums",
     title="Crovella's homework: row and column sums",
     lecture=CROVELLA,
-    summary="The same matrix and the same number of additions; what differs is who reads what, and how many "
-    "threads there are.",
+    summary="The document has only the word Homework; this exercise comes from elsewhere. The same matrix and the same "
+    "number of additions; what differs is who reads what, and how many threads there are.",
     n=1024,
     block_size=256,
     dtype="float32",

@@ -46,7 +46,13 @@ def throughput(kernel: str) -> tuple[Published, ...]:
         if row["kernel"] == kernel:
             return tuple(
                 Published(
-                    "heidelberg", "GPU not named, probably Kepler", 2**22, "int32", int(threads), None, _number(figure)
+                    "heidelberg",
+                    "an unnamed GPU (probably Kepler)",
+                    2**22,
+                    "int32",
+                    int(threads),
+                    None,
+                    _number(figure),
                 )
                 for threads, figure in row.items()
                 if threads.isdigit()

@@ -19,6 +19,7 @@ from engine.lectures.claims import crovella, cs121, other_lectures
 from engine.lectures.claims.kinds import Agreement, AnyClaim, Claim, Computed, Count, Ends, Timed, Untestable
 from engine.records import Choice, Measurement, Settled
 from engine.tables import value_of
+from engine.words import three_digits
 
 __all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Untestable", "Verdict", "claims_of",
            "counted", "runs", "said", "verdict"]  # fmt: skip
@@ -150,7 +151,7 @@ def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | No
         near = abs(ratio - 1) < NEAR and "close" in (outcome, claim.today)
         if outcome == "holds" and claim.said is not None and not _same_size(ratio, claim.said):
             outcome = "direction"
-    text = f"{_number(ratio)}× {_better(claim)}"
+    text = f"{three_digits(ratio)}× {_better(claim)}"
     return Verdict(claim, said(claim), text, outcome, outcome == claim.today or near, ratio, tuple(every))
 
 
