@@ -3,7 +3,7 @@
 //   other lanes go on trying.
 // Fixes: the work inside the waiting loop, which turns every use of a lock inside out.
 // Limit: in lockstep this never ends: the holder waits behind the loop for the lanes that wait for its lock. It needs
-//   independent thread scheduling (Volta and after), which lets the holder go on. Nothing decides who is next.
+//   independent thread scheduling (Volta and after), which lets the holder proceed. Nothing decides who is next.
 // Conditions: any n; out and the locks, one per warp, are zero before. Volta or later.
 // Lecture: Heidelberg 07, "Starvation-free algorithms": thread #0 holds the lock, thread #1 impedes its progress.
 extern "C" __global__ void lock_spin(const T *in, T *out, unsigned int n, unsigned int *locks)

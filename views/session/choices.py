@@ -110,7 +110,7 @@ def knob(kernel: Kernel) -> str:
         if asked:
             return select("Knob", "parameter", [NONE], NONE, {NONE: "none"}).removeprefix(NONE)
         st.selectbox("Knob", ["none"], disabled=True, key="parameter fixed",
-                     help="Nothing in this kernel can be set but what stands beside.")  # fmt: skip
+                     help="This kernel has no parameter of its own.")  # fmt: skip
         return ""
     values = [str(value) for value in own.values]
     words = dict(zip(values, own.words, strict=True)) if own.words else None

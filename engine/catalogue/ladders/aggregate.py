@@ -15,8 +15,8 @@ _OPERATORS = Ladder(
     block_size=256,
     dtype="int32",
     rungs=(
-        Rung("reduce_product", "product", "A tree of sums needed no more of + than that brackets do not matter; "
-             "* allows the same.", "Parallel reduction", "relaunch"),
+        Rung("reduce_product", "product", "A tree of sums needs only that + is associative, and so is *.",
+             "Parallel reduction", "relaunch"),
         Rung("reduce_min", "minimum", "A product of floats depends on the order of rounding; a minimum does not.",
              "Parallel reduction", "relaunch"),
         Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch"),
@@ -25,7 +25,7 @@ _OPERATORS = Ladder(
 
 _HISTOGRAM = Ladder(
     name="heidelberg-histogram",
-    title="Heidelberg: the histogram, and who meets whom",
+    title="Heidelberg: the histogram, and contention",
     lecture=HEIDELBERG,
     summary="A sum for each of 256 values. Choose fewer values to see the contention grow.",
     n=2**22,
@@ -36,10 +36,10 @@ _HISTOGRAM = Ladder(
              "One tree per value would read everything 256 times; one atomic per element reads it once.",
              "Parallel reduction: h_k"),
         Rung("histogram_shared", "shared atomics",
-             "All threads of the GPU met at 256 addresses; now only those of a block meet.",
+             "All threads of the GPU shared 256 addresses; now only those of a block do.",
              "Parallel reduction on a GPU"),
         Rung("histogram_warps", "a copy per warp",
-             "The warps of a block still met; now only the lanes of a warp do.", "Parallel reduction on a GPU"),
+             "The warps of a block still shared them; now only the lanes of a warp do.", "Parallel reduction on a GPU"),
     ),
 )  # fmt: skip
 

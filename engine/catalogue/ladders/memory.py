@@ -20,7 +20,7 @@ _LATENCY = Ladder(
              "GPU memory organization"),
         Rung("latency_shared", "shared", "Each number came from far away; shared memory is on the chip.",
              "GPU memory organization"),
-        Rung("latency_hidden", "many threads", "Small memory is no help for large data; with a chain for every "
+        Rung("latency_hidden", "many threads", "Shared memory is too small for large data; with a chain for every "
              "thread the waiting time is put to use.", "Global memory latency"),
     ),
 )  # fmt: skip
@@ -55,7 +55,7 @@ _BANKS = Ladder(
         Rung("banks_strided", "stride", "Lane l reads word 32 * l: 32 different words in one bank, 32 passes.",
              "Bank conflicts"),
         Rung("banks_broadcast", "broadcast", "Different words of a bank came one after the other; the same word "
-             "comes to all lanes at once.", "Bank conflicts"),
+             "is broadcast to all lanes at once.", "Bank conflicts"),
         Rung("banks_pairs_neighbours", "2*tid", "The lecture's example: each thread stores two neighbouring "
              "numbers, and two lanes meet in every second bank.", "Bank conflict example"),
         Rung("banks_pairs_apart", "tid", "Every store took two passes; with the two numbers a block size apart the "
