@@ -61,6 +61,8 @@ def shuffle(machine: Machine, item: Instruction) -> Executor:
 
     def step(registers: Registers, mask: Mask) -> None:
         source, inside = _sources(kind, amount(registers), clamp(registers), mask)
+        for hook in machine.hooks.on_shuffle:
+            hook(line, mask, source)
         data = in_all_rows(value(registers), mask)
         if source.shape[1] == 1 and (mask.row_index is None or data.shape[1] == 1):
             made = data[source[:, 0]]

@@ -97,6 +97,7 @@ class Hooks:
     on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
     on_access: tuple[Callable[[Access], None], ...] = ()
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
+    on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()
     on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_fence: tuple[Callable[[int, Mask], None], ...] = ()
     on_branch: tuple[Callable[[BasicBlock, Mask | None, Mask | None], None], ...] = ()

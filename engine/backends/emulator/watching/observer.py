@@ -39,6 +39,9 @@ class Observer:
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """A warp-synchronous instruction; `members`: the lanes that each lane names, as the bits of a uint32."""
 
+    def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
+        """A shuffle; `source`: the row that each row reads, (T, 1) or (T, columns of the mask)."""
+
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction is about to be executed though lanes that it names never come."""
 
@@ -85,6 +88,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
         ),
         on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
         on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
+        on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),
         on_incomplete=tuple(
             one.on_incomplete for kind, one in every if kind.on_incomplete is not Observer.on_incomplete
         ),

@@ -23,6 +23,7 @@ from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.shadow import Shadow
+from engine.backends.emulator.watching.races.shuffles import undefined
 from engine.records import Array, Finding
 
 _EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
@@ -79,6 +80,18 @@ class Hazards(Observer):
     def on_fence(self, line: int, mask: Mask) -> None:
         """Lanes make their writes visible."""
         self._clocks.fence(mask)
+
+    def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
+        """Lanes read each other's registers."""
+        found = undefined(mask, source)
+        if found is not None:
+            row, column, read = found
+            lane = self._machine.lane_name(row, int(mask.columns_at()[column]))
+            message = (
+                f"line {line}: {lane} and all others of its warp that execute this shuffle read from lanes that do "
+                f"not, here from lane {read}; such a value is undefined."
+            )
+            self._findings.report("warp-race", line, None, message)
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction names lanes that never come."""

@@ -1,0 +1,53 @@
+"""Shuffles that read lanes which are not there, and trees that do so without harm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
+from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.records import Finding
+from tests.backends.emulator.small_kernels import execute
+
+HEAD = 'extern "C" __global__ void f(const int *in, int *out) {\n int t = threadIdx.x, v = in[t];\n'
+SCHEDULES = [LOCKSTEP, Schedule("independent", seed=1)]
+UNDEFINED = {
+    "of the other half": ("if (t % 32 < 16) v = __shfl_xor_sync(0xffff, v, 16);", "here from lane 16"),
+    "of a lane that has ended": ("if (t == 63) return; v = __shfl_sync(0xffffffff, v, 31);", "thread 32 of block 0"),
+    "of lanes elsewhere": ("if (t < 8) v += __shfl_down_sync(0xff, v, 16);", "here from lane 16"),
+    "of one block only": (
+        "if (t < 8 + 24 * blockIdx.x) v += __shfl_down_sync(blockIdx.x ? -1u : 0xffu, v, 16);", "thread 0 of block 0",
+    ),
+}  # fmt: skip
+DEFINED = (
+    "v += __shfl_down_sync(0xffffffff, v, 16);",
+    "if (t < 8) for (int d = 4; d; d /= 2) v += __shfl_down_sync(0xff, v, d);",
+    "if (t % 32 < 20) v = __shfl_up_sync(0xfffff, v, 1);",
+    "if (t % 2) v = __shfl_sync(0xaaaaaaaa, v, 5);",
+    "if (t == 3) v = __shfl_sync(8, v, 3);",
+    "v = __shfl_xor_sync(0xffffffff, v, 4, 8);",
+)
+
+
+def found(body: str, schedule: Schedule) -> tuple[Finding, ...]:
+    """The findings in two blocks of two warps."""
+    hazards = Hazards()
+    arrays = {"in": np.arange(128, dtype=np.int32), "out": np.zeros(128, np.int32)}
+    execute(HEAD + body + "\n out[t + 64 * blockIdx.x] = v;\n}", grid=2, block=64, observers=[hazards],
+            schedule=schedule, **arrays)  # fmt: skip
+    return hazards.findings()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: one.kind)
+@pytest.mark.parametrize("name", sorted(UNDEFINED))
+def test_a_value_of_nobody_is_found(name: str, schedule: Schedule) -> None:
+    body, said = UNDEFINED[name]
+    (finding,) = [one for one in found(body, schedule) if one.kind == "warp-race"]  # its mask may be a finding, too
+    assert finding.line == 3 and said in finding.message
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: one.kind)
+@pytest.mark.parametrize("body", DEFINED)
+def test_what_a_tree_reads_beyond_its_lanes_is_no_finding(body: str, schedule: Schedule) -> None:
+    assert found(body, schedule) == ()
