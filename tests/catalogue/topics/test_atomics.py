@@ -50,7 +50,7 @@ def test_too_many_tries_are_refused_with_a_way_out():
 def test_every_knob_runs_at_both_ends(name: str):
     for n in (5, 1000):
         for value in (KERNELS[name].parameter.values[0], KERNELS[name].parameter.values[-1]):
-            assert measured(name, n, value).parameter == value
+            assert measured(name, n, value).choice.parameter == value
 
 
 def test_aggregating_leaves_one_lane_per_warp_at_the_counter():

@@ -57,8 +57,8 @@ def test_neighbouring_pairs_conflict_in_two_ways_and_pairs_a_block_apart_do_not(
 
 def passes(found: Measurement) -> float:
     """How often a warp runs the body of the branches: 32 lanes per warp over the lanes that were active."""
-    (line,) = [line for line in found.lines if "value = value *" in line["text"]]
-    return 32 * line["warp_instructions"] / line["thread_instructions"]
+    (counts,) = [line.counters for line in found.counts.lines if "value = value *" in line.text]
+    return 32 * counts["warp_instructions"] / counts["thread_instructions"]
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3, 4, 7, 16, 31, 32])
@@ -102,7 +102,7 @@ def test_a_copy_that_misses_one_element_is_wrong():
         numbers = data.repeated(*memory.input_recipe(made.choice)["in"])
         value = KERNELS[name].parameter.default if KERNELS[name].parameter else 0
         output = numbers[:: max(value, 1)][:100] if name == "copy_strided" else numbers[value : value + 100]
-        assert right.result == right.expected and memory.check(made, output).ok
+        assert right.check.result == right.check.expected and memory.check(made, output).ok
         broken = output.copy()
         broken[77] += 1
         missed = memory.check(made, broken)
