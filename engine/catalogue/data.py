@@ -15,6 +15,7 @@ from engine.records import Array, dtype_of
 
 PERIOD = 1_048_573
 ULP_UNIT = 2.0**-31
+NOTE = "Random numbers, never zero: int32 from -99 to 99, floats between -1 and 1."  # what `period` gives
 
 
 @lru_cache(maxsize=16)

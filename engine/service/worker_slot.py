@@ -103,12 +103,6 @@ class WorkerSlot:
         self._wake.setblocking(False)
         self._waker.setblocking(False)
 
-    @property
-    def process_id(self) -> int | None:
-        """The worker's process id, None while there is none."""
-        worker = self._worker
-        return worker.process.pid if worker else None
-
     def start(self) -> None:
         """Start a worker unless one lives. Returns at once; the worker warms up by itself."""
         if self._worker and self._worker.process.poll() is not None:

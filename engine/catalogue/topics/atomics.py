@@ -271,5 +271,5 @@ TOPIC = Topic(
     input_recipe=input_recipe,
     check=check,
     peers=(),
-    data_note="Random numbers, never zero: int32 from -99 to 99, floats between -1 and 1.",
+    data_note=data.NOTE,
 )

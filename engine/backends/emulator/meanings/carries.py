@@ -58,16 +58,21 @@ def subtract_borrowed_borrowing(a: Array, b: Array, borrow: Array) -> tuple[Arra
 @computes("mad.{half}.cc.{t}", "t t t -> t carry", half=("lo", "hi"), t=CARRYING)
 def multiply_add_carrying(a: Array, b: Array, c: Array, *, half: str) -> tuple[Array, Array]:
     """A half of a * b, plus c, and the sum's carry."""
-    return add_carrying(a * b if half == "lo" else multiply_high(a, b), c)
+    return add_carrying(_half_product(a, b, half), c)
 
 
 @computes("madc.{half}.{t}", "t t t carry -> t", half=("lo", "hi"), t=CARRYING)
 def multiply_add_carried(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> Array:
     """A half of a * b, plus c, plus carry."""
-    return add_carried(a * b if half == "lo" else multiply_high(a, b), c, carry)
+    return add_carried(_half_product(a, b, half), c, carry)
 
 
 @computes("madc.{half}.cc.{t}", "t t t carry -> t carry", half=("lo", "hi"), t=CARRYING)
 def multiply_add_carried_carrying(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> tuple[Array, Array]:
     """A half of a * b, plus c, plus carry, and the new carry."""
-    return add_carried_carrying(a * b if half == "lo" else multiply_high(a, b), c, carry)
+    return add_carried_carrying(_half_product(a, b, half), c, carry)
+
+
+def _half_product(a: Array, b: Array, half: str) -> Array:
+    """The lower or the upper half of a * b."""
+    return a * b if half == "lo" else multiply_high(a, b)
