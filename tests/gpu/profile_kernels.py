@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -137,19 +137,28 @@ def run_all(topic: Topic) -> None:
 def profile(topic: Topic) -> list[dict[str, Any]]:
     """One row of counters a choice of the topic. RuntimeError, with what the profiler said, if there are none."""
     planned = choices(topic)
-    names = "|".join(dict.fromkeys(launch.kernel for choice in planned for launch in launches(choice)))
+    names = dict.fromkeys(launch.kernel for choice in planned for launch in launches(choice))
+    return _totals(planned, watched(names, [__file__, "--run", topic.name]))
+
+
+def watched(kernels: Iterable[str], arguments: Sequence[str]) -> list[dict[str, str]]:
+    """One row a launch of these kernels while Python runs with `arguments`. RuntimeError: what the profiler said."""
     done = subprocess.run(
         ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base",
-         "--kernel-name", f"regex:^({names})$", "--metrics", ",".join(metrics().values()),
-         sys.executable, __file__, "--run", topic.name],
+         "--kernel-name", f"regex:^({'|'.join(kernels)})$", "--metrics", ",".join(metrics().values()),
+         sys.executable, *arguments],
         capture_output=True, text=True, cwd=ROOT, check=False, timeout=LONGEST_S,
     )  # fmt: skip
     lines = done.stdout.splitlines()
     head = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if head is None or done.returncode:
         raise RuntimeError(f"ncu ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    rows = [row for row in csv.DictReader(io.StringIO("\n".join(lines[head:]))) if row["ID"]]
-    return _totals(planned, rows)
+    return [row for row in csv.DictReader(io.StringIO("\n".join(lines[head:]))) if row["ID"]]
+
+
+def counted(row: Mapping[str, str]) -> dict[str, int]:
+    """What the profiler counted in one launch, by the counters' names."""
+    return {name: int(float(row[metric].replace(",", "") or 0)) for name, metric in metrics().items()}
 
 
 def _totals(planned: Sequence[Choice], rows: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
@@ -162,8 +171,8 @@ def _totals(planned: Sequence[Choice], rows: Sequence[Mapping[str, str]]) -> lis
             row = next(left, None)
             if row is None or row["Kernel Name"].partition("(")[0] != launch.kernel:
                 raise RuntimeError(f"{choice}: {launch.kernel} was planned, the profiler saw {row}")
-            for name, metric in metrics().items():
-                totals[name] += int(float(row[metric].replace(",", "") or 0))
+            for name, count in counted(row).items():
+                totals[name] += count
         asked = {name: getattr(choice, name) for name in ("kernel", "n", "block_size", "dtype", "parameter")}
         made.append({**asked, **totals})
     unplanned = len(list(left))
@@ -190,13 +199,19 @@ def record(target: Path, topics: Sequence[str]) -> bool:
             print(f"{name}: NOT RECORDED. {error}", file=sys.stderr, flush=True)
             well = False
         print(f"{name}: {len(rows[name])} plans in {time.monotonic() - began:.0f} s", flush=True)
-        about = {"device": gpu, "driver": driver,
-                 "profiler": "ncu --clock-control none", "date": datetime.now(UTC).date().isoformat(),
-                 "metrics": metrics()}  # fmt: skip
-        head = json.dumps(about, indent=0).removesuffix("\n}")
-        body = ",\n".join(json.dumps(row) for kept in rows.values() for row in kept)
-        target.write_text(f'{head},\n"kernels": [\n{body}\n]\n}}\n', encoding="utf-8")
+        write(target, [row for kept in rows.values() for row in kept])
     return well
+
+
+def write(target: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The rows, and with them who counted what, when and on which GPU."""
+    versions = environment()
+    about = {"device": backend_named("gpu").describe()["name"], "driver": versions["driver"],
+             "profiler": "ncu --clock-control none", "nvrtc": versions["nvrtc"],
+             "date": datetime.now(UTC).date().isoformat(), "metrics": metrics()}  # fmt: skip
+    head = json.dumps(about, indent=0).removesuffix("\n}")
+    body = ",\n".join(json.dumps(row) for row in rows)
+    target.write_text(f'{head},\n"kernels": [\n{body}\n]\n}}\n', encoding="utf-8")
 
 
 if __name__ == "__main__":

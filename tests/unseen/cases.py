@@ -1,0 +1,223 @@
+"""One launch of each kernel of this folder: sizes, and arrays made from a fixed seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.records import Array, Launch, Scalar, Source
+
+Make = Callable[[np.random.Generator], Array]
+Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One launch. `arguments`: how to make an array, or a number; integers are int32, floats float32."""
+
+    kernel: str
+    file: str
+    grid: Size
+    block: Size
+    arguments: tuple[Make | int | float, ...]
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that are passed, by the names that `launch` gives them, as words; the same in every process."""
+        random = np.random.default_rng(sum(self.kernel.encode()))
+        return {f"a{at}": _words(made(random)) for at, made in enumerate(self.arguments) if callable(made)}
+
+    def launch(self) -> Launch:
+        """The launch, for any backend."""
+        args = (f"a{at}" if callable(one) else Scalar("int32" if isinstance(one, int) else "float32", one)
+                for at, one in enumerate(self.arguments))  # fmt: skip
+        return Launch(self.kernel, source(self.file), self.grid, self.block, tuple(args))
+
+
+@cache
+def source(file: str) -> Source:
+    """A file of this folder."""
+    return Source(f"{file}.cu", (Path(__file__).parent / f"{file}.cu").read_text(encoding="utf-8"), "float32")
+
+
+def _words(array: Array) -> Array:
+    raw = array.tobytes()
+    return np.frombuffer(raw.ljust(-(-len(raw) // 4) * 4, b"\0"), np.uint32)
+
+
+def real(count: int, dtype: str = "float32") -> Make:
+    """Numbers from 0.5 to 1.5."""
+    return lambda random: (random.random(count) + 0.5).astype(dtype)
+
+
+def whole(count: int, below: int, dtype: str = "int32", start: int = 0) -> Make:
+    """Whole numbers from `start` to below `below`."""
+    return lambda random: random.integers(start, below, count).astype(dtype)
+
+
+def zero(count: int, dtype: str = "float32") -> Make:
+    """Zeros, which are what a result starts from."""
+    return lambda random: np.zeros(count, dtype)
+
+
+def _sorted(count: int, below: int) -> Make:
+    return lambda random: np.sort(random.integers(0, below, count)).astype(np.int32)
+
+
+def _permutation(count: int) -> Make:
+    return lambda random: random.permutation(count).astype(np.int32)
+
+
+def _row_lengths(rows: int) -> Array:
+    return np.arange(rows) * 7 % 41
+
+
+def _row_starts(rows: int) -> Make:
+    return lambda random: np.concatenate(([0], np.cumsum(_row_lengths(rows)))).astype(np.int32)
+
+
+def _entries(rows: int) -> int:
+    return int(_row_lengths(rows).sum())
+
+
+def _nodes(rows: int) -> Make:
+    lengths = _row_lengths(rows)
+    return lambda random: np.stack((np.cumsum(lengths) - lengths, lengths), 1).ravel().astype(np.int32)
+
+
+def _of_five(count: int, first: int) -> Make:
+    """Of five neighbours the first so many are marked."""
+    return lambda random: (np.arange(count) % 5 < first).astype(np.uint8)
+
+
+def _text(count: int) -> Make:
+    return lambda random: random.choice(np.frombuffer(b"abacabad ", np.uint8), count)
+
+
+def _columns(count: int, below: int) -> Make:
+    return lambda random: random.integers(-3, below, count).clip(-1).astype(np.int32)
+
+
+def _case(file: str, kernel: str, grid: int | tuple[int, ...], block: int | tuple[int, ...], *arguments: Any) -> Case:
+    return Case(kernel, file, _size(grid), _size(block), arguments)
+
+
+def _size(given: int | tuple[int, ...]) -> Size:
+    x, y, z = (*((given,) if isinstance(given, int) else given), 1, 1)[:3]
+    return x, y, z
+
+
+_SQUARE = 128 * 128
+_ROWS = 500
+
+CASES: tuple[Case, ...] = (
+    _case("stencils", "stencil_1d", 20, 256, real(5_000), zero(5_000), 5_000),
+    _case("stencils", "jacobi", (4, 16), (32, 8), real(_SQUARE), zero(_SQUARE), 128, 128),
+    _case("stencils", "heat_tile", (8, 8), (16, 16), real(_SQUARE), zero(_SQUARE), 128, 128, 0.1),
+    _case("stencils", "stencil_3d", (2, 4), (32, 8), real(64 * 32 * 10), zero(64 * 32 * 10), 64, 32, 10),
+    _case("stencils", "convolution_rows", (2, 16), (16, 4), real(256 * 64), zero(256 * 64), 256, 256),
+    _case("stencils", "convolution_2d", (7, 7), (20, 20), real(100 * 100), zero(100 * 100), 100, 100),
+    _case("stencils", "sobel", (4, 13), (32, 8), whole(100 * 100, 256, "uint8"), zero(100 * 100, "uint8"), 100, 100),
+    _case("stencils", "box_filter", 2, 64, whole(100 * 100, 256, "uint8"), zero(100 * 100, "uint8"), 100, 100, 4),
+    _case("stencils", "life", (4, 16), (32, 8), whole(_SQUARE, 2, "uint8"), zero(_SQUARE, "uint8"), 128),
+    _case("stencils", "hotspot", (10, 10), (16, 16), real(_SQUARE // 2), real(_SQUARE // 2), zero(_SQUARE // 2), 90, 2),
+
+    _case("matrices", "transpose_naive", (4, 4), (32, 8), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "transpose_conflicts", (4, 4), (32, 8), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "transpose_padded", (4, 4), (32, 8), real(_SQUARE, "float64"), zero(_SQUARE, "float64"), 128),
+    _case("matrices", "transpose_float4", (4, 4), (8, 32), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "matmul_8", (8, 8), (8, 8), real(4096), real(4096), zero(4096), 64),
+    _case("matrices", "matmul_16", (8, 8), (16, 16), real(_SQUARE), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "matmul_32", (4, 4), (32, 32), real(_SQUARE), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "matmul_double", (4, 4), (16, 16), *(real(4096, "float64"),) * 2, zero(4096, "float64"), 64),
+    _case("matrices", "matmul_integer", (4, 4), (16, 16), whole(4096, 9), whole(4096, 9), zero(4096, "int32"), 64),
+    _case("matrices", "matmul_unroll_1", (4, 4), (16, 16), real(4096), real(4096), zero(4096), 64),
+    _case("matrices", "matmul_unroll_4", (4, 4), (16, 16), real(4096), real(4096), zero(4096), 64),
+    _case("matrices", "matmul_ragged", (4, 5), (16, 16), real(77 * 45), real(45 * 61), zero(77 * 61), 77, 61, 45),
+    _case("matrices", "matmul_coarse", (4, 8), (16, 16), real(_SQUARE), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "matmul_registers", (2, 2), 256, real(_SQUARE), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "matmul_8x8", (2, 2), 64, real(_SQUARE), real(_SQUARE), zero(_SQUARE), 128),
+    _case("matrices", "matmul_int8", (4, 4), (16, 16), whole(64 * 32, 2**31), whole(64 * 32, 2**31),
+          zero(4096, "int32"), 64, 32),
+    _case("matrices", "gemv_shared", 2, 128, real(200 * 300), real(300), zero(200), 200, 300),
+    _case("matrices", "gemv_warp", 25, 128, real(100 * 300), real(300), zero(100), 100, 300),
+    _case("matrices", "lu_diagonal", 1, 16, real(4096), 64, 16),
+    _case("matrices", "gauss_step", (4, 4), (16, 16), real(4096), real(4096), real(64), 64, 5),
+    _case("matrices", "floyd", (1, 100), 128, whole(100 * 100, 90, start=1), 100, 7),
+
+    _case("sums", "dot", 16, 256, real(9_999), real(9_999), zero(16), 9_999),
+    _case("sums", "sum_double", 8, 128, real(9_000, "float64"), zero(8, "float64"), 4_500),
+    _case("sums", "sum_groups", 6, 128, whole(8_000, 9), zero(1, "int32"), 2_000),
+    _case("sums", "block_sum", 20, 256, real(5_000), zero(20), 5_000),
+    _case("sums", "arg_max", 8, 128, real(5_000), zero(8, "int32"), 5_000),
+    _case("sums", "scan_hillis", 10, 256, real(2_560), zero(2_560)),
+    _case("sums", "scan_blelloch", 10, 256, real(5_120), zero(5_120), 512),
+    _case("sums", "scan_warps", 10, 512, whole(5_000, 9), zero(5_000, "int32"), 5_000),
+    _case("sums", "scan_four", 10, 128, whole(5_120, 9), zero(5_120, "int32")),
+    _case("sums", "histogram_bytes", 8, 192, whole(8_000, 2**31), zero(256, "int32"), 8_000),
+    _case("sums", "histogram_64", 8, 64, whole(8_000, 256, "uint8"), zero(512, "int32"), 8_000),
+    _case("sums", "histogram_text", 8, 128, _text(8_000), zero(7, "int32"), 8_000),
+    _case("sums", "softmax", 20, 128, real(20 * 300), zero(20 * 300), 300),
+    _case("sums", "softmax_warp", 6, 128, real(21 * 100), zero(21 * 100), 21, 100),
+    _case("sums", "layer_norm", 12, 256, real(12 * 2000), real(2000), zero(12 * 2000), 500),
+    _case("sums", "layer_forward", (1, 12), (16, 16), real(16 * 12 + 1), real((12 * 16 + 1) * 17 + 17), zero(192), 16),
+
+    _case("searching", "bitonic", 6, 256, whole(3_072, 2**31), whole(3_072, 2**31)),
+    _case("searching", "odd_even", 6, 128, whole(768, 10_000)),
+    _case("searching", "rank_sort", 4, 128, real(500), zero(500), 500),
+    _case("searching", "radix_counts", 10, 256, whole(2_500, 2**31), zero(160, "int32"), 2_500, 8),
+    _case("searching", "binary_search", 8, 128, _sorted(5_000, 100_000), whole(1_000, 100_000), zero(1_000, "int32"),
+          5_000, 1_000),
+    _case("searching", "spmv_scalar", 4, 128, _row_starts(_ROWS), whole(_entries(_ROWS), _ROWS), real(_entries(_ROWS)),
+          real(_ROWS), zero(_ROWS), _ROWS),
+    _case("searching", "spmv_vector", 125, 128, _row_starts(_ROWS), whole(_entries(_ROWS), _ROWS),
+          real(_entries(_ROWS)), real(_ROWS), zero(_ROWS), _ROWS),
+    _case("searching", "spmv_ell", 4, 128, _columns(_ROWS * 9, _ROWS), real(_ROWS * 9, "float64"),
+          real(_ROWS, "float64"), zero(_ROWS, "float64"), _ROWS, 9),
+    _case("searching", "bfs_step", 4, 128, _nodes(_ROWS), whole(_entries(_ROWS), _ROWS), _of_five(_ROWS, 1),
+          zero(_ROWS, "uint8"), _of_five(_ROWS, 2), zero(_ROWS, "int32"), _ROWS),
+    _case("searching", "pathfinder", 5, 256, whole(1_000 * 8, 10), whole(1_000, 10), zero(1_000, "int32"), 1_000, 8),
+    _case("searching", "needleman", 4, 16, whole(65 * 65, 10), whole(65 * 65, 10), 65, 10),
+    _case("searching", "crc", 4, 128, whole(512 * 33, 256, "uint8"), zero(512, "int32"), 33),
+    _case("searching", "string_search", 8, 256, _text(2_000), zero(2_000, "int32"), 2_000),
+    _case("searching", "kmeans", 8, 128, real(8_000), real(88), zero(1_000, "int32"), 1_000, 11, 8),
+
+    _case("physics", "nbody", 4, 128, real(2_048), zero(2_048), 512),
+    _case("physics", "nbody_soa", 4, 64, real(256), real(256), real(256), zero(256), zero(256), 256),
+    _case("physics", "particles_aos", 8, 128, real(7_000), 1_000, 0.01),
+    _case("physics", "bodies_aligned", 8, 128, real(8_000), zero(8_000), 1_000),
+    _case("physics", "struct_tile", 8, 128, real(5_000), zero(1_000), 1_000),
+    _case("physics", "fft_shared", 4, 128, real(2_048), zero(2_048)),
+    _case("physics", "walsh", 4, 256, real(4_096), zero(4_096)),
+    _case("physics", "dct_8x8", (8, 8), (8, 8), real(4_096), zero(4_096), 64),
+    _case("physics", "black_scholes", 4, 128, zero(1_000), zero(1_000), *(real(1_000),) * 3, 0.02, 0.3, 1_000),
+    _case("physics", "monte_carlo", 4, 128, zero(4, "int32"), 20),
+    _case("physics", "mandelbrot", (4, 13), (32, 8), zero(100 * 100, "int32"), 100, 100, 40),
+    _case("physics", "gray", 8, 128, whole(3_000, 256, "uint8"), zero(1_000, "uint8"), 1_000),
+    _case("physics", "saxpy_half2", 4, 128, real(4_000, "float16"), real(4_000, "float16"), 2_000),
+    _case("physics", "half_tile", (2, 2), (32, 8), real(4_096, "float16"), zero(4_096, "float16"), 64),
+    _case("physics", "half_dot", 4, 256, real(6_000, "float16"), real(6_000, "float16"), zero(4), 3_000),
+
+    _case("moving", "copy_strided", 8, 128, real(5_000), zero(5_000), 5, 5_000),
+    _case("moving", "copy_offset", 8, 128, real(1_000, "float64"), zero(1_000, "float64"), 3, 1_000),
+    _case("moving", "copy_double2", 4, 128, real(4_000, "float64"), zero(4_000, "float64"), 2_000),
+    _case("moving", "copy_unrolled", 4, 128, real(2_048), zero(2_048), 2_048),
+    _case("moving", "copy_chunks", 4, 128, whole(2_048, 99), zero(2_048, "int32"), 2_048),
+    _case("moving", "gather", 8, 128, real(4_000), whole(1_000, 4_000), zero(1_000), 1_000),
+    _case("moving", "scatter", 8, 128, real(1_000), _permutation(1_000), zero(1_000), 1_000),
+    _case("moving", "table_lookup", 4, 256, whole(4_000, 256, "uint8"), real(256), zero(4_000), 4_000),
+    _case("moving", "banks", 4, 128, real(1_024), zero(512), 6),
+    _case("moving", "banks_64", 4, 128, real(512, "float64"), zero(512, "float64"), 3),
+    _case("moving", "own_strip", 4, 128, real(4_096), zero(512)),
+    _case("moving", "fir", 8, 128, real(2_056), real(8), zero(2_048)),
+    _case("moving", "reverse_blocks", 4, 512, whole(2_048, 99)),
+    _case("moving", "dynamic_index", 4, 128, whole(2_048, 16), zero(512)),
+    _case("moving", "async_tile", 4, 128, real(4 * 512 * 4), zero(2_048), 512),
+    _case("moving", "async_words", 4, 256, real(1_026), zero(1_024)),
+    _case("moving", "long_sums", 4, 128, whole(3_000, 2**40, "int64"), zero(1, "int64"), 3_000),
+    _case("moving", "shorts", 4, 256, whole(1_000, 999, "int16"), zero(1_000, "int16"), 1_000),
+)  # fmt: skip
