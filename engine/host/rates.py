@@ -7,17 +7,32 @@ from typing import Any
 
 from engine.records import Rates
 
-_PEAKS = {"bandwidth_gb_s": "peak_bandwidth_gb_s", "gflop_s": "peak_gflop_s"}
+# Multiply-adds per multiprocessor and cycle, by compute capability: CUDA programming guide, "Throughput of native
+# arithmetic instructions". FP32: 128 where it is not listed.
+_FP32_LANES = {"70": 64, "72": 64, "75": 64, "80": 64}
+_FP64_LANES = {"70": 32, "75": 2, "80": 32, "86": 2, "87": 2, "89": 2, "90": 64, "100": 64, "120": 2}
+
+
+def fp32_lanes(capability: str) -> int:
+    """FP32 multiply-adds that a multiprocessor of this compute capability ("90") makes in a cycle."""
+    return _FP32_LANES.get(capability, 128)
 
 
 def peak_of(device: Mapping[str, Any], metric: str, dtype: str) -> float | None:
-    """The device's peak in the metric's unit, GB/s or GFLOP/s; None where it is not known.
-
-    The peak of arithmetic is that of the FP32 units, and says nothing of other types.
-    """
-    if metric == "gflop_s" and dtype != "float32":
+    """The device's peak in the metric's unit, GB/s, or GFLOP/s of this type; None where it is not known."""
+    if metric == "bandwidth_gb_s":
+        return device.get("peak_bandwidth_gb_s")
+    if dtype == "float32":
+        return device.get("peak_gflop_s")
+    lanes = _FP64_LANES.get(device.get("compute_capability", "")) if dtype == "float64" else None
+    if lanes is None:
         return None
-    return device.get(_PEAKS[metric])
+    return arithmetic_peak(device["multiprocessors"], lanes, device["clock_max_mhz"])
+
+
+def arithmetic_peak(multiprocessors: int, lanes: int, megahertz: float) -> float:
+    """GFLOP/s of so many multiply-adds a cycle and multiprocessor, each of them two operations."""
+    return multiprocessors * lanes * 2 * megahertz / 1e3
 
 
 def rates_of(bytes_moved: float, flops: float, time_us: float, metric: str, peak: float | None) -> Rates:

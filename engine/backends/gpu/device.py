@@ -9,11 +9,9 @@ import cupy
 from cupy_backends.cuda.api import runtime
 
 from engine.backends.gpu import probes
+from engine.host.rates import arithmetic_peak, fp32_lanes
 
 MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 36, 37  # cudaDeviceAttr
-# FP32 multiply-adds per multiprocessor and cycle, by compute capability (CUDA programming guide, "Throughput of
-# native arithmetic instructions"); 128 where it is not listed.
-FP32_LANES = {"70": 64, "72": 64, "75": 64, "80": 64}
 
 
 @lru_cache(maxsize=1)
@@ -23,7 +21,7 @@ def describe() -> dict[str, Any]:
     properties = runtime.getDeviceProperties(number)
     capability = cupy.cuda.Device(number).compute_capability
     sms, clock = properties["multiProcessorCount"], probes.max_megahertz()
-    lanes = FP32_LANES.get(capability, 128)
+    lanes = fp32_lanes(capability)
     peak, source = _peak_bandwidth(number)
     return {
         "kind": "gpu",
@@ -36,7 +34,7 @@ def describe() -> dict[str, Any]:
         "peak_bandwidth_gb_s": peak,
         "peak_bandwidth_source": source,
         "read_ceiling_gb_s": round(probes.read_ceiling_gb_s(), 1),
-        "peak_gflop_s": sms * lanes * 2 * clock / 1e3,
+        "peak_gflop_s": arithmetic_peak(sms, lanes, clock),
         "peak_gflop_source": f"{sms} multiprocessors x {lanes} FP32 multiply-adds x {clock:.0f} MHz",
     }
 
