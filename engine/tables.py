@@ -64,8 +64,20 @@ COLUMNS: dict[str, Column] = {
         Column("high_us", "Time to", "µs", MEASURED, "Upper end of the median's 95% confidence interval."),
         Column("bandwidth_gb_s", "Bandwidth", "GB/s", MEASURED, "Bytes by the lecture's count, divided by the time."),
         Column("gflop_s", "Throughput", "GFLOP/s", MEASURED, "Additions and multiplications, divided by the time."),
-        Column("step", "Step speedup", "", MEASURED, "Against the rung before."),
-        Column("cumulative", "Cumulative speedup", "", MEASURED, "Against the first rung that is right."),
+        Column(
+            "step",
+            "Step speedup",
+            "",
+            MEASURED,
+            "Against the rung before, where it does the same work on the same kind of processor.",
+        ),
+        Column(
+            "cumulative",
+            "Cumulative speedup",
+            "",
+            MEASURED,
+            "Against the first right rung that does the same work on the same kind of processor.",
+        ),
         Column("percent_of_peak", "Of peak", "%", MEASURED, "Of the GPU's peak, computed from its clock and width."),
         Column("origin", "Origin", "", MEASURED),
         Column("lecture_time_us", "Time", "µs", LECTURE),
@@ -83,30 +95,36 @@ def ladder_table(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Kno
     """One row a rung, in the ladder's order; `choices` and `facts` stand beside its rungs.
 
     Times in us, bandwidth in GB/s, throughput in GFLOP/s. None where nothing was measured, or where the run failed.
-    `step` is the time of the rung before over this one, `cumulative` the time of the ladder's baseline over this one;
-    both only between times of one device.
+    `step` is the time of the rung before over this one, `cumulative` the time of the first comparable rung over this
+    one; both only between kernels that do the same work on the same kind of processor, and times of one device.
     """
-    timed = [fact.timed for fact in facts]
-    first = baseline_of(ladder)
     rows = [
-        _ladder_row(rung, choice, fact, _speedup(timed, i - 1, i), _speedup(timed, first, i))
+        _ladder_row(rung, choice, fact, _speedup(ladder, facts, i - 1, i),
+                    _speedup(ladder, facts, baseline_of(ladder, facts, i), i))
         for i, (rung, choice, fact) in enumerate(zip(ladder.rungs, choices, facts, strict=True))
-    ]
+    ]  # fmt: skip
     # dtype object: a missing number stays None, and a whole number stays whole.
     return pd.DataFrame(rows, dtype=object)
 
 
-def baseline_of(ladder: Ladder) -> int:
-    """The rung that cumulative speedups count from: the ladder's own, or the next that can be right."""
-    can_be_right = (i for i, rung in enumerate(ladder.rungs) if KERNELS[rung.kernel].expect != "wrong")
-    return next((i for i in can_be_right if i >= ladder.baseline), ladder.baseline)
+def baseline_of(ladder: Ladder, facts: Sequence[Known], position: int) -> int | None:
+    """The rung that the cumulative speedup at `position` counts from: from the ladder's baseline on, the first that is
+    comparable, is right and did not fail. None where there is no other such rung."""
+    kernels = [KERNELS[rung.kernel] for rung in ladder.rungs]
+    alike = [
+        i
+        for i, (kernel, fact) in enumerate(zip(kernels, facts, strict=True))
+        if i >= ladder.baseline and kernel.expect != "wrong" and kernel.comparable(kernels[position])
+        and (fact.timed is not None or fact.shown is None or fact.shown.status == "ok")
+    ]  # fmt: skip
+    return alike[0] if alike and alike != [position] else None
 
 
 def _ladder_row(
     rung: Rung, choice: Settled, fact: Known, step: float | None, cumulative: float | None
 ) -> dict[str, object]:
     kernel = KERNELS[rung.kernel]
-    timed, shown = fact.timed, fact.failed or fact.live or fact.recorded
+    timed, shown = fact.timed, fact.shown
     paper = published_for(rung, choice)
     return {
         "rung": rung.label,
@@ -146,10 +164,12 @@ def value_of(measurement: Measurement, key: str) -> float | None:
     return plotted(measurement.counters).get(key) if key in COUNTERS else _numbers(measurement)[key]
 
 
-def _speedup(timed: Sequence[Measurement | None], before: int, now: int) -> float | None:
-    if before < 0 or before > now:
+def _speedup(ladder: Ladder, facts: Sequence[Known], before: int | None, now: int) -> float | None:
+    if before is None or not 0 <= before <= now:
         return None
-    old, new = timed[before], timed[now]
+    if not KERNELS[ladder.rungs[before].kernel].comparable(KERNELS[ladder.rungs[now].kernel]):
+        return None
+    old, new = facts[before].timed, facts[now].timed
     if old is None or new is None or old.time_us is None or new.time_us is None:
         return None
     if old.device.get("name") != new.device.get("name"):
@@ -158,13 +178,18 @@ def _speedup(timed: Sequence[Measurement | None], before: int, now: int) -> floa
 
 
 def published_for(rung: Rung, choice: Settled) -> Published | None:
-    """The lecture's figure for this rung whose conditions are nearest to the choice's; None if it printed none."""
+    """The lecture's figure for this rung at the choice's N, type and block size; None if it printed none for these.
 
-    def distance(figure: Published) -> tuple[bool, bool, bool]:
-        same_block = figure.block_size in (None, choice.block_size)
-        return (figure.n != choice.n, not same_block, figure.dtype != choice.dtype)
-
-    return min(rung.published, key=distance, default=None)
+    Where the lecture does not say its block size, the figure stands beside every one, and its line does not name one.
+    """
+    return next(
+        (
+            figure
+            for figure in rung.published
+            if (figure.n, figure.dtype) == (choice.n, choice.dtype) and figure.block_size in (None, choice.block_size)
+        ),
+        None,
+    )
 
 
 def published_line(figure: Published) -> str:

@@ -58,21 +58,46 @@ def test_no_speedup_between_two_devices() -> None:
     assert frame["step"][1] is None and frame["cumulative"][1] is None
 
 
-def test_a_failed_rung_has_a_sentence_and_no_number() -> None:
-    wrong = measured("reduce_interleaved", 80.0, status="wrong", reason="The answer is wrong: 1 instead of 2.")
+def test_a_failed_rung_has_a_sentence_and_no_number_but_the_recorded_one() -> None:
+    wrong = measured("reduce_interleaved", None, status="wrong", reason="The answer is wrong: 1 instead of 2.")
     recorded = measured("reduce_interleaved", 80.0, origin="recorded")
-    frame = tables.ladder_table(HARRIS, choices(), [Known(wrong, recorded)] + [Known()] * (len(HARRIS.rungs) - 1))
-    row = frame.to_dict("records")[0]
-    assert (row["status"], row["reason"]) == ("wrong", wrong.reason)
-    assert row["time_us"] is None and row["bandwidth_gb_s"] is None
+    for known, time_us in ((Known(wrong), None), (Known(wrong, recorded), 80.0)):
+        frame = tables.ladder_table(HARRIS, choices(), [known] + [Known()] * (len(HARRIS.rungs) - 1))
+        row = frame.to_dict("records")[0]
+        assert (row["status"], row["reason"], row["time_us"]) == ("wrong", wrong.reason, time_us)
+        assert ("recorded" in str(row["origin"])) == (time_us is not None)
 
 
 def test_speedups_of_a_ladder_that_begins_with_a_race_count_from_the_first_right_rung() -> None:
     rungs = LADDERS["all-reduction"].rungs
     racy = next(i for i, rung in enumerate(rungs) if rung.kernel == "reduce_racy")
     ladder = replace(LADDERS["all-reduction"], rungs=rungs[racy:])
-    assert ladder.rungs[tables.baseline_of(ladder)].kernel == "reduce_atomic"
-    assert tables.baseline_of(HARRIS) == 0
+    nothing = [Known()] * len(ladder.rungs)
+    baseline = tables.baseline_of(ladder, nothing, len(rungs) - racy - 1)
+    assert baseline is not None and ladder.rungs[baseline].kernel == "reduce_atomic"
+    assert tables.baseline_of(HARRIS, [Known()] * len(HARRIS.rungs), 3) == 0
+    assert tables.baseline_of(HARRIS, [Known(measured("reduce_interleaved", None, status="wrong")),
+                                       *[Known()] * (len(HARRIS.rungs) - 1)], 3) == 1  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ladder", "cumulative", "step"),
+    [
+        ("hekun", [False, True, True, True], [False, False, True, True]),  # the CPU's loop is alone
+        ("cs121-latency", [True, True, False], [False, True, False]),  # a chain for every thread is other work
+        ("cs121-divergence", [False, True, True], [False, False, True]),
+        ("crovella-warps", [False, False, False, False, True, True], [False, False, False, False, False, True]),
+    ],
+)
+def test_speedups_are_of_the_same_work_on_the_same_processor(
+    ladder: str, cumulative: list[bool], step: list[bool]
+) -> None:
+    rungs = LADDERS[ladder].rungs
+    facts = [Known(measured(rung.kernel, 10.0)) for rung in rungs]
+    frame = tables.ladder_table(LADDERS[ladder], choices(ladder), facts)
+    assert [value is not None for value in frame["cumulative"]] == cumulative
+    assert [value is not None for value in frame["step"]] == step
+    assert "1.0" in tables.frame_csv(frame) and all(value in (None, 1.0) for value in frame["cumulative"])
 
 
 def test_the_lectures_figures_stand_beside_ours() -> None:

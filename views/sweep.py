@@ -98,9 +98,9 @@ def used_of(fact: Known, key: str) -> Measurement | None:
 
 
 def value_of(fact: Known, key: str) -> float | None:
-    """The value of one cell; None where it was not measured, and where the run did not end well."""
+    """The value of one cell; None where it was not measured, and where the run that it is of did not end well."""
     used = used_of(fact, key)
-    if used is None or (fact.failed is not None and fact.failed.status != "hazard"):
+    if used is None or used.status not in ("ok", "hazard"):
         return None
     value = tables.value_of(used, key)
     return None if value is None else float(value)

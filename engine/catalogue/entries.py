@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from engine.records import Array, Check, Choice, Plan, Settled
 
@@ -57,6 +58,7 @@ class Kernel:
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
     "rounds" (right up to some n, beyond which rounding makes it wrong).
     `refuses`: element type, or block size as text -> why it cannot run with it.
+    `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
     """
 
     name: str
@@ -73,6 +75,13 @@ class Kernel:
     parameter: Parameter | None = None
     tile: Tile | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
+    work: str = ""
+    processor: Literal["gpu", "cpu"] = "gpu"
+
+    def comparable(self, other: Kernel) -> bool:
+        """Whether one time over the other is a speedup: the same work, on the same kind of processor."""
+        mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
+        return mine == theirs
 
     @property
     def path(self) -> Path:

@@ -44,20 +44,23 @@ class Known:
 
     @property
     def failed(self) -> Measurement | None:
-        """The live run, if it did not end well: what its sentence says stands beside, or in place of, the numbers."""
+        """The live run, if it did not end well: what its sentence says stands beside what was recorded."""
         return self.live if self.live is not None and self.live.status != "ok" else None
 
     @property
     def timed(self) -> Measurement | None:
         """Where the times come from: the live run on a GPU, else the recorded one; None without a right answer.
 
-        A hazard is a right answer that nothing guarantees: its time was measured, and keeps its place with a warning.
+        A hazard is a right answer that nothing guarantees: its time was measured, and stands with a warning.
         """
-        if self.failed is not None and self.failed.status != "hazard":
-            return None
-        if self.live is not None and self.live.time_us is not None:
+        if self.live is not None and self.live.status in ("ok", "hazard") and self.live.time_us is not None:
             return self.live
         return self.recorded if self.recorded is not None and self.recorded.status == "ok" else None
+
+    @property
+    def shown(self) -> Measurement | None:
+        """Whose outcome is told: the live run's, else the recorded one's."""
+        return self.live or self.recorded
 
     @property
     def counted(self) -> Measurement | None:

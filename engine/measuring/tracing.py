@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from engine.backends.choice import backend_of
@@ -37,7 +36,7 @@ def trace(choice: Settled, block: int = 0, progress: Progress | None = None, *, 
 
 def _traced(plan: Plan, launches: list[Launch], number: int, block: int, progress: Progress | None) -> Trace:
     order = parse_schedule(plan.choice.schedule)
-    options = Options(deadline=time.monotonic() + SECONDS)
+    options = Options(seconds=SECONDS)
     inputs, device = inputs_of(plan.choice), Device()
     for buffer in plan.buffers:
         device.place(buffer, inputs)

@@ -30,8 +30,8 @@ class JobTimeout(Exception):
 
     def __str__(self) -> str:
         return (
-            f"The run was stopped after {self.deadline_s:g} s: look for a loop that never ends, "
-            "a barrier that not every thread reaches, or choose a smaller N."
+            f"The run was stopped after {self.deadline_s:g} s: it may need longer than that, or never end; "
+            "a smaller N tells."
         )
 
 

@@ -3,17 +3,19 @@
 import csv
 import difflib
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
 from engine.catalogue.ladders import published
+from engine.choices import settle
 from engine.compile.nvrtc import compile_source
 from engine.plan import plan
-from engine.records import C_TYPES, COMBINES, Choice, Launch, Source
+from engine.records import C_TYPES, COMBINES, Choice, HostRun, Launch, Source
 
 EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS.values(), ids=lambda kernel: kernel.name)
 EVERY_LADDER = pytest.mark.parametrize("ladder", LADDERS.values(), ids=lambda ladder: ladder.name)
@@ -174,3 +176,20 @@ def test_a_figure_that_no_lecture_prints_is_a_key_error():
         published.published("harris", "warp-shuffle")
     with pytest.raises(KeyError, match="prints no figure"):
         published.throughput("warp-shuffle")
+
+
+@EVERY_KERNEL
+def test_comparable_kernels_do_the_same_work(kernel: Kernel) -> None:
+    topic = TOPICS[kernel.topic]
+    choice = replace(default_choice(kernel.name), n=topic.sizes[1], device="gpu")
+    made = plan(settle(choice))
+    assert isinstance(made.steps[0], HostRun) == (kernel.processor == "cpu")
+    for other in topic.kernels:
+        same = [size for size in other.block_sizes if size in kernel.block_sizes]
+        dtypes = [dtype for dtype in other.dtypes if dtype in kernel.dtypes]
+        if not kernel.comparable(other) or not same or not dtypes:
+            continue
+        one, two = (plan(settle(replace(choice, kernel=each, block_size=same[0], dtype=dtypes[0])))
+                    for each in (kernel.name, other.name))  # fmt: skip
+        rated_by = "flops" if topic.metric == "gflop_s" else "bytes_moved"
+        assert getattr(one, rated_by) == getattr(two, rated_by), other.name

@@ -158,7 +158,7 @@ def case(seed: int, number: int, sources: float = SOURCE_SHARE) -> Case:
 def outcome(this: Case) -> Outcome:
     """Run a case and judge it."""
     inputs = inputs_of(replace(this.plan.choice, source=None, source_name=None))
-    options = Options(step_limit=STEPS, deadline=time.monotonic() + SECONDS)
+    options = Options(step_limit=STEPS, seconds=SECONDS)
     try:
         with _watchdog(), _program(this), warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -107,14 +107,16 @@ def test_an_edited_source_has_no_recorded_run() -> None:
     assert history.recorded_for(replace(CHOICE, kernel="no_such_kernel")) is None
 
 
-def test_a_live_time_stands_before_a_recorded_one_and_a_failure_before_both() -> None:
+def test_a_live_time_stands_before_a_recorded_one_which_no_failure_replaces() -> None:
     recorded = measured(origin="recorded", time_us=6.0)
     emulated = measured(device={"kind": "emulator"}, time_us=None, counters={"barriers": 1.0})
     live, wrong = measured(), measured(status="wrong", time_us=None)
     assert Known(live, recorded).timed is live
     assert Known(emulated, recorded).timed is recorded
     assert Known(emulated, recorded).counted is emulated
-    assert Known(wrong, recorded).timed is None
+    assert Known(wrong, recorded).timed is recorded
+    assert Known(wrong, recorded).failed is Known(wrong, recorded).shown is wrong
+    assert Known(wrong).timed is None
     assert Known(None, replace(recorded, status="wrong")).timed is None
 
 

@@ -47,13 +47,14 @@ def _heading(key: str) -> str:
 
 def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequence[str], current: bool) -> str:
     status = row["status"]
-    failed = status not in (None, "ok")
+    failed, timed = status not in (None, "ok"), row["time_us"] is not None
+    beside = f'<small class="why">{escape(row["reason"] or "")}</small>' if failed and timed else ""
     cells = [
         f'<td class="rung">{escape(row["rung"])}</td>',
-        f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code></td>',
+        f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code>{beside}</td>',
         f'<td class="text status {status or ""}">{_status(row)}</td>',
     ]
-    if failed:
+    if failed and not timed:
         cells.append(f'<td class="why" colspan="{len(numbers)}">{escape(row["reason"] or "")}{_paper_line(row)}</td>')
     else:
         cells += [_number(row, key) for key in numbers]

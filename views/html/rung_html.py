@@ -79,7 +79,8 @@ def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -
     expected = KERNELS[row["kernel"]].expect
     lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
     tiles = _tiles(row, topic) if fact.timed is not None else ""
-    said = escape(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
+    time_of = f" · Time: {escape(str(row['origin']))}" if fact.timed is not None else ""
+    said = escape(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson + time_of
     st.html(f'{tiles}<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> {said}</div>{counted}')
     if failed.log:
         with st.expander("The whole log", expanded=failed.status == "compile-error"):

@@ -150,5 +150,5 @@ def outcome(choice: Settled) -> history.Known:
     """What is known about a choice; a choice that cannot run is known to be refused, and why."""
     refused = refusal(choice)
     if refused is not None:
-        return history.Known(live=failed(choice, refused))
+        return history.Known(failed(choice, refused), history.recorded_for(choice))
     return history.known(choice)

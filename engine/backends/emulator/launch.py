@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -61,11 +60,7 @@ def run(
     output, the first `plan.result_count` elements of `plan.result` or, where the last step is a HostSum, that one
     number. RunFailed says in one sentence why there is no answer; CompileError why there is no kernel.
     """
-    return execute(plan, inputs, progress, observers, schedule, Options(deadline=_deadline(seconds)))
-
-
-def _deadline(seconds: float | None) -> float | None:
-    return None if seconds is None else time.monotonic() + seconds
+    return execute(plan, inputs, progress, observers, schedule, Options(seconds=seconds))
 
 
 def execute(

@@ -25,12 +25,13 @@ _COUNTED = dict.fromkeys(("float32", "float64"), "a histogram counts whole numbe
 
 
 def _operator(name: str, title: str, shows: str = "") -> Kernel:
-    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None, shows=shows)
+    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None, shows=shows,
+                  work="one number")  # fmt: skip
 
 
 def _histogram(name: str, title: str, shows: str = "") -> Kernel:
     return Kernel(name, "aggregate", title, dtypes=("int32",), combines=("atomic",), coverage=None, parameter=_BINS,
-                  refuses=_COUNTED, shows=shows)  # fmt: skip
+                  refuses=_COUNTED, shows=shows, work="histogram")  # fmt: skip
 
 
 KERNELS = (

@@ -43,13 +43,16 @@ _POWERS = tuple(2**power for power in range(21))
 _ADDRESSES = Parameter("ADDRESSES", "Addresses", _POWERS, 4096)
 
 
-def _atomic(name: str, title: str, dtypes: tuple[str, ...], shows: str = "") -> Kernel:
+def _atomic(
+    name: str, title: str, dtypes: tuple[str, ...], shows: str = "", work: str = "one atomic per element"
+) -> Kernel:
     refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
-    return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows)
+    return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows,
+                  work=work)  # fmt: skip
 
 
-def _whole(name: str, title: str, shows: str) -> Kernel:
-    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT, shows=shows)
+def _whole(name: str, title: str, shows: str, work: str) -> Kernel:
+    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT, shows=shows, work=work)
 
 
 KERNELS = (
@@ -60,31 +63,32 @@ KERNELS = (
     _atomic("atomic_inc", "Count in turns", _INT, "=atomics"),
     _atomic("atomic_or", "Set bits", _INT, "=atomics"),
     _atomic("atomic_xor", "Flip bits", _INT, "=atomics"),
-    _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests"),
+    _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests", "one exchange per element"),
     _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
-    _whole("order_place", "My place in an order", "+atomic_max_contention"),
-    _whole("reserve_buffer", "Space in a buffer", "+global_store_requests"),
-    Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests"),
+    _whole("order_place", "My place in an order", "+atomic_max_contention", "places"),
+    _whole("reserve_buffer", "Space in a buffer", "+global_store_requests", "space"),
+    Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests",
+           work="filter"),
     Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
-           shows="atomic_max_contention"),
+           shows="atomic_max_contention", work="filter"),
     Kernel("filter_lookback", "atomics", "Keep the positive numbers, in order, blocks look back",
-           block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics"),
+           block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics", work="filter"),
     Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
-           parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
-    Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles"),
-    Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles"),
-    Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers"),
-    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches"),
+           work="broadcast", parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
+    Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles", work="movements"),
+    Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles", work="prefix sums of warps"),
+    Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers", work="prefix sums of blocks"),
+    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches", work="prefix sum"),
     Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", dtypes=("int32", "float32"),
-           refuses=_STATE, shows="launches"),
+           refuses=_STATE, shows="launches", work="prefix sum"),
     Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
-           shows="shuffles"),
+           shows="shuffles", work="maximum"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
-           shows="barriers"),
+           shows="barriers", work="maximum"),
     Kernel("max_shuffle_atomic", "atomics", "Largest number, shuffles and one atomic per block", dtypes=_INT,
-           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics"),
+           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics", work="maximum"),
     Kernel("max_vectorized", "atomics", "Largest number, vector loads, four in flight, single pass",
-           combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="atomics"),
+           combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="atomics", work="maximum"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 

@@ -27,8 +27,10 @@ _WHOLE = {"int32": "a sum of whole numbers is never rounded; choose float32."}
 
 
 def _kernel(name: str, title: str, combine: str, expect: str = "ok", coverage: int | None = 1) -> Kernel:
+    """One that combines nothing is a loop of the CPU."""
     return Kernel(name, "floats", title, dtypes=("float32", "float64"), block_sizes=BLOCK_SIZES, combines=(combine,),
-                  coverage=coverage, expect=expect, parameter=ONES, refuses=_WHOLE)  # fmt: skip
+                  coverage=coverage, expect=expect, parameter=ONES, refuses=_WHOLE,
+                  processor="cpu" if combine == "none" else "gpu")  # fmt: skip
 
 
 KERNELS = (
@@ -42,7 +44,7 @@ KERNELS = (
 
 def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The steps that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
-    if kernel.combines != ("none",):
+    if kernel.processor == "gpu":
         made = reduction.plan(kernel, choice)
         if kernel.name == "floats_double":
             made = replace(made, buffers=(made.buffers[0], Buffer("out", "float64", 1, "zero")))

@@ -32,32 +32,34 @@ _WAYS = Parameter("WAYS", "Branches", _TO_32, 8)
 
 
 def _ways(name: str, title: str, parameter: Parameter | None, shows: str) -> Kernel:
-    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT, shows=shows)
+    work = "branches" if parameter else "three short branches"
+    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT, shows=shows,
+                  work=work)  # fmt: skip
 
 
 _CHAIN = dict.fromkeys(("float32", "float64"), "The numbers say where the next one lies; choose int32.")
 
 
-def _chain(name: str, title: str, shows: str = "") -> Kernel:
-    return Kernel(name, "memory", title, dtypes=("int32",), refuses=_CHAIN, shows=shows)
+def _chain(name: str, title: str, shows: str = "", work: str = "one chain") -> Kernel:
+    return Kernel(name, "memory", title, dtypes=("int32",), refuses=_CHAIN, shows=shows, work=work)
 
 
 KERNELS = (
     _chain("latency_global", "One chain through global memory"),
     _chain("latency_shared", "One chain through shared memory", "global_load_requests"),
-    _chain("latency_hidden", "A chain for every thread", "+global_load_requests"),
+    _chain("latency_hidden", "A chain for every thread", "+global_load_requests", "many chains"),
     Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
-           parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)),
+           work="copy", parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)),
     Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
-           parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8)),
+           work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8)),
     Kernel("banks_strided", "memory", "Shared memory with a stride between lanes", shows="+bank_conflicts",
-           parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32)),
+           work="reads", parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32)),
     Kernel("banks_broadcast", "memory", "Shared memory, words of one bank for many lanes", shows="bank_conflicts",
-           parameter=Parameter("WORDS", "Different words", _TO_32, 1)),
+           work="reads", parameter=Parameter("WORDS", "Different words", _TO_32, 1)),
     Kernel("banks_pairs_neighbours", "memory", "Two numbers per thread, at 2*tid and 2*tid + 1", coverage=2,
-           shows="+bank_conflicts"),
+           shows="+bank_conflicts", work="pairs"),
     Kernel("banks_pairs_apart", "memory", "Two numbers per thread, at tid and tid + blockDim.x", coverage=2,
-           shows="bank_conflicts"),
+           shows="bank_conflicts", work="pairs"),
     _ways("divergence_three", "Three short branches", None, "=divergent_branches"),
     _ways("divergence_ways", "Branches by threadIdx.x % WAYS", _WAYS, "+divergent_branches"),
     _ways("divergence_warps", "Branches by warp", _WAYS, "divergent_branches"),

@@ -39,7 +39,7 @@ MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
 KERNELS = (
-    Kernel("reduce_scalar", "reduction", "One loop, on one thread of the CPU"),
+    Kernel("reduce_scalar", "reduction", "One loop, on one thread of the CPU", processor="cpu"),
     Kernel("reduce_racy", "reduction", "Every thread adds to one sum, unprotected", expect="wrong"),
     Kernel("reduce_atomic", "reduction", "One atomic per element", combines=("atomic",), shows="findings"),
     Kernel("reduce_atomic_cas", "reduction", "One atomic per block, built on compare-and-swap", combines=("atomic",),
@@ -81,7 +81,7 @@ KERNELS = (
 def plan(kernel: Kernel, choice: Settled) -> Plan:
     """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     combine = choice.combine or kernel.combines[0]
-    if kernel.name == "reduce_scalar":
+    if kernel.processor == "cpu":
         return _scalar(kernel, choice)
     if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
         raise NotRunnable(

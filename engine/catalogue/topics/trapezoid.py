@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, cos, fsum, log2, sin, sqrt
+from typing import Literal
 
 import numpy as np
 
@@ -38,13 +39,15 @@ _ONLY_DOUBLE = {
 }
 
 
-def _kernel(name: str, title: str, combine: str, expect: str = "ok", shows: str = "") -> Kernel:
+def _kernel(
+    name: str, title: str, combine: str, expect: str = "ok", shows: str = "", processor: Literal["gpu", "cpu"] = "gpu"
+) -> Kernel:
     return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=BLOCK_SIZES, combines=(combine,),
-                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE)  # fmt: skip
+                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE, processor=processor)  # fmt: skip
 
 
 KERNELS = (
-    _kernel("trapezoid_scalar", "One thread of the CPU", "none"),
+    _kernel("trapezoid_scalar", "One thread of the CPU", "none", processor="cpu"),
     _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong"),
     _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
     _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
@@ -68,7 +71,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
     result = "out"
     buffers: tuple[Buffer, ...] = (one_per_block,)
     steps: tuple[Step, ...]
-    if kernel.name == "trapezoid_scalar":
+    if kernel.processor == "cpu":
         blocks = 1
         buffers = (Buffer("out", choice.dtype, 1, "poison"),)
         steps = (_scalar(kernel, choice, interval),)

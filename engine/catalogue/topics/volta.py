@@ -25,22 +25,25 @@ _ONLY_INT = dict.fromkeys(
 _SPLIT = Parameter("SPLIT", "Lanes in the first branch", tuple(range(1, 32)), 4)
 
 
-def _branch(name: str, title: str, expect: str = "ok", shows: str = "") -> Kernel:
+def _branch(name: str, title: str, work: str, expect: str = "ok", shows: str = "") -> Kernel:
     return Kernel(name, "volta", title, dtypes=("int32",), expect=expect, parameter=_SPLIT, refuses=_ONLY_INT,
-                  shows=shows)  # fmt: skip
+                  shows=shows, work=work)  # fmt: skip
 
 
 KERNELS = (
-    _branch("branch_order", "Who runs when in an if/else"),
-    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", shows="+warp_instructions"),
-    _branch("branch_exchange", "Lanes of two branches exchange numbers", "hazard", "+findings"),
-    _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", shows="findings"),
-    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", shows="+atomics"),
-    Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock", shows="+atomics"),
-    Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock", shows="atomics"),
-    Kernel("groups_tile", "volta", "Cooperative groups: tiles of a warp", shows="+shuffles",
+    _branch("branch_order", "Who runs when in an if/else", "order"),
+    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", "order", shows="+warp_instructions"),
+    _branch("branch_exchange", "Lanes of two branches exchange numbers", "exchange", "hazard", "+findings"),
+    _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", "exchange", shows="findings"),
+    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", shows="+atomics", work="lock"),
+    Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock", shows="+atomics",
+           work="lock"),
+    Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock", shows="atomics",
+           work="lock"),
+    Kernel("groups_tile", "volta", "Cooperative groups: tiles of a warp", shows="+shuffles", work="tiles",
            parameter=Parameter("TILE", "Threads per tile", (1, 2, 4, 8, 16, 32), 8)),
-    Kernel("groups_coalesced", "volta", "Cooperative groups: the lanes that are together", shows="+atomics"),
+    Kernel("groups_coalesced", "volta", "Cooperative groups: the lanes that are together", shows="+atomics",
+           work="coalesced"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 

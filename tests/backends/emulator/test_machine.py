@@ -104,8 +104,8 @@ def test_an_endless_loop_ends_in_a_sentence():
 
 def test_the_deadline_ends_a_run():
     text = 'extern "C" __global__ void f(volatile int *out) { for (;;) out[0]++; }'
-    with pytest.raises(RunFailed, match="the time was up") as failure:
-        execute(text, out=zeros(2), options=Options(deadline=0.0))
+    with pytest.raises(RunFailed, match="stopped after 0 s") as failure:
+        execute(text, out=zeros(2), options=Options(seconds=0.0))
     assert failure.value.status == "timeout"
 
 

@@ -109,8 +109,9 @@ class Chunk:
         machine = self.machine
         self.watch.check(self.steps)
         if machine.late():
-            clause = "the time was up while this line was running; look for a loop that does not end"
-            raise machine.failure("timeout", clause, code.block.line, "step-limit")
+            after = f"{machine.options.seconds:g} s"
+            clause = f"the emulator was stopped after {after} while this line was running; choose a smaller N"
+            raise machine.failure("timeout", clause, code.block.line)
         if self.steps >= machine.options.step_limit:
             clause = f"the loop here did not end within {self.steps} steps of the emulator"
             raise machine.failure("timeout", clause, code.block.line, "step-limit")

@@ -30,14 +30,15 @@ class Options:
     """How to execute: none of these may change an answer or a counter.
 
     `lanes`: lanes per chunk. `flat`: give every register a value per lane. `sums`: keep indices as outer sums.
-    `step_limit`: basic blocks per chunk. `deadline`: seconds of `time.monotonic()`.
+    `step_limit`: basic blocks per chunk. `seconds`: how long it may take in all, from when these options are made.
     """
 
     lanes: int | None = None
     flat: bool = False
     sums: bool = True
     step_limit: int = 1_000_000
-    deadline: float | None = None
+    seconds: float | None = None
+    begun: float = field(default_factory=time.monotonic)
 
 
 @dataclass
@@ -103,8 +104,9 @@ class Machine:
         self.resident = Resident(self.resident.info, {})
 
     def late(self) -> bool:
-        """True when the deadline has passed."""
-        return self.options.deadline is not None and time.monotonic() > self.options.deadline
+        """True when the time is up."""
+        seconds, begun = self.options.seconds, self.options.begun
+        return seconds is not None and time.monotonic() > begun + seconds
 
     # ---- what steps ask for
 
