@@ -83,6 +83,11 @@ COUNTERS: dict[str, Counter] = {
         Counter("global_store_sectors", "Global store sectors", _SECTOR, json=9, lines=False),
         Counter("global_store_requests", "Global store requests",
                 "A request is one store to global memory by one warp.", json=8),
+        Counter("constant_requests", "Constant requests",
+                "A request is one load from constant memory by one warp.", json=19),
+        Counter("constant_passes", "Constant passes",
+                "A request to constant memory is served once for each different word in it: one pass where all lanes "
+                "want the same word.", json=20),
         Counter("barriers", "Barriers",
                 "A barrier counts once for a warp that arrives there and waits for the others of its block.",
                 json=15, plots=True, table=True),

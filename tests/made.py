@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from engine.backends.emulator.watching.trace import Trace
 from engine.choices import settle
 from engine.history.contract import flat, measurement_of
+from engine.history.recordings import load
 from engine.measuring import measure as measuring
 from engine.measuring import tracing
 from engine.records import Choice, Measurement
@@ -31,3 +33,9 @@ def measure(choice: Choice, schedule: str | None = None) -> Measurement:
 def trace(choice: Choice, block: int = 0, launch: int = 1, schedule: str | None = None) -> Trace:
     """What one block of the choice does on the emulator."""
     return tracing.trace(settle(replace(choice, device="emulator", schedule=schedule)), block, launch=launch)
+
+
+def recorded_kernels(choices: Iterable[Choice]) -> bool:
+    """Whether all kernels that are to run on a GPU are in a recording at all: a new one is first recorded later."""
+    known = {measurement.kernel for measurement in load()}
+    return all(choice.kernel in known for choice in choices if choice.device == "gpu")

@@ -84,7 +84,8 @@ def test_speedups_of_a_ladder_that_begins_with_a_race_count_from_the_first_right
     ("ladder", "cumulative", "step"),
     [
         ("hekun", [False, True, True, True], [False, False, True, True]),  # the CPU's loop is alone
-        ("cs121-latency", [True, True, False], [False, True, False]),  # a chain for every thread is other work
+        # a chain for every thread is other work
+        ("cs121-latency", [*[True] * 5, False], [False, *[True] * 4, False]),
         ("cs121-divergence", [False, True, True], [False, False, True]),
         ("crovella-warps", [False, False, False, False, True, True], [False, False, False, False, False, True]),
     ],

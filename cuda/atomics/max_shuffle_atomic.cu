@@ -1,6 +1,6 @@
 // max_shuffle_atomic: the largest number, grid-stride loop, warp shuffles and one atomic per block.
 // Idea: every block brings its largest number into the result with one atomicMax.
-// Fixes: the second launch.
+// Fixes: the launch of one block that goes through the blocks' numbers.
 // Limit: reading memory; at small n, the blocks that wait at one address.
 // Conditions: any n and any grid size; the block size is a multiple of 32; int32, as CUDA has no atomicMax for float or
 //   double. The result holds in[0] before, copied there by the first launch.

@@ -32,8 +32,9 @@ _TOPICS = (
 # The lectures' ladders in the order of menus, where it is not that of the topics: one that is not named here follows.
 _FIRST = (
     "harris", "crovella", "heidelberg", "hekun", "one-launch", "cs121-tiling", "cooper", "beyond-tiling",
-    "heidelberg-operators", "heidelberg-histogram", "float-truths", "cs121-latency", "cs121-coalescing",
-    "cs121-access", "cs121-banks", "cs121-divergence", "crovella-atomics", "crovella-order", "crovella-warps",
+    "heidelberg-operators", "heidelberg-histogram", "float-truths", "cs121-latency", "cs121-bandwidth",
+    "cs121-constant", "cs121-coalescing", "cs121-one-matrix", "cs121-access", "cs121-banks", "cs121-divergence",
+    "cs121-barriers", "crovella-atomics", "crovella-order", "crovella-warps",
     "crovella-max", "crovella-matrix-sums", "heidelberg-volta", "heidelberg-exercise",
 )  # fmt: skip
 

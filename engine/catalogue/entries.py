@@ -51,6 +51,7 @@ class Kernel:
     `block_sizes`: the allowed ones. `combines`: how its blocks can be combined, default first. `coverage`: elements
     that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
+    `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
     `shows`: the counter that it is meant to change against the rung before, one of engine.counters.COUNTERS, which
     falls; "+counter": it rises, "=counter": it stays; engine.lectures.meant has what depends on the rung before.
@@ -72,6 +73,7 @@ class Kernel:
     shows: str = ""
     expect: str = "ok"
     cooperative: bool = False
+    on_chip: bool = False
     parameter: Parameter | None = None
     tile: Tile | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
@@ -136,6 +138,8 @@ class Rung:
     """A kernel's place in a ladder. `label`: the lecture's own name ("#1"). `lead`: from the rung before to this.
 
     `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
+    `promise`: what its words lead one to expect against the rung before, at the ladder's own N: that it is "faster",
+    "slower", or takes the "same" time; "more": at a higher rate, as it does more. Empty: they are about something else.
     """
 
     kernel: str
@@ -144,6 +148,7 @@ class Rung:
     slide: str = ""
     combine: str | None = None
     published: tuple[Published, ...] = ()
+    promise: Literal["", "faster", "slower", "same", "more"] = ""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ WARP = 32
 class GpuModel:
     """What one SM of a GPU has room for, and its memory's bandwidth.
 
-    `architecture`: what its kernels are compiled for. `reserved`: whether the system keeps 1 KB of each block's shared
-    memory for itself.
+    `architecture`: what its kernels are compiled for. `l1_bytes`: L1 cache and shared memory together. `reserved`:
+    whether the system keeps 1 KB of each block's shared memory for itself.
     """
 
     name: str
@@ -21,6 +21,7 @@ class GpuModel:
     blocks: int
     registers: int
     shared_bytes: int
+    l1_bytes: int
     bandwidth_gb_s: float
     reserved: bool = True
 
@@ -29,14 +30,14 @@ class GpuModel:
 # together from its slides: 1536 threads, 64K registers and 16 KB of shared memory an SM; 200 GB/s. Its kernels are
 # compiled for 7.5, the oldest that today's compiler knows.
 GPU_MODELS: dict[str, GpuModel] = {
-    "lecture": GpuModel("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 200,
-                        reserved=False),
-    "h200": GpuModel("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 4800),
-    "h100": GpuModel("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 3350),
-    "a100": GpuModel("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 2039),
-    "rtx4090": GpuModel("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 1008),
-    "rtx3090": GpuModel("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 936),
-    "t4": GpuModel("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 320, reserved=False),
+    "lecture": GpuModel("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 64 << 10,
+                        200, reserved=False),
+    "h200": GpuModel("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 4800),
+    "h100": GpuModel("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 3350),
+    "a100": GpuModel("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 192 << 10, 2039),
+    "rtx4090": GpuModel("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 128 << 10, 1008),
+    "rtx3090": GpuModel("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 128 << 10, 936),
+    "t4": GpuModel("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 96 << 10, 320, reserved=False),
 }  # fmt: skip
 LECTURE_GPU, H200 = GPU_MODELS["lecture"], GPU_MODELS["h200"]
 

@@ -187,7 +187,9 @@ def _measurements(recording: Recording) -> Iterator[Measurement]:
             badges += ("recorded with an earlier version of this kernel",)
         ran_on = cpu.named_in(badges)
         choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", **named)
-        peak = None if ran_on else peak_of(recording.device, TOPICS[kernel.topic].metric, choice.dtype)
+        peak = (
+            None if ran_on or kernel.on_chip else peak_of(recording.device, TOPICS[kernel.topic].metric, choice.dtype)
+        )
         yield Measurement(
             choice,
             recording.device,

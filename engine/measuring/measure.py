@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_named, backend_of
-from engine.catalogue import topic_of
+from engine.catalogue import kernel_named, topic_of
 from engine.choices import own_device
 from engine.host.environment import environment
 from engine.host.rates import peak_of, rates_of
@@ -87,8 +87,9 @@ def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Meas
     device = backend_named(choice.device).describe()
     rates = Rates()
     if timing:
-        # A rung of the CPU reaches no part of the GPU's peak.
-        peak = None if "cpu" in run.notes else peak_of(device, topic.metric, choice.dtype)
+        # A rung of the CPU reaches no part of the GPU's peak; the multiprocessors' own memories go beyond it.
+        beside = "cpu" in run.notes or kernel_named(choice.kernel).on_chip
+        peak = None if beside else peak_of(device, topic.metric, choice.dtype)
         rates = rates_of(made.bytes_moved, made.flops, timing.time_us, topic.metric, peak)
     about = {"check": checked.note, "data": topic.data_note, **run.notes, **(timing.notes if timing else {})}
     return Measurement(

@@ -10,10 +10,11 @@ from engine.history import history
 from engine.history.history import recorded_for
 from engine.lectures import then_and_now
 from engine.records import Choice
+from tests.made import recorded_kernels
 
 OWN = [ladder for name, ladder in LADDERS.items() if not name.startswith("all-")]
 # Sizes that an older recording may not hold: ten million numbers, 17,825,792 ones.
-MAYBE_UNRECORDED = ("hekun", "float-truths", "cs121-latency")
+MAYBE_UNRECORDED = ("hekun", "float-truths")
 EVERY = pytest.mark.parametrize("ladder", OWN, ids=lambda ladder: ladder.name)
 
 
@@ -24,7 +25,8 @@ def test_every_ladder_has_a_paragraph_in_sentences_whose_figures_are_known(ladde
     for sentence in told.sentences:
         assert sentence[0].isupper() or sentence[0] in "#_" or sentence.startswith("atomic")
         assert sentence.endswith(".") and "{" not in sentence
-    assert len(told.sentences) == len(ladder.today) or ladder.name in MAYBE_UNRECORDED
+    new = not recorded_kernels(Choice(rung.kernel, ladder.n, ladder.block_size, device="gpu") for rung in ladder.rungs)
+    assert len(told.sentences) == len(ladder.today) or new or ladder.name in MAYBE_UNRECORDED
 
 
 @EVERY

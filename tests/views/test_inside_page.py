@@ -142,7 +142,7 @@ def test_a_refused_size_is_said_and_nothing_is_compared() -> None:
 
 
 def test_a_rung_that_brings_something_in_or_leaves_it_says_so() -> None:
-    html = html_of(opened("inside", ladder="cs121-coalescing", rung="row_sums", n="64"))
+    html = html_of(opened("inside", ladder="cs121-one-matrix", rung="row_sums", n="64"))
     assert "What this rung brings with it: Sectors per request" in html and "rise from" in html
     html = html_of(opened("inside", ladder="heidelberg-operators", rung="reduce_max", n="4096"))
     assert "What this rung leaves as it was: Warp instructions" in html and "stay at" in html

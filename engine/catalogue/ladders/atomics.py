@@ -9,19 +9,28 @@ _ATOMICS = Ladder(
     name="crovella-atomics",
     title="Crovella: atomics, and how to build one",
     lecture=CROVELLA,
-    summary="Indivisible steps on 4,096 addresses. Sweep the number of addresses to see what waiting in line "
-    "costs, and choose float64 to see the lecture's atomicAdd for double beside the native one.",
+    summary="From a transformation, where every thread has an output of its own, to indivisible steps on 4,096 "
+    "addresses. Sweep the number of addresses to see what waiting in line costs, and choose float64 to see the "
+    "lecture's atomicAdd for double beside the native one.",
     n=2**18,
     block_size=256,
     dtype="int32",
+    baseline=1,
     rungs=(
-        Rung("atomic_add", "atomicAdd", "Read, modify and write as one step.", "Atomics to the rescue"),
+        Rung("transformation", "c[i] = a[i] + 10", "One thread per output point: nobody meets anybody.",
+             "Transformation vs. reduction"),
+        Rung("atomic_add", "atomicAdd", "Every thread had an output of its own; where many add to one, read, modify "
+             "and write must be one step.", "Atomics to the rescue", promise="slower"),
+        Rung("atomic_sub", "atomicSub", "The same with the other sign.", "Other atomics"),
         Rung("atomic_max", "atomicMax", "Adding is not all: choose the larger number.", "Other atomics"),
-        Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics"),
+        Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics", promise="same"),
         Rung("atomic_inc", "atomicInc", "A sum grows without end; here the step itself goes back to zero.",
              "Other atomics"),
-        Rung("atomic_or", "atomicOr", "Numbers were counted; here bits are set, each once and for all.",
-             "Other atomics"),
+        Rung("atomic_dec", "atomicDec", "It counted up and rolled over; now it counts down, and starts again at its "
+             "limit instead of falling below zero.", "Other atomics"),
+        Rung("atomic_and", "atomicAnd", "Numbers were counted; here bits are cleared, so that a first launch must set "
+             "them all.", "Other atomics"),
+        Rung("atomic_or", "atomicOr", "Bits were cleared; here they are set, each once and for all.", "Other atomics"),
         Rung("atomic_xor", "atomicXor", "A bit that was set stayed set; here the second number flips it back.",
              "Other atomics"),
         Rung("atomic_exch", "atomicExch", "The result was all that counted; here each thread keeps what it took "
@@ -29,8 +38,8 @@ _ATOMICS = Ladder(
              "Other atomics"),
         Rung("atomic_cas", "atomicCAS", "Every thread wrote; now a thread writes only if it is the first.",
              "Other atomics"),
-        Rung("atomic_add_cas", "add by CAS", "Compare-and-swap in a loop builds the atomics that are missing.",
-             "atomicAdd implementation"),
+        Rung("atomic_add_cas", "add by CAS", "One swap decided who came first; in a loop, compare-and-swap builds the "
+             "atomics that are missing, for many tries.", "atomicAdd implementation", promise="slower"),
     ),
 )  # fmt: skip
 
@@ -39,7 +48,8 @@ _ORDER = Ladder(
     title="Crovella: places in an order and in a buffer",
     lecture=CROVELLA,
     summary="The old value that an atomic returns belongs to one thread alone. What that is good for.",
-    n=2**18,
+    n=2**22,
+    emulator_n=2**18,
     block_size=256,
     dtype="int32",
     rungs=(
@@ -49,11 +59,10 @@ _ORDER = Ladder(
              "Reserve space in a buffer"),
         Rung("filter_atomic", "filter", "All threads took space; now only those whose number is kept.",
              "Warp shuffle tips and tricks"),
-        Rung("filter_aggregated", "aggregated", "Every kept number cost an atomic; now one lane draws for its "
-             "warp.",
-             "Warp shuffle tips and tricks"),
+        Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane draws "
+             "for its warp, which the compiler had arranged already.", "Warp shuffle tips and tricks", promise="same"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
-             "block asks the blocks below it how many they kept, and the order stays."),
+             "block asks the blocks below it how many they kept, and the order stays.", promise="faster"),
     ),
 )  # fmt: skip
 
@@ -79,7 +88,8 @@ _WARPS = Ladder(
              "blocks.",
              "Solution: Kernel Decomposition"),
         Rung("prefix_sum_lookback", "look-back", "After the lecture: the sums went to memory and back once for each "
-             "launch; now one launch reads and writes every number once, as blocks ask the blocks below them."),
+             "launch; now one launch reads and writes every number once, as blocks ask the blocks below them.",
+             promise="faster"),
     ),
 )  # fmt: skip
 
@@ -95,11 +105,12 @@ _HOMEWORK = Ladder(
     rungs=(
         Rung("max_shared", "#8", "Grid stride, a tree in shared memory, then one block for the rest.", "Homework"),
         Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; the lanes hand over registers.",
-             "Homework"),
-        Rung("max_shuffle_atomic", "#9", "A second launch was needed; now every block brings its number in with "
-             "one atomicMax.", "Homework"),
+             "Homework", promise="faster"),
+        Rung("max_shuffle_atomic", "#9", "A launch was needed for the blocks' numbers; now every block brings its "
+             "number in with one atomicMax.", "Homework", promise="faster"),
         Rung("max_vectorized", "vectors", "After the lecture: each thread had one word on its way, and every block "
-             "needed an atomic; now four times 16 bytes are, and the blocks hand their numbers to the last one."),
+             "needed an atomic; now four times 16 bytes are, and the blocks hand their numbers to the last one.",
+             promise="faster"),
     ),
 )  # fmt: skip
 

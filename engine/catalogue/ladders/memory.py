@@ -1,4 +1,4 @@
-"""The ladders of the laws of memory and of warps: latency, coalescing, banks, divergence."""
+"""The ladders of the laws of memory and of warps: latency, bandwidth, coalescing, banks, divergence, barriers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,85 @@ _LATENCY = Ladder(
     title="CS121: latency, and how many threads hide it",
     lecture=CS121,
     summary="A chain of numbers in which each says where the next one lies. One thread sees nothing but latency; "
-    "enough threads see nothing of it.",
-    n=2**22,
+    "enough threads see nothing of it. The register's time is that of the launch and the arithmetic: what another "
+    "memory takes beyond it is its latency.",
+    n=2**18,
     emulator_n=2**14,
     block_size=256,
     dtype="int32",
     rungs=(
         Rung("latency_global", "global", "One thread, which waits for global memory 1024 times.",
              "GPU memory organization"),
-        Rung("latency_shared", "shared", "Each number came from far away; shared memory is on the chip.",
+        Rung("latency_l1", "L1 cache", "Each number came from far away; when they are few, they stay in the L1 cache, "
+             "which lies on the multiprocessor.", "GPU memory organization", promise="faster"),
+        Rung("latency_shared", "shared", "The hardware decided what lies in the cache; shared memory is the same "
+             "memory, filled by the programmer.", "GPU memory organization"),
+        Rung("latency_constant", "constant", "Shared memory had to be filled, and a barrier to be waited for; "
+             "constants are there before the kernel begins.", "GPU memory organization"),
+        Rung("latency_register", "register", "Even the nearest memory must be asked; a register lies where the "
+             "arithmetic is done.", "GPU memory organization", promise="faster"),
+        Rung("latency_hidden", "many threads", "Small memories are no help with large data; with a chain of 64 numbers "
+             "for every thread, not one of 1,024 for one thread, the waiting time is put to use.",
+             "Global memory latency", promise="more"),
+    ),
+)  # fmt: skip
+
+_BANDWIDTH = Ladder(
+    name="cs121-bandwidth",
+    title="CS121: bandwidth, from global memory to the chip's own",
+    lecture=CS121,
+    summary="How many bytes a second the threads get from each memory, with all reads coalesced and free of conflicts. "
+    "Counted are the bytes that they ask for.",
+    n=2**20,
+    emulator_n=2**12,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("bandwidth_global", "global", "Every thread reads 64 numbers that no other thread reads.",
              "GPU memory organization"),
-        Rung("latency_hidden", "many threads", "Shared memory is too small for large data; with a chain for every "
-             "thread the waiting time is put to use.", "Global memory latency"),
+        Rung("bandwidth_l1", "L1 cache", "All multiprocessors shared one memory; now each reads from its own cache, "
+             "the same 512 numbers with every warp.", "GPU memory organization", promise="more"),
+        Rung("bandwidth_shared", "shared", "What lies in the cache was left to the hardware; now the block brings it "
+             "to shared memory, as fast as the cache.", "GPU memory organization"),
+    ),
+)  # fmt: skip
+
+_CONSTANT = Ladder(
+    name="cs121-constant",
+    title="CS121: constant memory, for one word at a time",
+    lecture=CS121,
+    summary="Constant memory is small, read-only and cached, and gives one word at a time. Sweep the number of words "
+    "to see the law.",
+    n=2**18,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("constant_words", "32 words", "Every lane of a warp wants another word: 32 passes.",
+             "GPU memory organization"),
+        Rung("constant_broadcast", "one word", "Different words came one after the other; one word is broadcast to "
+             "all lanes at once.", "GPU memory organization", promise="faster"),
+    ),
+)  # fmt: skip
+
+_COALESCING = Ladder(
+    name="cs121-coalescing",
+    title="CS121: by row, by column, and through shared memory",
+    lecture=CS121,
+    summary="The lecture's picture, with warps of 32 instead of 4: each warp goes through a matrix of 32 x 32 numbers, "
+    "which lies in memory row by row. There are N / 32 of them, and a thread per row or column.",
+    n=2**20,
+    emulator_n=2**14,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("matrix_by_row", "by row", "One thread per column: in every step the warp reads 32 neighbours, one row.",
+             "Coalescing example"),
+        Rung("matrix_by_column", "by column", "Each row was one coalesced read; with one thread per row the 32 numbers "
+             "of a step lie a whole row apart.", "Coalescing example", promise="slower"),
+        Rung("matrix_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
+             "memory, and the columns from there.", "Improving coalescing"),
+        Rung("matrix_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads them "
+             "over all banks.", "Bank conflicts", promise="faster"),
     ),
 )  # fmt: skip
 
@@ -31,14 +98,15 @@ _ACCESS = Ladder(
     lecture=CS121,
     summary="How many 32-byte sectors a warp touches to read 32 numbers. Sweep the offset and the stride to see "
     "the law.",
-    n=2**18,
+    n=2**22,
+    emulator_n=2**18,
     block_size=256,
     dtype="int32",
     rungs=(
         Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number lies beside the border of "
              "a sector.", "Memory coalescing"),
         Rung("copy_strided", "stride", "With an offset one sector more was touched; with a stride the numbers are "
-             "spread over many, and most of what is moved is not used.", "Memory coalescing"),
+             "spread over many, and most of what is moved is not used.", "Memory coalescing", promise="slower"),
     ),
 )  # fmt: skip
 
@@ -48,18 +116,20 @@ _BANKS = Ladder(
     lecture=CS121,
     summary="How many passes shared memory takes for one request of a warp. Sweep the stride and the number of "
     "words to see the law.",
-    n=2**18,
+    n=2**22,
+    emulator_n=2**18,
     block_size=256,
     dtype="int32",
     rungs=(
         Rung("banks_strided", "stride", "Lane l reads word 32 * l: 32 different words in one bank, 32 passes.",
              "Bank conflicts"),
         Rung("banks_broadcast", "broadcast", "Different words of a bank came one after the other; the same word "
-             "is broadcast to all lanes at once.", "Bank conflicts"),
+             "is broadcast to all lanes at once.", "Bank conflicts", promise="faster"),
         Rung("banks_pairs_neighbours", "2*tid", "The lecture's example: each thread stores two neighbouring "
              "numbers, and two lanes meet in every second bank.", "Bank conflict example"),
         Rung("banks_pairs_apart", "tid", "Every store took two passes; with the two numbers a block size apart the "
-             "lanes use all banks.", "Bank conflict example"),
+             "lanes use all banks. The copy waits for global memory either way.", "Bank conflict example",
+             promise="same"),
     ),
 )  # fmt: skip
 
@@ -68,22 +138,44 @@ _DIVERGENCE = Ladder(
     title="CS121: warp divergence",
     lecture=CS121,
     summary="What a warp does when its threads want different things. Sweep the number of branches to see the law.",
-    n=2**18,
+    n=2**22,
+    emulator_n=2**18,
     block_size=256,
     dtype="int32",
     rungs=(
         Rung("divergence_three", "% 3", "The lecture's three branches. They are so short that the compiler selects "
              "a value instead of branching.", "Warp divergence"),
         Rung("divergence_ways", "% WAYS", "Nothing diverged; with a loop in each branch the warp must run them one "
-             "after the other.", "Warp divergence"),
+             "after the other.", "Warp divergence", promise="slower"),
         Rung("divergence_warps", "by warp", "Every warp ran all branches; when whole warps take the same branch, "
-             "each runs only its own.", "Thread warps"),
+             "each runs only its own.", "Thread warps", promise="faster"),
+    ),
+)  # fmt: skip
+
+_BARRIERS = Ladder(
+    name="cs121-barriers",
+    title="CS121: waiting at barriers",
+    lecture=CS121,
+    summary="Four steps; in each of them another quarter of the warps has work. With one block per multiprocessor "
+    "nobody fills the gaps; choose a larger N, and other blocks do.",
+    n=2**15,
+    block_size=256,
+    dtype="int32",
+    rungs=(
+        Rung("barrier_every_step", "a barrier a step", "All warps wait in every step for those that have work.",
+             "Synchronization"),
+        Rung("barrier_none", "no barrier", "The warps took turns; without a barrier they all work at the same time.",
+             "Synchronization", promise="faster"),
     ),
 )  # fmt: skip
 
 LADDERS = (
     _LATENCY,
+    _BANDWIDTH,
+    _CONSTANT,
+    _COALESCING,
     _ACCESS,
     _BANKS,
     _DIVERGENCE,
+    _BARRIERS,
 )

@@ -158,12 +158,43 @@ TODAY: dict[str, tuple[str, ...]] = {
         "The lecture gives cycles; here a chain of numbers is timed, with its launch and the arithmetic between two "
         "reads.",
         "Through global memory the chain takes {time latency_global}, through shared memory {time latency_shared}: "
-        "{times latency_global latency_shared} as long.",
-        "With a chain for each of 2^22 threads, of 64 steps instead of 1,024, it is {time latency_hidden} for a "
-        "quarter of a million times as many numbers, {times latency_hidden latency_global} the time of the one long "
-        "chain.",
+        "{times latency_global latency_shared} as long. With the number in a register it is {time latency_register}, "
+        "for the launch and the arithmetic alone.",
+        "In the lecture L1 cache and shared memory share 64 KB, on the H200 256 KB. A chain through 16 KB takes "
+        "{time latency_l1}, through 128 KB {time latency_l1 knob=128} and through 1,024 KB {time latency_l1 "
+        "knob=1024}: these no longer fit.",
+        "With a chain of 64 numbers each, 2^18 threads read 2^24 numbers in {time latency_hidden}; one thread reads "
+        "1,024 in {time latency_global}.",
+    ),
+    "cs121-bandwidth": (
+        "In the lecture's table L1 cache and shared memory give thirteen times as many bytes a second as global "
+        "memory.",
+        "Here the threads get {rate bandwidth_global} from global memory, {rate bandwidth_l1} from the L1 caches and "
+        "{rate bandwidth_shared} from shared memory. Every multiprocessor can give 128 bytes in a cycle.",
+    ),
+    "cs121-constant": (
+        "The lecture says of constant memory only that it is small, cached and read-only.",
+        "With 32 different words for the lanes of a warp the loop takes {time constant_words}, with one word "
+        "{time constant_broadcast}: {times constant_words constant_broadcast} as long.",
+    ),
+    "cs121-barriers": (
+        "The lecture prints no times.",
+        "With one block per multiprocessor the barriers cost {times barrier_every_step barrier_none}: the warps take "
+        "turns, and nobody else is there to work.",
+        "With eight blocks, at N = 2^22, it is {times barrier_every_step barrier_none n=4194304}: while one block "
+        "waits the others have work.",
     ),
     "cs121-coalescing": (
+        "The lecture's GPU moves segments of 128 bytes: one for a step by row, 32 for a step by column. Sectors have "
+        "32 bytes today, and caches keep what the next steps need.",
+        "It costs all the same: by row takes {time matrix_by_row} ({rate matrix_by_row}, {peak matrix_by_row} of the "
+        "memory's peak), by column {time matrix_by_column}. The cache must look up 32 sectors for one request, one "
+        "after the other.",
+        "Through shared memory it is {time matrix_staged} with bank conflicts and {time matrix_padded} without.",
+        "In one large matrix with a thread per row, the next ladder, there are too few threads for any of this to "
+        "show.",
+    ),
+    "cs121-one-matrix": (
         "The requests are as the lecture says, the times are not: by column takes {time row_sums}, by row "
         "{time column_sums}.",
         "With one thread per row there are only {blocks row_sums} blocks, and every thread waits for its own next "
@@ -217,10 +248,12 @@ TODAY: dict[str, tuple[str, ...]] = {
         "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block.",
     ),
     "crovella-max": (
-        "The lecture prints no times. At this N all three are bound by launching: with one launch instead of two the "
-        "last one is {times max_shuffle max_shuffle_atomic} as fast as the second.",
-        "At N = 2^24 the three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
-        "{time max_shuffle_atomic n=16777216}: reading is what counts.",
+        "The lecture prints no times. At this N all are bound by launching. The atomics need a launch before, of one "
+        "thread that copies a first number, instead of one after; {times max_shuffle max_shuffle_atomic} as fast is "
+        "what that gains.",
+        "At N = 2^24 the lecture's three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
+        "{time max_shuffle_atomic n=16777216}, as reading is what counts; the last rung, which has more bytes on their "
+        "way, takes {time max_vectorized n=16777216}.",
     ),
     "crovella-matrix-sums": (
         "The lecture prints no times. That threads read neighbours helps less than it should (by column "

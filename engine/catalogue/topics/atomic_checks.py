@@ -53,10 +53,19 @@ def bits_by_address(numbers: Array, output: Array, addresses: int, combine: np.u
     return checks.equal(output, combine.reduce(_by_address(numbers, addresses), axis=0), "Checked: every address.")
 
 
-def turns(n: int, output: Array, addresses: int) -> Check:
-    """Address a counts the threads i with i % addresses == a from 0 to 9 and again."""
-    threads = (n - np.arange(addresses) + addresses - 1) // addresses
-    expected = (np.maximum(threads, 0) % 10).astype(output.dtype)
+def cleared(numbers: Array, output: Array, addresses: int) -> Check:
+    """At address a the bits number % 32 of the numbers i with i % addresses == a are cleared, and no other."""
+    address = np.arange(len(numbers)) % addresses
+    down = np.zeros((32, addresses), bool)
+    down[numbers & 31, address] = True
+    struck = (down * (np.uint32(1) << np.arange(32, dtype=np.uint32))[:, None]).sum(axis=0, dtype=np.uint32)
+    return checks.equal(output, (~struck).view(np.int32), "Checked: every address.")
+
+
+def turns(n: int, output: Array, addresses: int, down: bool = False) -> Check:
+    """Address a counts the threads i with i % addresses == a from 0 to 9 and again; `down`: from 9 to 0."""
+    threads = np.maximum((n - np.arange(addresses) + addresses - 1) // addresses, 0)
+    expected = ((-threads if down else threads) % 10).astype(output.dtype)
     return checks.equal(output, expected, "Checked: every address.")
 
 

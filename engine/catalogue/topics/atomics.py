@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from engine.catalogue import data
+from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
@@ -56,12 +56,16 @@ def _whole(name: str, title: str, shows: str, work: str) -> Kernel:
 
 
 KERNELS = (
-    _atomic("atomic_add", "Add", ("int32", "float32", "float64")),
+    Kernel("transformation", "atomics", "One thread per output point", work="transformation"),
+    _atomic("atomic_add", "Add", ("int32", "float32", "float64"), "+atomics"),
     _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "+atomics"),
+    _atomic("atomic_sub", "Subtract", _INT, "=atomics"),
     _atomic("atomic_min", "Minimum", _INT, "=atomics"),
     _atomic("atomic_max", "Maximum", _INT, "=atomics"),
     _atomic("atomic_inc", "Count in turns", _INT, "=atomics"),
-    _atomic("atomic_or", "Set bits", _INT, "=atomics"),
+    _atomic("atomic_dec", "Count down in turns", _INT, "=atomics"),
+    _atomic("atomic_and", "Clear bits", _INT, "+launches"),
+    _atomic("atomic_or", "Set bits", _INT, "launches"),
     _atomic("atomic_xor", "Flip bits", _INT, "=atomics"),
     _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests", "one exchange per element"),
     _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
@@ -102,7 +106,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
         return one_pass.looking_back(kernel, choice, kept)
     if kernel.name.endswith("_prefix_sum"):
         return _prefix_sum(kernel, choice)
-    if kernel.name in ("warp_broadcast", "warp_movements"):
+    if kernel.name in ("transformation", "warp_broadcast", "warp_movements"):
         return _each(kernel, choice)
     if kernel.name in ("atomic_exch", "atomic_cas"):
         return _places(kernel, choice)
@@ -112,17 +116,21 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
 
 
 def _sums(kernel: Kernel, choice: Settled) -> Plan:
-    """ADDRESSES results, zero before; every thread adds to one of them."""
+    """ADDRESSES results, zero or all bits before; every thread adds to one of them."""
     n, addresses = choice.n, knob(kernel, choice)
     _check_tries(kernel, choice, addresses)
+    start: Step = Zero("out")
+    if kernel.name == "atomic_and":
+        start = launch_of(kernel, choice, ("out",), addresses, function="set_bits")
     return plan_with(
         choice,
         (Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, addresses, "zero")),
-        (Zero("out"), launch_of(kernel, choice, ("in", "out", elements(choice)), n)),
+        (start, launch_of(kernel, choice, ("in", "out", elements(choice)), n)),
         result_count=addresses,
         moved=n,
         flops=n,
         additions=ceil(n / addresses),
+        grid_size=ceil(n / choice.block_size),
     )
 
 
@@ -224,14 +232,22 @@ def check(plan: Plan, output: Array) -> Check:
     numbers = data.repeated(data.period(choice.dtype, SEED), choice.n)
     value = knob(_NAMED[choice.kernel], choice)
     match choice.kernel:
+        case "transformation":
+            return checks.equal(output, numbers + numbers.dtype.type(10), "Checked: every element.")
         case "atomic_add" | "atomic_add_cas":
             return atomic_checks.sums_by_address(numbers, output, value, plan.additions)
+        case "atomic_sub":
+            return atomic_checks.sums_by_address(-numbers, output, value, plan.additions)
         case "atomic_min":
             return atomic_checks.extremes_by_address(numbers, output, value, np.min)
         case "atomic_max":
             return atomic_checks.extremes_by_address(numbers, output, value, np.max)
         case "atomic_inc":
             return atomic_checks.turns(choice.n, output, value)
+        case "atomic_dec":
+            return atomic_checks.turns(choice.n, output, value, down=True)
+        case "atomic_and":
+            return atomic_checks.cleared(numbers, output, value)
         case "atomic_or":
             return atomic_checks.bits_by_address(numbers, output, value, np.bitwise_or)
         case "atomic_xor":

@@ -15,39 +15,68 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.ladders.memory import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
+from engine.catalogue.topics import memory_checks
+from engine.catalogue.topics.memory_checks import SIDE, TABLE
 from engine.records import Array, Buffer, Check, Choice, Plan, Settled
 
 SEED = 121
 MAX_N = 2**24
 ROUNDS = 64  # steps of a loop over shared memory or of a branch: enough that they and not the copy are what is timed
-CHAIN = 1024  # numbers that a single thread follows
-TABLE = 1024  # numbers in the shared table, as in cuda/memory/banks_*.cu
+CHAIN = 1024  # numbers that a single thread follows, and rounds of a warp's work between two barriers
+PASSES = 8  # over rows that lie on the chip
 
 _ONLY_INT = dict.fromkeys(
     ("float32", "float64"),
     "The passes are the same for every element type; integers make the answer exact. Choose int32.",
 )
+_TILES = dict.fromkeys(
+    ("512", "1024"),
+    "Its tiles have at least 32 numbers per thread, which must fit in 48 KB of shared memory; choose 32 to 256.",
+)
 _TO_32 = tuple(range(1, 33))
+_KILOBYTES = Parameter("KILOBYTES", "Numbers (KB)", (4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256, 384, 512, 1024),
+                       16)  # fmt: skip
 _WAYS = Parameter("WAYS", "Branches", _TO_32, 8)
-
-
-def _ways(name: str, title: str, parameter: Parameter | None, shows: str) -> Kernel:
-    work = "branches" if parameter else "three short branches"
-    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT, shows=shows,
-                  work=work)  # fmt: skip
 
 
 _CHAIN = dict.fromkeys(("float32", "float64"), "The numbers say where the next one lies; choose int32.")
 
 
-def _chain(name: str, title: str, shows: str = "", work: str = "one chain") -> Kernel:
-    return Kernel(name, "memory", title, dtypes=("int32",), refuses=_CHAIN, shows=shows, work=work)
+def _chain(name: str, title: str, shows: str = "", parameter: Parameter | None = None,
+           work: str = "one chain") -> Kernel:  # fmt: skip
+    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_CHAIN, shows=shows,
+                  work=work)  # fmt: skip
+
+
+def _whole(name: str, title: str, work: str, shows: str, parameter: Parameter | None = None,
+           on_chip: bool = False) -> Kernel:  # fmt: skip
+    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT, shows=shows,
+                  work=work, on_chip=on_chip)  # fmt: skip
+
+
+def _matrix(name: str, title: str, shows: str, tiles: bool = False) -> Kernel:
+    sizes = (32, 64, 128, 256) if tiles else (32, 64, 128, 256, 512, 1024)
+    return Kernel(name, "memory", title, dtypes=("int32",), block_sizes=sizes,
+                  refuses=_ONLY_INT | (_TILES if tiles else {}), shows=shows, work="matrices")  # fmt: skip
 
 
 KERNELS = (
     _chain("latency_global", "One chain through global memory"),
+    _chain("latency_l1", "One chain through the L1 cache", "+global_load_requests", _KILOBYTES),
     _chain("latency_shared", "One chain through shared memory", "global_load_requests"),
-    _chain("latency_hidden", "A chain for every thread", "+global_load_requests", "many chains"),
+    _chain("latency_constant", "One chain through constant memory", "barriers"),
+    _chain("latency_register", "One chain, its number in a register", "constant_requests"),
+    _chain("latency_hidden", "A chain for every thread", "+global_load_requests", work="many chains"),
+    _whole("bandwidth_global", "Numbers from global memory", "numbers once", "sectors_per_request"),
+    _whole("bandwidth_l1", "Numbers from the L1 cache", "numbers again", "+global_load_requests", on_chip=True),
+    _whole("bandwidth_shared", "Numbers from shared memory", "numbers again", "global_load_requests", on_chip=True),
+    _whole("constant_words", "Constant memory, different words for the lanes", "constants", "+constant_requests",
+           Parameter("WORDS", "Different words", _TO_32, 32)),
+    _whole("constant_broadcast", "Constant memory, one word for all lanes", "constants", "constant_passes"),
+    _matrix("matrix_by_row", "A matrix row by row", "constant_requests"),
+    _matrix("matrix_by_column", "A matrix column by column", "+sectors_per_request"),
+    _matrix("matrix_staged", "Columns from shared memory", "sectors_per_request", tiles=True),
+    _matrix("matrix_padded", "Columns from padded shared memory", "bank_conflicts", tiles=True),
     Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
            work="copy", parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)),
     Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
@@ -60,9 +89,11 @@ KERNELS = (
            shows="+bank_conflicts", work="pairs"),
     Kernel("banks_pairs_apart", "memory", "Two numbers per thread, at tid and tid + blockDim.x", coverage=2,
            shows="bank_conflicts", work="pairs"),
-    _ways("divergence_three", "Three short branches", None, "=divergent_branches"),
-    _ways("divergence_ways", "Branches by threadIdx.x % WAYS", _WAYS, "+divergent_branches"),
-    _ways("divergence_warps", "Branches by warp", _WAYS, "divergent_branches"),
+    _whole("divergence_three", "Three short branches", "three short branches", "=divergent_branches"),
+    _whole("divergence_ways", "Branches by threadIdx.x % WAYS", "branches", "+divergent_branches", _WAYS),
+    _whole("divergence_warps", "Branches by warp", "branches", "divergent_branches", _WAYS),
+    _whole("barrier_every_step", "A barrier after every step", "steps", "+barriers"),
+    _whole("barrier_none", "The same steps without barriers", "steps", "barriers"),
 )  # fmt: skip
 
 
@@ -70,29 +101,46 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
     """One launch that writes n elements; the choice has passed engine.plan's checks."""
     if kernel.name.startswith("latency"):
         return _chained(kernel, choice)
-    macros = {} if kernel.name.startswith(("copy", "banks_pairs", "divergence_three")) else {"ROUNDS": ROUNDS}
+    macros = _macros(kernel)
     threads = ceil(choice.n / (kernel.coverage or 1))
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros=macros)
+    reads = _reads(kernel)
     return plan_with(
         choice,
         (Buffer("in", choice.dtype, _inputs(kernel, choice), "input"), Buffer("out", choice.dtype, choice.n, "poison")),
         (launch,),
         result_count=choice.n,
-        moved=2 * choice.n,
-        flops=choice.n * ROUNDS if macros else 0,
-        additions=ROUNDS + 1,
+        moved=choice.n * (reads or 2),
+        flops=choice.n * (reads or macros.get("ROUNDS", 0)),
+        additions=(reads or ROUNDS) + 1,
     )
+
+
+def _macros(kernel: Kernel) -> dict[str, int]:
+    """The macros of a kernel's loops; none for one without."""
+    if kernel.name.startswith(("copy", "banks_pairs", "divergence_three", "matrix")):
+        return {}
+    rounds = {"ROUNDS": CHAIN if kernel.name.startswith("barrier") else ROUNDS}
+    return rounds | ({"PASSES": PASSES} if kernel.on_chip else {})
+
+
+def _reads(kernel: Kernel) -> int:
+    """How many numbers a thread reads and adds; 0 for the kernels that write one for each that they read."""
+    if kernel.name.startswith("matrix"):
+        return SIDE
+    return ROUNDS * (PASSES if kernel.on_chip else 1) if kernel.name.startswith("bandwidth") else 0
 
 
 def _chained(kernel: Kernel, choice: Settled) -> Plan:
     """One thread, or n of them, follow a chain; `moved` and `flops` count its numbers."""
     threads, rounds = _chains(kernel.name, choice.n)
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros={"ROUNDS": rounds})
+    results = choice.block_size if kernel.name == "latency_l1" else threads
     return plan_with(
         choice,
-        (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, threads, "poison")),
+        (Buffer("in", choice.dtype, _inputs(kernel, choice), "input"), Buffer("out", choice.dtype, results, "poison")),
         (launch,),
-        result_count=threads,
+        result_count=results,
         moved=threads * rounds,
         flops=threads * rounds,
     )
@@ -104,13 +152,26 @@ def _chains(kernel: str, n: int) -> tuple[int, int]:
 
 
 def _inputs(kernel: Kernel, choice: Choice) -> int:
-    if kernel.name == "copy_strided":
-        return choice.n * knob(kernel, choice)
-    return choice.n + (knob(kernel, choice) if kernel.name == "copy_offset" else 0)
+    """How many numbers the kernel may read: n of them, unless it reads further, or always the same."""
+    whole = ceil(choice.n / choice.block_size) * choice.block_size
+    if kernel.name.startswith("matrix"):
+        return whole * SIDE
+    match kernel.name:
+        case "copy_strided":
+            return choice.n * knob(kernel, choice)
+        case "copy_offset":
+            return choice.n + knob(kernel, choice)
+        case "latency_l1":
+            return knob(kernel, choice) * 256
+        case "bandwidth_global":
+            return whole * ROUNDS
+        case "bandwidth_l1" | "bandwidth_shared":
+            return SIDE * (ROUNDS + PASSES)
+    return choice.n
 
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
-    """{"in": (period, count)}: n numbers, and as many more as a stride or an offset reaches over."""
+    """{"in": (period, count)}: n numbers, or as many as the kernel reaches over."""
     return {"in": (data.period(choice.dtype, SEED), _inputs(_NAMED[choice.kernel], choice))}
 
 
@@ -119,73 +180,68 @@ def check(plan: Plan, output: Array) -> Check:
     choice = plan.choice
     kernel, n = _NAMED[choice.kernel], choice.n
     value = knob(kernel, choice)
-    if kernel.name.startswith("copy"):
-        period = data.period(choice.dtype, SEED)
-        reads = np.arange(n) * value if kernel.name == "copy_strided" else np.arange(n) + value
-        return checks.equal(output, period[reads % len(period)], _COPY)
-    numbers = data.repeated(data.period(choice.dtype, SEED), n)
-    if kernel.name.startswith("latency"):
-        return checks.equal(output, _ends(choice.kernel, numbers), "Checked: where every chain ends.")
-    match choice.kernel:
-        case "banks_strided" | "banks_broadcast":
-            return _banks(numbers, output, _lane_words(choice.kernel, value), plan.additions)
-        case "divergence_three":
-            way = np.arange(n) % choice.block_size % 3
-            expected = np.choose(way, (numbers + 1, numbers - 1, numbers * 2))
-            return checks.equal(output, expected, "Checked: every element.")
-        case "divergence_ways" | "divergence_warps":
-            threads = np.arange(n)
-            way = (threads % choice.block_size if choice.kernel == "divergence_ways" else threads // 32) % value
-            return checks.equal(output, _looped(numbers, way), "Checked: every element, modulo 2^32.")
-    return checks.equal(output, numbers, _COPY)
+    period = data.period(choice.dtype, SEED)
+    match kernel.name.partition("_")[0]:
+        case "copy":
+            reads = np.arange(n) * value if kernel.name == "copy_strided" else np.arange(n) + value
+            return checks.equal(output, period[reads % len(period)], memory_checks.COPY)
+        case "latency":
+            return _check_chain(kernel, choice, output)
+        case "matrix":
+            by_row = kernel.name == "matrix_by_row"
+            return memory_checks.sums_of_warps(choice.dtype, SEED, output, SIDE, by_row)
+        case "bandwidth":
+            if kernel.on_chip:
+                numbers = data.repeated(period, _inputs(kernel, choice))
+                return memory_checks.shifted_sums(numbers, output, ROUNDS, PASSES)
+            return memory_checks.sums_of_warps(choice.dtype, SEED, output, ROUNDS, by_row=True)
+    numbers = data.repeated(period, n)
+    if kernel.name.startswith("banks_pairs"):
+        return checks.equal(output, numbers, memory_checks.COPY)
+    if kernel.name.startswith(("banks", "constant")):
+        table = memory_checks.head(numbers) if kernel.name.startswith("banks") else memory_checks.constants()
+        return memory_checks.table_sums(numbers, output, table, _words(kernel.name, value), plan.additions)
+    if kernel.name == "divergence_three":
+        way = np.arange(n) % choice.block_size % 3
+        return checks.equal(output, np.choose(way, (numbers + 1, numbers - 1, numbers * 2)), memory_checks.EVERY)
+    factor: Array | int = 1664525
+    term: Array | int = 1013904223
+    rounds = CHAIN
+    if kernel.name.startswith("divergence"):
+        threads = np.arange(n)
+        way = (threads % choice.block_size if kernel.name == "divergence_ways" else threads // 32) % value
+        factor, term, rounds = 4 * way + 5, 2 * way + 1, ROUNDS
+    expected = memory_checks.looped(numbers, factor, term, rounds)
+    return checks.equal(output, expected, "Checked: every element, modulo 2^32.")
 
 
-_COPY = "Checked: every element; a copy is equal."
+def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:
+    threads, rounds = _chains(kernel.name, choice.n)
+    numbers = data.repeated(data.period(choice.dtype, SEED), _inputs(kernel, choice))
+    if kernel.name == "latency_register":
+        end = memory_checks.register_end(int(numbers[0]), choice.n, rounds)
+        return memory_checks.chained(output, np.array([end], np.int32))
+    table = numbers
+    if kernel.name in ("latency_shared", "latency_constant"):
+        table = memory_checks.head(numbers) if kernel.name == "latency_shared" else memory_checks.constants()
+    ends = memory_checks.chain_ends(table, threads, rounds)
+    if kernel.name != "latency_l1":
+        return memory_checks.chained(output, ends)
+    brought = np.array([numbers[thread :: choice.block_size].sum(dtype=np.int64) for thread in range(len(output))])
+    return memory_checks.chained(output, ends, brought)
 
 
-def _ends(kernel: str, numbers: Array) -> Array:
-    """Where the chains end, as int32: the next place is the upper half of (at + number + round) * 2654435769 * size."""
-    threads, rounds = _chains(kernel, len(numbers))
-    table = _table(numbers) if kernel == "latency_shared" else numbers
-    at = np.arange(threads, dtype=np.uint64)
-    for step in range(rounds):
-        mixed = (at + table[at].astype(np.int64).view(np.uint64) + np.uint64(step)) & np.uint64(2**32 - 1)
-        at = (((mixed * np.uint64(2654435769)) & np.uint64(2**32 - 1)) * np.uint64(len(table))) >> np.uint64(32)
-    return at.astype(np.int32)
-
-
-def _table(numbers: Array) -> Array:
-    """The first TABLE numbers, zeros beyond them."""
-    table = np.zeros(TABLE, numbers.dtype)
-    head = numbers[:TABLE]
-    table[: len(head)] = head
-    return table
-
-
-def _lane_words(kernel: str, value: int) -> Array:
-    """The word of the table where each lane begins, shape (32,)."""
-    lanes = np.arange(32)
-    return lanes * value if kernel == "banks_strided" else lanes % value * 32
-
-
-def _banks(numbers: Array, output: Array, words: Array, additions: int) -> Check:
-    """Each element: the number itself plus ROUNDS words of the table, of which lane l begins at words[l]."""
-    table = _table(numbers)
-    read = checks.exact_type(table)[(words[:, None] + np.arange(ROUNDS)) % TABLE]  # (lane, round)
-    own = checks.exact_type(numbers)
-    lanes = np.arange(len(numbers)) % 32  # blocks are whole warps, so this is the lane
-    exact = own + read.sum(axis=1)[lanes]
-    squares = np.square(own, dtype=np.float64) + np.square(read, dtype=np.float64).sum(axis=1)[lanes]
-    return checks.sums(output, numbers, squares, exact, additions, "Checked: every element.")
-
-
-def _looped(numbers: Array, way: Array) -> Array:
-    """ROUNDS steps of x -> (4 way + 5) x + 2 way + 1, modulo 2^32, as int32."""
-    value = numbers.astype(np.int32).view(np.uint32)
-    factor, term = (4 * way + 5).astype(np.uint32), (2 * way + 1).astype(np.uint32)
-    for _ in range(ROUNDS):
-        value = value * factor + term
-    return value.view(np.int32)
+def _words(kernel: str, value: int) -> Array:
+    """The words of the table that a lane reads, shape (32, ROUNDS)."""
+    lanes, rounds = np.arange(32)[:, None], np.arange(ROUNDS)
+    match kernel:
+        case "banks_strided":
+            return (lanes * value + rounds) % TABLE
+        case "banks_broadcast":
+            return (lanes % value * 32 + rounds) % TABLE
+        case "constant_words":
+            return lanes % value * 32 + rounds % 32
+    return lanes * 0 + rounds % 32
 
 
 _NAMED = {kernel.name: kernel for kernel in KERNELS}

@@ -49,6 +49,7 @@ class Count:
 
 SECTORS = Count("global_load_sectors", "global_load_requests")  # per request of a warp to global memory
 LOAD_PASSES = Count("shared_load_wavefronts", "shared_load_requests")  # per request of a warp to shared memory
+CONSTANT_PASSES = Count("constant_passes", "constant_requests")  # per request of a warp to constant memory
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from math import ceil, gcd
 import numpy as np
 
 from engine.catalogue import KERNELS, topic_of
-from engine.lectures.claims.kinds import LOAD_PASSES, SECTORS, Count
+from engine.lectures.claims.kinds import CONSTANT_PASSES, LOAD_PASSES, SECTORS, Count
 from engine.records import Settled, dtype_of
 
 WARP, SECTOR_BYTES, SEGMENT_BYTES = 32, 32, 128
@@ -148,14 +148,17 @@ LAWS: tuple[Law, ...] = (
         lambda choice: "one for each different word of the bank" if _bytes(choice) == 4
         else "two for each different word, by half warps; for 1 or 2 words one each",
         "Unless all threads access same value, which then gets broadcast in one pass.", "Bank conflicts"),
+    Law(("constant_words",), _WORDS, CONSTANT_PASSES, "passes per request", lambda words, choice: words,
+        lambda choice: "one for each different word", "", "GPU memory organization"),
     Law(("divergence_ways",), _WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: ways,
         lambda choice: "k branches, k passes", "If threads have k branches, SM takes k passes to run warp.",
         "Warp divergence"),
     Law(("divergence_warps",), _WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: 1,
         lambda choice: "one pass, whatever the number of branches",
         "Different warps can do different things without performance loss.", "Thread warps"),
-    _contention(("atomic_add", "atomic_max", "atomic_min", "atomic_inc", "atomic_or", "atomic_xor"), _UNIFORM),
-    _contention(("atomic_exch", "atomic_cas")),
+    _contention(("atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor"),
+                _UNIFORM),
+    _contention(("atomic_inc", "atomic_dec", "atomic_exch", "atomic_cas")),
     _contention(("atomic_add_cas",), _TRIES),
     Law(("histogram_global", "histogram_shared", "histogram_warps"), _BINS, _CONTENTION, "lanes at one count",
         _met_by_chance, lambda choice: "most lanes of a warp with one value in the data",

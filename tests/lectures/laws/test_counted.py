@@ -56,7 +56,8 @@ def test_the_law_holds_at_every_value_for_every_type(kernel: str, dtype: str) ->
 def test_every_knob_about_memory_warps_and_contention_has_a_law() -> None:
     topics = ("memory", "atomics", "aggregate")
     without = {k.name for k in KERNELS.values() if k.parameter and k.topic in topics and law_of(k.name) is None}
-    assert without == {"warp_broadcast"}  # whichever lane it is that hands out its number, nothing changes
+    # Whichever lane it is that hands out its number, nothing changes; what fits in a cache shows in times alone.
+    assert without == {"warp_broadcast", "latency_l1"}
 
 
 def test_the_lectures_own_formula_is_kept_where_it_differs() -> None:

@@ -25,7 +25,7 @@ _CACHED = 4096
 class MemoryRequests(LineCounter):
     """Requests of warps by kind, with the wavefronts (and those beyond the fewest: conflicts) or sectors they cost.
 
-    The counters of atomics by kind, and of local and constant memory, are there to be compared with a profiler.
+    The counters of atomics by kind, and of local memory, are there to be compared with a profiler.
     """
 
     names = (  # of each kind requests first, then what they cost
@@ -34,7 +34,7 @@ class MemoryRequests(LineCounter):
         "shared_load_requests", "shared_load_wavefronts", "shared_load_conflicts",
         "shared_store_requests", "shared_store_wavefronts", "shared_store_conflicts",
         "shared_atomic_requests", "shared_atomic_wavefronts", "shared_atomic_conflicts",
-        "atomic_max_contention", "local_requests", "constant_requests",
+        "atomic_max_contention", "local_requests", "constant_requests", "constant_passes",
     )  # fmt: skip
     highest = frozenset(("atomic_max_contention",))
 
@@ -50,9 +50,12 @@ class MemoryRequests(LineCounter):
     def on_access(self, access: Access) -> None:
         """One memory instruction."""
         site, requests, row = access.site, access.mask.warps, self.row(access.site.line)
-        own = "local" if access.space == "local" else "constant" if "const" in site.words else None
-        if own:  # local memory, and constant memory, which has a cache of its own
-            row[self.at[f"{own}_requests"]] += requests
+        if access.space == "local":
+            row[self.at["local_requests"]] += requests
+            return
+        if "const" in site.words:  # constant memory has a cache of its own
+            row[self.at["constant_requests"]] += requests
+            row[self.at["constant_passes"]] += self._judge(access, "const")[0]
             return
         atomic = site.op in ("atom", "red")
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
@@ -71,7 +74,8 @@ class MemoryRequests(LineCounter):
         row[at + 1] += main
 
     def _judge(self, access: Access, op: str) -> tuple[int, int, int]:
-        """(wavefronts, conflicts, contention) of a shared access; (sectors, 0, contention) of a global one."""
+        """(wavefronts, conflicts, contention) of a shared access; (sectors, 0, contention) of a global one; (passes, 0,
+        0) of constant memory, `op` "const"."""
         mask, address = access.mask, access.address
         if mask.dense is None:
             rows, columns = _sides(address)
@@ -128,10 +132,19 @@ def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int,
     if not some.all():
         address, active = address[:, some], active[:, some]
     contention = _most_alike(address, active) if access.site.op in ("atom", "red") else 0
+    if op == "const":
+        return _different(address, active), 0, 0
     if access.space == "shared":
         wavefronts, conflicts = shared_wavefronts_batch(address, active, access.site.size, op)
         return int(wavefronts.sum()), int(conflicts.sum()), contention
     return int(global_sectors_batch(address, active, access.site.size, op).sum()), 0, contention
+
+
+def _different(address: Array, active: Array) -> int:
+    """The different addresses of each warp's active lanes, of which it has at least one, added up over the warps."""
+    first = np.take_along_axis(address, active.argmax(axis=0)[None], axis=0)
+    ranked = np.sort(np.where(active, address, first), axis=0)
+    return int(ranked.shape[1]) + int((ranked[1:] != ranked[:-1]).sum())
 
 
 def _most_alike(address: Array, active: Array) -> int:

@@ -1,0 +1,23 @@
+// bandwidth_l1: every thread adds PASSES times ROUNDS numbers that lie in the L1 cache.
+// Idea: all warps read the same few rows of 32 numbers. The first one on a multiprocessor brings them to its L1 cache;
+//   each pass of a warp begins one row further on.
+// Fixes: the way to global memory: each multiprocessor has a cache of its own, and all of them give at the same time.
+// Limit: the bandwidth of the L1 caches: a row of 128 bytes per cycle and multiprocessor at most.
+// Conditions: any n; in holds ROUNDS + PASSES rows. All threads of one lane come to the same sum, and write it.
+// Lecture: CS121, "GPU memory organization": 12,000 GB/s.
+extern "C" __global__ void bandwidth_l1(const T *in, T *out, unsigned int n)
+{
+    unsigned int lane = threadIdx.x % 32;
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    T sum = T(0);
+#pragma unroll 1
+    for (unsigned int pass = 0; pass < PASSES; ++pass) {
+        const T *rows = in + 32 * pass;
+#pragma unroll
+        for (unsigned int round = 0; round < ROUNDS; ++round)
+            sum += rows[32 * round + lane];
+    }
+
+    if (i < n) out[i] = sum;
+}

@@ -1,0 +1,27 @@
+// latency_l1: one thread follows a chain of ROUNDS numbers through the L1 cache.
+// Idea: the same chain through KILOBYTES KB of global memory. All threads of the block have read them once before, so
+//   that they lie in the L1 cache of this multiprocessor, as far as there is room.
+// Fixes: the way to global memory, and without a line of code: the hardware decides what lies in this cache.
+// Limit: latency, and the room: beyond the size of the cache some numbers come from the L2 cache again.
+// Conditions: any n; the chain jumps through KILOBYTES KB, whatever n is. One thread works; integers. out[0] is where
+//   the chain ends, out[t] the sum of the numbers that thread t has read before.
+// Lecture: CS121, "GPU memory organization": latency of about 20 cycles.
+extern "C" __global__ void latency_l1(const T *in, T *out, unsigned int n)
+{
+    const unsigned int words = KILOBYTES * 256;
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    // all threads read the numbers together, which brings them to the cache
+    T seen = T(0);
+    for (unsigned int word = threadIdx.x; word < words; word += blockDim.x)
+        seen += in[word];
+    out[i] = seen;  // or the compiler would leave the reads out
+    __syncthreads();
+    if (i != 0) return;
+
+    unsigned int at = i;
+#pragma unroll 1
+    for (unsigned int round = 0; round < ROUNDS; ++round)
+        at = __umulhi((at + in[at] + round) * 2654435769u, words);  // a place below words
+    out[i] = at;
+}
