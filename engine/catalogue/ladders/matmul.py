@@ -61,6 +61,9 @@ _BEYOND_TILING = Ladder(
              "At widths around 1,000 most multiprocessors had no block, and a ragged number of blocks leaves many "
              "idle; now blocks are smaller, and four slices of each share the length of the sums. Elsewhere the rung "
              "before is faster."),
+        Rung("matmul_warp_slices", "warp slices",
+             "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
+             "no other, and a piece of P is 32 x 32. Above that width the rung before is faster."),
     ),
 )  # fmt: skip
 

@@ -117,9 +117,9 @@ TODAY: dict[str, tuple[str, ...]] = {
         "registers waits a cycle: with the wide tile alone two of three do. Sums that lie freely bring "
         "{times matmul_wide_tile matmul_free_registers}, words that are read ahead "
         "{times matmul_free_registers matmul_prefetch}, and that rung reaches {gflops matmul_prefetch}, "
-        "{peak matmul_prefetch} of the FP32 peak. The last one is for widths around 1,000 and numbers of blocks "
-        "that the multiprocessors do not divide; below about 800 there are too few blocks for any of these rungs, "
-        "and cuBLAS is ahead.",
+        "{peak matmul_prefetch} of the FP32 peak. The last two are for other widths: slices of a block for those "
+        "around 1,000 and for numbers of pieces that the multiprocessors do not divide, warps as slices for those "
+        "below about 800.",
     ),
     "cooper": (
         "From the loop on the CPU to the last rung the lecture gains {paper trapezoid_scalar trapezoid_sequential}, "

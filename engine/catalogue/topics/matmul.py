@@ -42,6 +42,10 @@ _SLICES = dict.fromkeys(
     ("8", "32"),
     "Its four slices are two warps each, with 12 KB of shared memory: that makes 16 x 16 threads and 48 KB; choose 16.",
 )
+_WARPS = dict.fromkeys(
+    ("8", "32"),
+    "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
+)
 
 KERNELS = (
     _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
@@ -64,6 +68,8 @@ KERNELS = (
     Kernel("matmul_sliced_k", "matmul", "Four slices of a block share the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES,
            shows="+global_load_sectors"),
+    Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
+           block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS, shows="barriers"),
 )  # fmt: skip
 
 

@@ -62,6 +62,7 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "matmul_free_registers-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
     "matmul_prefetch-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
     "matmul_sliced_k-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
+    "matmul_warp_slices-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
     "column_sums_strips-*": dict.fromkeys((*_STORES, "shared_store_requests"), JOINED_STORES),
     "filter_lookback-*": {
         **dict.fromkeys(_LOADS, WAITING),
