@@ -16,6 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from views.session import keyboard, server, state
 from views.session.compressed import CompressedAssets
+from views.session.entry import EntryPage
 
 FOLDER = Path(__file__).parent
 
@@ -32,16 +33,18 @@ def frame() -> None:
         ],
         position="top",
     )
-    state.recall(page.url_path)
-    state.restore()
     st.html(FOLDER / "views" / "html" / "style.css")
-    keyboard.listen()
+    keyboard.listen(state.OPTIONAL)
+    state.recall(page.url_path)
+    state.restore(page.url_path)
     page.run()
 
 
 if get_script_run_ctx(suppress_warning=True) is not None:
     frame()
 else:
-    app = st.App(Path(__file__), middleware=[Middleware(CompressedAssets)], lifespan=server.serving)
+    app = st.App(
+        Path(__file__), middleware=[Middleware(CompressedAssets), Middleware(EntryPage)], lifespan=server.serving
+    )
     if __name__ == "__main__":
         server.serve(Path(__file__), sys.argv[1:])

@@ -103,7 +103,7 @@ def main() -> None:
         state.keep(topic.name, own)  # the menu took the lecture's own N, which may be a GPU's
     st.session_state["ladder looked into"] = ladder.name
     position = rungs.pickers(ladder)
-    keyboard.on_key({"previous": lambda: rungs.step(ladder, -1), "next": lambda: rungs.step(ladder, 1), "run": again})
+    keyboard.on_key({**rungs.stepping(ladder), "run": again})
     settings(topic, ladder, position)
     if st.session_state.get("look") not in LOOKS:
         st.session_state["look"] = "change"

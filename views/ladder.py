@@ -98,8 +98,7 @@ def keys(page: Page) -> None:
     """What the keyboard does here."""
     keyboard.on_key(
         {
-            "previous": lambda: rungs.step(page.ladder, -1),
-            "next": lambda: rungs.step(page.ladder, 1),
+            **rungs.stepping(page.ladder),
             "run": lambda: actions.run_rung(page),
             "ladder": lambda: actions.run_ladder(page),
             "present": lambda: actions.toggle_presenting(not page.presenting),

@@ -73,7 +73,9 @@ def test_a_choice_runs_on_the_emulator_and_is_kept() -> None:
         assert first == second
         again = service.submit(CHOICE, "c")
         assert again.kept
-        assert any(badge.startswith("kept from") for badge in service.measurement_of(again, CHOICE).badges)
+        assert any(
+            badge.startswith("result of an identical run") for badge in service.measurement_of(again, CHOICE).badges
+        )
         with pytest.raises(NotRunnable, match="no kernel named"):
             service.submit(settle(Choice("reduce_nothing", 1000, 128)), "a")
     finally:

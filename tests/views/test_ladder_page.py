@@ -16,7 +16,8 @@ from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.html.answer import is_array, strip_html
-from views.html.source import changes, header_length, source_html
+from views.html.difference import Difference, difference, header_length
+from views.html.source import source_html
 
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
 FIRST_KERNELS = {topic.kernels[0].name for topic in TOPICS.values()}
@@ -158,7 +159,7 @@ NEIGHBOURS = [
 @pytest.mark.parametrize(("before", "now"), sorted(set(NEIGHBOURS)))
 def test_every_step_marks_changed_lines_below_the_header(before: str, now: str) -> None:
     old, new = KERNELS[before], KERNELS[now]
-    changed, _ = changes(new.text, now, old.text, before)
+    changed = difference(new.text, now, old.text, before).changed
     assert changed, "two neighbours without a difference"
     assert min(changed) > header_length(new.text.splitlines())
     html = source_html(new.text, now, old.text, before)
@@ -169,7 +170,7 @@ def test_every_step_marks_changed_lines_below_the_header(before: str, now: str) 
 
 def test_a_name_alone_is_no_change() -> None:
     text = 'extern "C" __global__ void one(int *x)\n{\n    *x = 1;\n}\n'
-    assert changes(text.replace("one", "two"), "two", text, "one") == (set(), 0)
+    assert difference(text.replace("one", "two"), "two", text, "one") == Difference()
 
 
 def test_lines_keep_their_numbers_and_their_text() -> None:

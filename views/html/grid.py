@@ -11,6 +11,7 @@ import pandas as pd
 from engine.counters import IN_TABLE
 from engine.tables import COLUMNS
 from engine.words import STATUS_WORDS, text_of
+from views.html.code import code_in
 
 # Ours -> the lecture's figure that stands below it in the same cell.
 _PAIRS = {
@@ -48,14 +49,14 @@ def _heading(key: str) -> str:
 def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequence[str], current: bool) -> str:
     status = row["status"]
     failed, timed = status not in (None, "ok"), row["time_us"] is not None
-    beside = f'<small class="why">{escape(row["reason"] or "")}</small>' if failed and timed else ""
+    beside = f'<small class="why">{code_in(row["reason"] or "")}</small>' if failed and timed else ""
     cells = [
         f'<td class="rung">{escape(row["rung"])}</td>',
         f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code>{beside}</td>',
         f'<td class="text status {status or ""}">{_status(row)}</td>',
     ]
     if failed and not timed:
-        cells.append(f'<td class="why" colspan="{len(numbers)}">{escape(row["reason"] or "")}{_paper_line(row)}</td>')
+        cells.append(f'<td class="why" colspan="{len(numbers)}">{code_in(row["reason"] or "")}{_paper_line(row)}</td>')
     else:
         cells += [_number(row, key) for key in numbers]
     cells += [f"<td>{escape(text_of(key, row[key])) or '<i>·</i>'}</td>" for key in counted]
@@ -129,7 +130,7 @@ def reasons_html(reasons: Sequence[tuple[str, str, Sequence[str]]]) -> str:
     """Why cells have no number: (status, sentence, the cells it concerns)."""
     lines = "".join(
         f"<p><b>{escape(status)}</b> {escape(', '.join(cells[:4]))}"
-        f"{f' and {len(cells) - 4} more' if len(cells) > 4 else ''}: {escape(reason)}</p>"
+        f"{f' and {len(cells) - 4} more' if len(cells) > 4 else ''}: {code_in(reason)}</p>"
         for status, reason, cells in reasons
     )
     return f'<div class="smallprint reasons">{lines}</div>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -11,7 +10,9 @@ from engine.history.profiles import Hardware
 from engine.lectures.changes import Change
 from engine.records import Check, Finding, Measurement
 from engine.words import STATUS_WORDS, text_of
-from views.html.source import coloured_lines, header_length
+from views.html.code import code_in
+from views.html.colours import coloured_lines
+from views.html.difference import header_length
 
 PREDICATED = (
     "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "
@@ -99,7 +100,7 @@ def _told(findings: Sequence[Finding]) -> str:
 
 def _sentence(finding: Finding) -> str:
     """The finding's sentence, the other line in it as a link."""
-    words = re.sub("`(.+?)`", r"<code>\1</code>", escape(finding.message))
+    words = code_in(finding.message)
     other = finding.other_line
     if other and other != finding.line:
         words = words.replace(f"at line {other}", f'at <a href="#L{other}">line {other}</a>', 1)
@@ -115,7 +116,7 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hin
     if found is None:
         word = STATUS_WORDS[run.status]
         said = f"{run.reason or ''} {hint}".strip()
-        return f'<div class="insideanswer bad"><b>{escape(word)}</b> {escape(said)}</div>'
+        return f'<div class="insideanswer bad"><b>{escape(word)}</b> {code_in(said)}</div>'
     exact = found.error_bound == 0
     right = run.status != "wrong"
     sign = ("=" if exact else "≈") if right else "instead of"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
-
-import streamlit as st
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
 from engine.counters import IN_TABLE
@@ -14,30 +13,27 @@ from engine.history.history import Known
 from engine.records import Measurement
 from engine.tables import COLUMNS
 from engine.words import STATUS_WORDS, text_of
+from views.html.code import code_in
 from views.html.source import source_html
 
+TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
 # Ours, the lecture's.
 _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
           ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
 
 
-def rung_text(rung: Rung, kernel: Kernel) -> None:
+def rung_text(rung: Rung, kernel: Kernel) -> str:
     """The rung's title and lead; what was wrong before it, the idea, what still limits it."""
-    header = kernel.header
     lead = f'<p class="lead">{escape(rung.lead)}</p>' if rung.lead and rung.lead != kernel.title else ""
-    parts = "".join(
-        f"<dt>{label}</dt><dd>{escape(_sentence_case(header[name]))}</dd>"
-        for label, name in (("What was wrong", "Fixes"), ("The idea", "Idea"), ("What still limits it", "Limit"))
-        if header.get(name)
-    )
-    st.html(
+    told = _told(kernel, (("What was wrong", "Fixes"), ("The idea", "Idea"), ("What still limits it", "Limit")))
+    return (
         f'<section class="rungtext"><h2><span>{escape(rung.label)}</span>{escape(kernel.title)}</h2>{lead}'
-        f"<dl>{parts}</dl></section>"
+        f"<dl>{told}</dl></section>"
     )
 
 
-def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> None:
+def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> str:
     """The small print of a rung: its conditions, lecture and slide."""
     header = kernel.header
     small = [
@@ -47,44 +43,60 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> None:
         ("Also in", header.get("Lecture", "")),
     ]
     lines = "".join(f"<p><b>{name}</b> {escape(_sentence_case(words))}</p>" for name, words in small if words)
-    st.html(f'<div class="smallprint">{lines}</div>')
+    return f'<div class="smallprint">{lines}</div>'
+
+
+def _told(kernel: Kernel, parts: Sequence[tuple[str, str]]) -> str:
+    """The parts of the kernel's header comment, as terms of a list: what each is called, its name in the header."""
+    return "".join(
+        f"<dt>{label}</dt><dd>{escape(_sentence_case(kernel.header[name]))}</dd>"
+        for label, name in parts
+        if kernel.header.get(name)
+    )
 
 
 def _sentence_case(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def rung_source(ladder: Ladder, position: int, found: tuple[int, ...] = (), fold: bool = False) -> None:
-    """The source with the changed lines marked."""
+def rung_source(ladder: Ladder, position: int, fold: bool = False) -> str:
+    """The source, what changed in it marked; `fold`: for a slide."""
     kernel = KERNELS[ladder.rungs[position].kernel]
     before = KERNELS[ladder.rungs[position - 1].kernel] if position else None
-    st.html(
-        f'<div class="filename">{escape(kernel.file_name)}</div>'
-        + source_html(
-            kernel.text, kernel.name, before.text if before else None, before.name if before else None, found, fold
-        )
+    return f'<div class="filename">{escape(kernel.file_name)}</div>' + source_html(
+        kernel.text, kernel.name, before.text if before else None, before.name if before else None, fold=fold
     )
 
 
-def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool) -> None:
-    """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters."""
-    counted = _counters(row) if counters else ""
-    failed = fact.failed
-    if fact.live is not None and fact.live.printed:
-        with st.expander(f"What the kernel printed: {len(fact.live.printed)} lines"):
-            st.code("\n".join(fact.live.printed), language=None)
+def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool, ran: str = "") -> str:
+    """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters.
+
+    `ran`: when the run on the page was, if it was now.
+    """
+    failed, live = fact.failed, fact.live
     if failed is None:
-        st.html(_tiles(row, topic) + _sentence(row, fact, topic) + counted)
-        return
-    expected = KERNELS[row["kernel"]].expect
-    lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
-    tiles = _tiles(row, topic) if fact.timed is not None else ""
-    time_of = f" · Time: {escape(str(row['origin']))}" if fact.timed is not None else ""
-    said = escape(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson + time_of
-    st.html(f'{tiles}<div class="outcome bad"><b>{escape(STATUS_WORDS[failed.status])}</b> {said}</div>{counted}')
-    if failed.log:
-        with st.expander("The whole log", expanded=failed.status == "compile-error"):
-            st.code(failed.log, language=None)
+        tiles, said, log = _tiles(row, topic), _sentence(row, fact, topic, ran), ()
+    else:
+        expected = KERNELS[row["kernel"]].expect
+        lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
+        tiles = _tiles(row, topic)
+        why = code_in(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
+        time_of = f"Time: {escape(str(row['origin']))}" if fact.timed is not None else ""
+        said = " · ".join(filter(None, (f"<b>{escape(STATUS_WORDS[failed.status])}</b> {why}", ran, time_of)))
+        log = (("The whole log", failed.log),) if failed.log else ()
+    if live is not None and live.printed:
+        log = (*log, (f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
+    bad = "" if failed is None else "bad"
+    return tiles + _outcome(bad, said, log) + (_counters(row) if counters else "")
+
+
+def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
+    """What came of it, in two lines; the rest, and what there is `more`, on demand."""
+    telling = f'<div class="said">{said}</div>'
+    if more or len(re.sub("<[^>]+>", "", said)) > TWO_LINES:
+        rest = "".join(f"<h3>{escape(name)}</h3><pre tabindex='0'>{escape(text)}</pre>" for name, text in more)
+        telling = f"<details><summary>{telling}</summary>{rest}</details>"
+    return f'<div class="outcome {kind}">{telling}</div>'
 
 
 def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
@@ -105,7 +117,7 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
-def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic) -> str:
+def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic, ran: str) -> str:
     live = fact.live
     words = []
     if live is not None and live.check is not None:
@@ -123,8 +135,10 @@ def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic) -> str:
     else:
         words.append("No run was recorded for these choices, and an emulator has no times.")
     if live is not None and live.badges:
-        words.append(escape(", ".join(live.badges)))
-    return f'<div class="outcome">{" · ".join(words)}</div>'
+        words.append(code_in(", ".join(live.badges)))
+    if ran:
+        words.insert(1, ran)
+    return " · ".join(words)
 
 
 def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
@@ -154,20 +168,20 @@ def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: 
     return f'<div class="smallprint">{"".join(f"<p>{line}</p>" for line in lines)}</div>'
 
 
-def presenting_title(ladder: Ladder, position: int) -> None:
-    """The top line in the hall."""
+def presenting_title(ladder: Ladder, position: int) -> str:
+    """The top lines in the hall: the rung, and its idea."""
     rung = ladder.rungs[position]
-    st.html(
-        f'<header class="presenting"><h1><span>{escape(rung.label)}</span>{escape(KERNELS[rung.kernel].title)}</h1>'
+    kernel = KERNELS[rung.kernel]
+    idea = kernel.header.get("Idea", "")
+    return (
+        f'<header class="presenting"><h1><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>'
         f"<p>{escape(ladder.title)} · {position + 1} of {len(ladder.rungs)}</p></header>"
+        f'<p class="idea">{escape(_sentence_case(idea))}</p>'
     )
 
 
-def presenting_text(kernel: Kernel) -> None:
-    """The bottom lines in the hall: what this rung fixes, and what still limits it."""
-    parts = "".join(
-        f"<dt>{label}</dt><dd>{escape(_sentence_case(kernel.header[name]))}</dd>"
-        for label, name in (("Fixes", "Fixes"), ("Still limits", "Limit"))
-        if kernel.header.get(name)
-    )
-    st.html(f'<dl class="hall">{parts}</dl>')
+def presenting_source(ladder: Ladder, position: int) -> str:
+    """The source in the hall; below it what this rung fixes, and what still limits it."""
+    kernel = KERNELS[ladder.rungs[position].kernel]
+    told = _told(kernel, (("Fixes", "Fixes"), ("Still limits", "Limit")))
+    return f'<div class="slide">{rung_source(ladder, position, fold=True)}<dl class="hall">{told}</dl></div>'

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+from typing import Literal
+
 import pandas as pd
 import streamlit as st
 
@@ -14,21 +18,35 @@ from views import panels
 from views.session import work
 from views.session.page import Page
 
+RATES = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
+
 
 class Drawing:
     """The place of a plot. A figure that has not changed is left alone, as each new one is built up from nothing."""
 
-    def __init__(self) -> None:
-        self._place = st.empty()
-        self._drawn = 0
-        self._figure: Figure | None = None
+    def __init__(self, height: int | Literal["stretch"]) -> None:
+        """`height`: in pixels, or what is left of the place around it."""
+        self._place = st.container(key="drawing", height=height, border=False)
+        self._drawn: list[str] = []
 
     def show(self, figure: Figure) -> None:
-        """Draw `figure`, unless it stands there already."""
-        if figure == self._figure:
+        """Draw `figure` in the place of the one before, unless it stands there already."""
+        # The same figure has the same key in the next run of the script: the browser then keeps what it has drawn.
+        key = sha256(json.dumps(figure, default=str).encode()).hexdigest()
+        if self._drawn[-1:] == [key]:
             return
-        self._drawn, self._figure = self._drawn + 1, figure
-        self._place.plotly_chart(figure, key=f"plot {self._drawn}", config=CONFIG)
+        self._drawn.append(key)
+        shown = f"{key} {self._drawn.count(key)}"
+        self._place = self._place.plotly_chart(figure, key=shown, config=CONFIG, height="stretch")
+
+
+def plots_of(page: Page) -> dict[str, str]:
+    """What the plots are called that the page offers, by their name in the address; one of them is chosen."""
+    words = {"rate": RATES[page.topic.metric], "time": "Time", "speedup": "Speedup", "counters": "Counters"}
+    words |= {name: picture.title for name, picture in panels.pictures_of(page).items()}
+    if st.session_state.get("show") not in words:
+        st.session_state["show"] = "rate"
+    return words
 
 
 def choices_of_counter() -> None:
@@ -61,8 +79,7 @@ def figure_of(page: Page, frame: pd.DataFrame, facts: list[Known], look: Look = 
     return metric_bars(frame, page.topic.metric, tables.marks(page.topic, facts), page.position, look)
 
 
-def show_words(page: Page, facts: list[Known], place: st.delta_generator.DeltaGenerator) -> None:
+def words_of(page: Page, facts: list[Known]) -> str:
     """What a picture of the topic's own says below itself."""
     picture = panels.pictures_of(page).get(st.session_state.get("show", "rate"))
-    if picture is not None and picture.words is not None:
-        place.html(picture.words(page, facts))
+    return picture.words(page, facts) if picture is not None and picture.words is not None else ""

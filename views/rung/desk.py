@@ -4,63 +4,51 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, choices_of_counter, facts_of, figure_of, show_words
+from views.panels.plot import Drawing, choices_of_counter, facts_of, figure_of, plots_of, words_of
+from views.rung import results
 from views.rung.actions import run_ladder, run_rung, toggle_presenting
-from views.rung.table import show_table
-from views.session import work
+from views.rung.table import Table
+from views.session import keyboard, work
 from views.session.page import WORK, Page
+from views.session.place import Place
 
-RUNG_ROWS = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
+ABOVE_PLOT = 436  # pixels of the window that the menus and the numbers take
+SMALLEST_PLOT, ROW, LARGEST = 284, 34, 15  # pixels: height, of a rung's bar, type
 
 
 def show(page: Page) -> None:
-    """The page to sit before: text and source at the left, numbers and plot at the right, the table below."""
+    """Draw the page, wait for what runs, and draw what comes in."""
+    buttons(page)
     left, right = st.columns([1.12, 1], gap="medium")
     with left, work.RENDER:
-        rung_html.rung_text(page.rung, page.kernel)
-        rung_html.rung_source(page.ladder, page.position)
-        rung_html.rung_conditions(page.rung, page.kernel, page.ladder)
+        st.html(
+            rung_html.rung_text(page.rung, page.kernel)
+            + rung_html.rung_source(page.ladder, page.position)
+            + rung_html.rung_conditions(page.rung, page.kernel, page.ladder)
+        )
     with right:
-        buttons(page)
-        numbers = st.empty()
-        pictures = panels.pictures_of(page)
-        words = {"rate": RUNG_ROWS[page.topic.metric], "time": "Time", "speedup": "Speedup", "counters": "Counters"}
-        words |= {name: picture.title for name, picture in pictures.items()}
-        if st.session_state.get("show") not in words:
-            st.session_state["show"] = "rate"
-        shown = st.session_state["show"]
-        with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
-            st.segmented_control("Plot", list(words), default=shown, key="show",
-                                 format_func=words.get, required=True, label_visibility="collapsed")  # fmt: skip
-            if shown == "counters":
-                choices_of_counter()
-        if shown in pictures and (controls := pictures[shown].controls):
-            controls(page)
-        drawing, beneath = Drawing(), st.empty()
-        found = st.empty()
-    table = st.empty()
+        numbers = Place("numbers")
+        plot_menu(page)
+        look = plot_look(page)
+        drawing, beneath = Drawing(look.height or SMALLEST_PLOT), Place("plotwords")
+        found = Place("answer" if answer.is_array(page.choice) else "noanswer")
+    table = Table(page)
     section = section_chosen(page)
-    below = st.empty()
-    drawn = 0
+    below = Place(f"section {section.name}") if section else None
 
     def draw() -> None:
-        nonlocal drawn
-        drawn += 1
         with work.RENDER:
             facts, frame = facts_of(page)
-            with numbers.container():
-                row = frame.to_dict("records")[page.position]
-                rung_html.numbers(row, facts[page.position], page.topic, page.counting)
-            drawing.show(figure_of(page, frame, facts))
-            show_words(page, facts, beneath)
-            if strip := answer.strip_html(facts[page.position].live):
-                found.html(strip)
-            with table.container():
-                show_table(page, frame, facts, drawn)
-            if section is not None:
+            numbers.html(results.numbers(page, frame, facts))
+            drawing.show(figure_of(page, frame, facts, look))
+            beneath.html(words_of(page, facts))
+            found.html(answer.strip_html(facts[page.position].live))
+            table.show(frame, facts)
+            if section is not None and below is not None:
                 below.html(section.html(page, facts))
 
     work.follow(WORK, draw)
@@ -68,7 +56,7 @@ def show(page: Page) -> None:
 
 
 def buttons(page: Page) -> None:
-    """Run, run the ladder, present."""
+    """Run, run the ladder, present: at the top of the window, and of what the Tab key reaches."""
     with st.container(horizontal=True, key="buttons", vertical_alignment="center"):
         st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
                   help="Check this rung's answer, then measure it (R)")  # fmt: skip
@@ -76,6 +64,28 @@ def buttons(page: Page) -> None:
                   help="Every rung with these choices, one after the other (L)")  # fmt: skip
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
                   help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
+
+
+def plot_menu(page: Page) -> None:
+    """The menu of the plots, and the widgets of the one that is chosen."""
+    words = plots_of(page)
+    shown = st.session_state["show"]
+    with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
+        st.segmented_control("Plot", list(words), default=shown, key="show",
+                             format_func=words.get, required=True, label_visibility="collapsed")  # fmt: skip
+        if shown == "counters":
+            choices_of_counter()
+    pictures = panels.pictures_of(page)
+    if shown in pictures and (controls := pictures[shown].controls):
+        controls(page)
+
+
+def plot_look(page: Page) -> Look:
+    """The whole plot stands beside the code: as high as the window leaves it, no higher than its bars need."""
+    rows = len(page.ladder.rungs)
+    room = keyboard.window_height() - ABOVE_PLOT
+    height = max(SMALLEST_PLOT, min(room, rows * ROW + 100, 640))
+    return Look(min(LARGEST, round((height - 80) / rows / 1.1)), height)
 
 
 def section_chosen(page: Page) -> Section | None:

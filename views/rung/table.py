@@ -8,24 +8,38 @@ import streamlit as st
 from engine import tables
 from engine.history.history import Known, device_line, environment_line
 from views.html import grid, rung_html
+from views.panels.plot import facts_of
 from views.session.page import Page
+from views.session.place import Place
 
 
-def show_table(page: Page, frame: pd.DataFrame, facts: list[Known], drawn: int) -> None:
+class Table:
     """The lecture's table, the line that says where its numbers come from, and the file."""
-    timed = [fact.timed for fact in facts if fact.timed]
-    origins = sorted({device_line(m) for m in timed})
-    headings = {
-        "times": f"Times: {' and '.join(origins)}" if origins else "Times: none measured or recorded for these choices",
-        "counters": "Counted by the emulator, live",
-    }
-    with_counters = page.counting or any(fact.counted for fact in facts)
-    st.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
-    lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
-    with st.container(horizontal=True, vertical_alignment="top"):
-        st.html(rung_html.under_table(lectures, environment(facts, page.position), page.topic.data_note))
-        st.download_button("CSV", tables.frame_csv(frame), f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
-                           icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._rows = Place("table")
+        with st.container(horizontal=True, vertical_alignment="top"):
+            self._print = Place("undertable")
+            # Asked for when somebody clicks: what the table says by then.
+            st.download_button("CSV", lambda: tables.frame_csv(facts_of(page)[1]), f"{page.ladder.name}.csv",
+                               "text/csv", on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
+
+    def show(self, frame: pd.DataFrame, facts: list[Known]) -> None:
+        """Draw it with what is known by now."""
+        page = self._page
+        timed = [fact.timed for fact in facts if fact.timed]
+        origins = sorted({device_line(m) for m in timed})
+        headings = {
+            "times": f"Times: {' and '.join(origins)}"
+            if origins
+            else "Times: none measured or recorded for these choices",
+            "counters": "Counted by the emulator, live",
+        }
+        with_counters = page.counting or any(fact.counted for fact in facts)
+        self._rows.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
+        lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
+        self._print.html(rung_html.under_table(lectures, environment(facts, page.position), page.topic.data_note))
 
 
 def environment(facts: list[Known], position: int) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from engine.catalogue import LADDERS, Ladder
@@ -41,6 +43,16 @@ def step(ladder: Ladder, by: int) -> None:
     st.session_state["rung"] = every[min(max(at, 0), len(every) - 1)]
 
 
+def stepping(ladder: Ladder) -> dict[str, Callable[[], None]]:
+    """What the keys that step do, on every page that shows a rung."""
+    return {
+        "previous": lambda: step(ladder, -1),
+        "next": lambda: step(ladder, 1),
+        "first": lambda: step(ladder, -len(ladder.rungs)),
+        "last": lambda: step(ladder, len(ladder.rungs)),
+    }
+
+
 def own_choices(ladder: Ladder, emulated: bool = True) -> dict[str, str]:
     """The lecture's own N, block size and type; its N for the emulator where it has one and the runs are emulated."""
     n = (ladder.emulator_n if emulated else None) or ladder.n
@@ -58,13 +70,14 @@ def pickers(ladder: Ladder, emulated: bool = True) -> int:
                      help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
     # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
     with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
+        # Both arrows come first: they keep their places, however many lines the rungs take.
         st.button("←", key="previous", on_click=step, args=(ladder, -1), disabled=position == 0,
                   help="The rung before (arrow left)")  # fmt: skip
+        st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
+                  help="The next rung (arrow right)")  # fmt: skip
         for i, rung in enumerate(ladder.rungs):
             st.button(rung.label, key=f"rung {i}", on_click=_take_rung, args=(every[i],),
                       type="primary" if i == position else "secondary")  # fmt: skip
-        st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
-                  help="The next rung (arrow right)")  # fmt: skip
     return position
 
 

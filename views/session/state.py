@@ -6,11 +6,11 @@ Every choice is a widget whose key is also the name in the address. `restore` re
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from math import inf
 
 import streamlit as st
+
+from views.session import keyboard
 
 # What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
@@ -20,23 +20,25 @@ NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", 
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.
-_OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp", "partitions",
+OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp", "partitions",
              "gpu")  # fmt: skip
-_SENT, _IN_FLIGHT_S = "addresses sent", 2.0
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
+_OPENED = "page opened"
 _KNOB, _KNOBS = "knob shown", "knobs kept"
 
 
-def restore() -> None:
-    """Take over what the address says, if it is not what this page itself wrote there."""
-    asked = st.query_params.to_dict()
-    sent: dict[str, float] = st.session_state.setdefault(_SENT, {})
-    st.session_state[_GIVEN] = ()
-    # A click that crosses an address on its way to the browser still carries the one before: that is no wish.
-    if time.monotonic() - sent.get(_text(asked), -inf) < _IN_FLIGHT_S:
-        return
+def restore(page: str) -> None:
+    """Take over what the address says: where a page is opened, and where the browser went back to.
+
+    Between the two, what an address says is what this page wrote there, or an older one that a click still carries.
+    What is taken over counts as answered when the page publishes it: a run of the script may be cut short.
+    """
+    asked = keyboard.gone_back()
+    if st.session_state.get(_OPENED) != page:
+        st.session_state.pop(_OPENED, None)
+        asked = st.query_params.to_dict()
     for name in NAMES:
-        if asked and name in _OPTIONAL and name not in asked:
+        if asked and name in OPTIONAL and name not in asked:
             forget(name)
         if name in asked:
             st.session_state[name] = asked[name].split(",") if name in _LISTS else asked[name]
@@ -111,24 +113,11 @@ def publish(topic: str, values: Mapping[str, object]) -> None:
     asked = st.query_params.to_dict()
     if asked != address:
         st.query_params.from_dict(address)
+    st.session_state[_OPENED] = st.session_state[_PAGE]
+    keyboard.arrived()
     for name in NAMES:
         if name == "parameter":
             if name in st.session_state and st.session_state.get(_KNOB):
                 st.session_state.setdefault(_KNOBS, {})[st.session_state[_KNOB]] = st.session_state[name]
         elif name in st.session_state:
             _kept(topic if name in _TOPICAL else "")[name] = st.session_state[name]
-    now = time.monotonic()
-    sent: dict[str, float] = st.session_state[_SENT]
-    if _current(sent) != _text(address):
-        # From now on the address before is an old one; until it has left the browser, a click may still carry it.
-        left = {_text(asked): now} | {text: now if text == _current(sent) else when for text, when in sent.items()}
-        sent = {text: when for text, when in left.items() if now - when < _IN_FLIGHT_S}
-    st.session_state[_SENT] = {**sent, _text(address): inf}
-
-
-def _current(sent: Mapping[str, float]) -> str | None:
-    return next((text for text, when in sent.items() if when == inf), None)
-
-
-def _text(address: Mapping[str, str]) -> str:
-    return repr(sorted(address.items()))

@@ -1,0 +1,150 @@
+/* What the pages need of the browser and Streamlit does not give: the lecturer's keys, one press of Back a page, a bar
+   that fades, the source at its changed lines, and what a screen reader should hear. It stands in the page before
+   Streamlit's own scripts, and lives as long as the window; keyboard.py connects it with the server. */
+window.kernelLadder = (() => {
+  const own = { data: {}, tell: null, count: 0, pressed: [], popped: 0, path: location.pathname };
+  const presenting = () => document.querySelector('.presenting') !== null;
+  const app = () => document.querySelector('.stApp') ?? document.body;
+
+  // Keys. Streamlit's own shortcuts leave R to itself, and a selected menu or a radio group would eat the arrows: so
+  // the window listens before they do, and keeps out of the way of whoever types.
+  const typing = (target) => {
+    if (!target?.matches) return false;
+    if (target.matches('[role=combobox]')) return target.getAttribute('aria-expanded') === 'true'; // an open menu
+    return target.isContentEditable || target.matches('input:not([type=radio]):not([type=checkbox]), textarea, select');
+  };
+  const actionOf = (event) => {
+    const key = (event.shiftKey && event.key === ' ' ? 'Shift+' : '') + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    return own.data.everywhere?.[key] ?? (presenting() ? own.data.presenting?.[key] : undefined);
+  };
+  window.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const target = event.composedPath()[0];
+    const open = document.querySelector('dialog.keys[open]');
+    if (typing(target) && !open) return;
+    if (event.key === ' ' && target?.closest?.('button, a, summary, [role=radio]')) return; // it presses that
+    const action = actionOf(event);
+    const black = document.querySelector('.blackscreen');
+    if (black && action !== 'black') black.remove();
+    if (!action || (action === 'leave' && (!presenting() || document.fullscreenElement || open))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    perform(action);
+  }, true);
+
+  function perform(action) {
+    if (action === 'help') return help();
+    if (action === 'black') return black();
+    if (action === 'fill') {
+      if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
+      return;
+    }
+    // Two keys may be pressed before the first is answered: so all recent ones are told, with their numbers.
+    own.pressed = [...own.pressed, { name: action, number: ++own.count }].slice(-20);
+    own.tell?.('pressed', own.pressed);
+  }
+
+  function help() {
+    const open = document.querySelector('dialog.keys');
+    if (open) return open.remove();
+    const dialog = document.createElement('dialog');
+    dialog.className = 'keys';
+    dialog.setAttribute('aria-label', 'Keys');
+    dialog.innerHTML = own.data.help;
+    dialog.addEventListener('click', () => dialog.remove());
+    dialog.addEventListener('close', () => dialog.remove());
+    app().append(dialog);
+    dialog.showModal();
+  }
+
+  function black() {
+    const there = document.querySelector('.blackscreen');
+    if (there) return there.remove();
+    const screen = document.createElement('div');
+    screen.className = 'blackscreen';
+    screen.addEventListener('click', () => screen.remove());
+    app().append(screen);
+  }
+
+  document.addEventListener('click', (event) => {
+    if (event.target.closest?.('.showkeys')) help();
+  });
+
+  // Back. Streamlit would tell the server the address that the browser went back to, but so does every click that
+  // crosses the page's own change of address: what is told here is a wish. Another page is opened by Streamlit.
+  window.addEventListener('popstate', (event) => {
+    const stays = own.path === location.pathname;
+    own.path = location.pathname;
+    if (!stays || location.hash || !own.tell) return;
+    event.stopImmediatePropagation();
+    own.tell('popped', { number: ++own.popped, search: location.search });
+  }, true);
+  // A page is entered into the history without its choices, and again with them: the second completes the first.
+  const push = history.pushState.bind(history);
+  const completes = (next) => {
+    const now = new URLSearchParams(location.search);
+    const added = [...next.searchParams.keys()].filter((name) => !now.has(name));
+    return next.pathname === location.pathname && [...now].every(([name, value]) => next.searchParams.get(name) === value)
+      && !added.some((name) => own.data.optional?.includes(name));
+  };
+  history.pushState = (state, title, url) => {
+    const next = new URL(url, location.href);
+    own.path = next.pathname;
+    return completes(next) ? history.replaceState(state, title, url) : push(state, title, url);
+  };
+
+  // The mouse shows the bar of a slide, and it fades.
+  let still;
+  const moved = () => {
+    document.body.dataset.mouse = 'moving';
+    clearTimeout(still);
+    still = setTimeout(() => delete document.body.dataset.mouse, 2500);
+  };
+  for (const kind of ['mousemove', 'pointerdown']) window.addEventListener(kind, moved, { passive: true });
+
+  own.connect = (data, tell) => {
+    const first = own.tell === null;
+    Object.assign(own, { data, tell });
+    if (first && own.pressed.length) tell('pressed', own.pressed); // pressed while the page was being loaded
+    own.measure();
+    own.look();
+    document.body.dataset.keys = 'heard';
+  };
+
+  own.measure = () => {
+    if (Math.abs(innerHeight - own.data.height) > 24) own.tell?.('height', innerHeight);
+  };
+  let resized;
+  window.addEventListener('resize', () => {
+    clearTimeout(resized);
+    resized = setTimeout(own.measure, 250);
+  });
+
+  // What comes in: a source begins at its first changed line; rungs say which one is pressed; an outcome is said.
+  const region = document.createElement('div');
+  region.className = 'saidaloud';
+  region.setAttribute('role', 'status');
+  const seen = new WeakSet();
+  own.look = () => {
+    for (const lines of document.querySelectorAll('.source:not(.inside) .lines')) {
+      if (seen.has(lines)) continue;
+      seen.add(lines);
+      const first = lines.querySelector('.changed, .gone');
+      if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
+    }
+    for (const rung of document.querySelectorAll('.st-key-stepper [class*=st-key-rung] button')) {
+      const chosen = String(rung.dataset.testid === 'stBaseButton-primary');
+      if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
+    }
+    if (!region.isConnected) app().append(region);
+    const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
+    if (region.textContent !== said) region.textContent = said;
+  };
+  let due = false;
+  new MutationObserver((changes) => {
+    if (due || changes.every((change) => change.target === region)) return;
+    due = true;
+    requestAnimationFrame(() => { due = false; own.look(); });
+  }).observe(document.documentElement, { childList: true, subtree: true });
+  return own;
+})();

@@ -1,0 +1,61 @@
+"""The page that a browser gets first, Streamlit's own, with what must be there before Streamlit's scripts run."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from views.session.compressed import ASSETS
+
+SCRIPT = Path(__file__).parents[1] / "html" / "browser.js"
+# Parts of Streamlit that every page needs, but that a browser would ask for only once it has seen what stands on it.
+PARTS = ("PlotlyChart", "Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button")
+# Streamlit knows the age of its own page only, and a compressed one cannot be added to.
+_CONDITIONS = (b"if-none-match", b"if-modified-since", b"accept-encoding")
+_OWN = (b"content-length", b"etag", b"last-modified")
+
+
+class EntryPage:
+    """ASGI middleware: adds `views/html/browser.js` to the page, and names the parts to fetch ahead."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; complete what comes back if it is the page."""
+        if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith(("/static/", "/_stcore/")):
+            await self.app(scope, receive, send)
+            return
+        headers = [(name, value) for name, value in scope["headers"] if name not in _CONDITIONS]
+        start: Message = {}
+        page = b""
+
+        async def complete(message: Message) -> None:
+            nonlocal start, page
+            if message["type"] == "http.response.start" and _is_page(message):
+                start = message
+            elif start and message["type"] == "http.response.body":
+                page += message.get("body", b"")
+                if not message.get("more_body", False):
+                    page = page.replace(b"<head>", b"<head>" + _head(), 1)
+                    kept = [(name, value) for name, value in start["headers"] if name not in _OWN]
+                    await send({**start, "headers": [*kept, (b"content-length", str(len(page)).encode())]})
+                    await send({"type": "http.response.body", "body": page})
+            else:
+                await send(message)
+
+        await self.app({**scope, "headers": headers}, receive, complete)
+
+
+def _is_page(start: Message) -> bool:
+    kind = dict(start["headers"]).get(b"content-type", b"")
+    return start["status"] == 200 and kind.startswith(b"text/html")
+
+
+@lru_cache(maxsize=1)
+def _head() -> bytes:
+    names = [file.name for part in PARTS for file in (ASSETS / "static" / "js").glob(f"{part}.*.js")]
+    ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in names)
+    return f"<script>{SCRIPT.read_text()}</script>{ahead}".encode()

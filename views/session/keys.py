@@ -1,0 +1,64 @@
+"""The keys of the lecturer, everywhere the same: what each is called, what it does, and how the help says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True)
+class Key:
+    """`action`: what the pages and the browser call it. `keys`: the browser's names of them, everywhere;
+    `presenting`: of those that do it only while presenting, as a presenter's remote sends them, and as the page would
+    otherwise scroll with them. `shown`: on the keys; `words`: what it does."""
+
+    action: str
+    keys: tuple[str, ...]
+    shown: str
+    words: str
+    presenting: tuple[str, ...] = ()
+
+
+KEYS = (
+    Key("next", ("ArrowRight",), "→", "the next rung", ("PageDown", " ")),
+    Key("previous", ("ArrowLeft",), "←", "the rung before", ("PageUp", "Shift+ ")),
+    Key("first", (), "Home", "the first rung", ("Home",)),
+    Key("last", (), "End", "the last rung", ("End",)),
+    Key("run", ("r",), "R", "run it"),
+    Key("ladder", ("l",), "L", "run the whole ladder"),
+    Key("present", ("p",), "P", "present: the rung alone, in large type"),
+    Key("leave", ("Escape",), "Esc", "stop presenting"),
+    Key("fill", ("f",), "F", "fill the screen"),
+    Key("black", (), "B", "a black screen, until the next key", ("b", ".")),
+    Key("help", ("?",), "?", "show the keys"),
+)
+_SHOWN = {"PageDown": "Page Down", "PageUp": "Page Up", " ": "Space", "Shift+ ": "Shift + Space", "Home": "", "End": "",
+          "b": "", ".": ""}  # fmt: skip
+
+
+def everywhere() -> dict[str, str]:
+    """The browser's name of a key -> the action."""
+    return {name: key.action for key in KEYS for name in key.keys}
+
+
+def presenting() -> dict[str, str]:
+    """The same, of the keys that do it only while presenting."""
+    return {name: key.action for key in KEYS for name in key.presenting}
+
+
+def help_html() -> str:
+    """The list that `?` shows."""
+    rows = "".join(f"<dt>{_caps(key)}</dt><dd>{escape(key.words)}{_where(key)}</dd>" for key in KEYS)
+    return f"<h2>Keys</h2><dl>{rows}</dl>"
+
+
+def _caps(key: Key) -> str:
+    names = [key.shown, *(shown for name in key.presenting if (shown := _SHOWN[name]))]
+    return " ".join(f"<kbd>{escape(name)}</kbd>" for name in names)
+
+
+def _where(key: Key) -> str:
+    if not key.presenting:
+        return ""
+    only = "while presenting" if not key.keys else f"{_SHOWN[key.presenting[0]]} while presenting"
+    return f" <small>{only}</small>"
