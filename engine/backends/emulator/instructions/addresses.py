@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engine.backends.emulator.ptx.deciding import deciding
+from engine.backends.emulator.ptx.program import writes
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -52,9 +54,10 @@ def site_of(machine: Machine, item: Instruction) -> Site:
         address, *values = item.operands[1 if words[0] == "atom" else 0 :]
         one_word = not operand_varies(address, machine.varying)
         one_value = not any(operand_varies(value, machine.varying) for value in values)
+    decides = not weak and bool(deciding(machine.program) & sum(1 << index for index in writes(item, -1)))
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
-        one_word, one_value,
+        one_word, one_value, decides,
     )  # fmt: skip
 
 

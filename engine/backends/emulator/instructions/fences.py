@@ -19,7 +19,7 @@ def fence(machine: Machine, item: Instruction) -> Executor | None:
 
     def step(registers: Registers, mask: Mask) -> None:
         for hook in machine.hooks.on_fence:
-            hook(item.line, mask)
+            hook(item.line, item.opcode, mask)
 
     return step if machine.hooks.on_fence else None
 

@@ -24,6 +24,7 @@ class Site:
     `weak`: an ordinary access; False for volatile, relaxed, acquire and release ones. `number`: unique in the program.
     `tallies`: it adds the constant 1 to a word of shared memory, and nobody reads the result. `one_word`, `one_value`:
     the address, the value of an atomic are computed from nothing that differs between the threads of a block.
+    `decides`: where the thread goes on follows from what a volatile load (or the like) reads.
     """
 
     number: int
@@ -37,6 +38,7 @@ class Site:
     tallies: bool = False
     one_word: bool = False
     one_value: bool = False
+    decides: bool = False
 
     @property
     def shared_rule(self) -> str:
@@ -99,7 +101,7 @@ class Hooks:
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()
     on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()
-    on_fence: tuple[Callable[[int, Mask], None], ...] = ()
+    on_fence: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_branch: tuple[Callable[[BasicBlock, Mask | None, Mask | None], None], ...] = ()
     on_barrier: tuple[Callable[[int, Mask, Mask], None], ...] = ()
     on_release: tuple[Callable[[Mask], None], ...] = ()

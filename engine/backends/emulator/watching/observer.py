@@ -45,7 +45,7 @@ class Observer:
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction is about to be executed though lanes that it names never come."""
 
-    def on_fence(self, line: int, mask: Mask) -> None:
+    def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """A memory fence."""
 
     def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:

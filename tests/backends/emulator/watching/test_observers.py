@@ -24,7 +24,7 @@ TEXT = """extern "C" __global__ void f(int *out) {
 class Fences(LineCounter):
     names = ("fences",)
 
-    def on_fence(self, line, mask):
+    def on_fence(self, line, opcode, mask):
         self.count(line, "fences", mask.warps)
 
 

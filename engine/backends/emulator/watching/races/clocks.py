@@ -1,33 +1,20 @@
 """Which accesses of different threads are in order, and which happen at any time relative to each other.
 
-Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions. Threads of
-different blocks, and threads that pass a lock, are put in order by a fence and an atomic: what a thread did before
-its fence is published by its next atomic or volatile store, and a thread that then reads such a flag has acquired it.
-The last rule is a little generous (it does not ask which flag), so that correct programs are never accused. Lanes
-that take their turns in one atomic come after those whose turn was before theirs.
+Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions; threads of
+different blocks, and threads that pass a lock, by a fence and a flag (`flags`). Lanes that take their turns in one
+atomic come after those whose turn was before theirs.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.watching.races.access_lanes import sample_of
+from engine.backends.emulator.watching.races.flags import Flags
+from engine.backends.emulator.watching.races.stamps import Stamp, of
 from engine.backends.emulator.watching.races.warp_parties import Parties, met_in
 from engine.records import Array
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """When accesses happened: one entry per access (one number where they share it). `lane`: thread number in the grid,
-    -1 for none."""
-
-    lane: Array
-    epoch: Array | int
-    clock: Array
-    time: Array | int
 
 
 class Clocks:
@@ -43,9 +30,7 @@ class Clocks:
         self.now = 1
         self._known: dict[int, tuple[Array, Array, Array]] = {}
         self._whole: dict[tuple[bytes, bytes], bool] = {}
-        self._published = np.zeros(grid_blocks, np.int64)
-        self._acquired = np.zeros(grid_blocks, np.int64)
-        self._flagged = np.zeros(grid_blocks, np.int64)  # the last flag written, behind a fence or not
+        self.flags = Flags(rows, grid_blocks)
         self._start = np.zeros((rows, 1), np.int64)
         self.start_chunk(0, 1)
 
@@ -54,10 +39,7 @@ class Clocks:
         self.first, self.blocks = first, blocks
         self.epoch = np.zeros((1, 1), np.int64)
         self.clock = self._start
-        self._fenced: Array | None = None
-        self._stored: Array | None = None
-        self._lane_published: Array | None = None
-        self._lane_acquired: Array | None = None
+        self.flags.start_chunk(first, blocks)
         self._parties: Parties | None = None
         self._sample = sample_of(blocks)
 
@@ -95,8 +77,11 @@ class Clocks:
         latest = np.where(met, clock, -1).max(axis=1, keepdims=True) + 1
         self.clock = np.where(met, latest, clock).reshape(self.clock.shape)
         parties = None if self._in_whole_warps(mask, members) else met_in(active, members, mask, self._living)
+        together = [met] if parties is None else parties
         if parties is not None or self._parties is not None:
-            self._meet([met] if parties is None else parties, before)
+            self._meet(together, before)
+        if self.flags.acquired:
+            self.flags.meet(together)
 
     def _in_whole_warps(self, mask: Mask, members: Array) -> bool:
         """Quickly, and remembered: the lanes come in whole warps and name each other. False: that is not known."""
@@ -119,52 +104,17 @@ class Clocks:
             self._parties.repeated(columns.size)
         self._parties.meet([party[:, :, columns] for party in parties], self.clock[:, columns])
 
-    def fence(self, mask: Mask) -> None:
-        """The lanes of `mask` make what they did visible."""
-        if self._fenced is None:
-            self._fenced = np.zeros((self.rows, self.blocks), np.int64)
-        _mark(self._fenced, mask, self.tick())
+    def fence(self, mask: Mask, block_only: bool) -> None:
+        """The lanes of `mask` make what they did visible; `block_only`: to their own block."""
+        self.flags.fence(mask, self.tick(), self.clock, block_only)
 
-    @property
-    def fenced(self) -> bool:
-        """True once any lane of the chunk has met a fence."""
-        return self._fenced is not None
-
-    def stores_behind_a_fence(self, mask: Mask) -> bool:
-        """The lanes store to shared memory: True when each of them has met a fence since it last did so."""
-        if self._fenced is None:
-            return False
-        if self._stored is None:
-            self._stored = np.zeros((self.rows, self.blocks), np.int64)
-        place = mask.place()
-        behind = self._fenced[place] > self._stored[place]
-        _mark(self._stored, mask, self.tick())
-        return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
-
-    def publish(self, mask: Mask, at_once: bool) -> None:
-        """The lanes write a flag. `at_once`: the write itself releases; else only what was fenced is published."""
-        time = self.tick()
-        self._flagged[self.first : self.first + self.blocks][mask.columns] = time
-        if not at_once and self._fenced is None:
-            return
-        if self._lane_published is None:
-            self._lane_published = np.zeros((self.rows, self.blocks), np.int64)
-        place = mask.place()
-        lanes = self._lane_published[place]
-        made = np.full(lanes.shape, time) if at_once or self._fenced is None else np.maximum(lanes, self._fenced[place])
-        if mask.dense is not None:
-            made = np.where(mask.dense, made, lanes)
-        self._lane_published[place] = made
-        blocks = self._published[self.first : self.first + self.blocks]
-        blocks[mask.columns] = np.maximum(blocks[mask.columns], made.max(axis=0))
+    def publish(self, mask: Mask, release: str | None) -> None:
+        """The lanes write a flag. `release`: "block" or "all" where the write itself is a fence for these."""
+        self.flags.publish(mask, self.tick(), self.clock, release, self._knows if self._parties else None)
 
     def acquire(self, mask: Mask) -> None:
         """The lanes have read a flag, just now: in turns, if others did so in the same instruction."""
-        time = self.now
-        if self._lane_acquired is None:
-            self._lane_acquired = np.zeros((self.rows, self.blocks), np.int64)
-        _mark(self._lane_acquired, mask, time)
-        self._acquired[self.first : self.first + self.blocks][mask.columns] = time
+        self.flags.acquire(mask, self.now)
 
     # ---- questions
 
@@ -195,36 +145,28 @@ class Clocks:
             return loose
         at = np.flatnonzero(loose)
         lane, other = before.lane[at], after.lane[at]
-        ordered = (lane // WARP == other // WARP) & (before.clock[at] < self._limit(lane, other, after, at, one_block))
+        ordered = (lane // WARP == other // WARP) & (
+            before.clock[at] < self._limit(lane, other, after.clock[at], one_block)
+        )
         if not one_block:
             same_block = lane // self.rows == other // self.rows
-            ordered |= same_block & (_of(before.epoch, at) < _of(after.epoch, at))
+            ordered |= same_block & (of(before.epoch, at) < of(after.epoch, at))
         loose[at[ordered]] = False
-        if ordered.all() or (one_block and self._lane_acquired is None):
+        if ordered.all() or (one_block and not self.flags.acquired):
             return loose
         at = at[~ordered]
-        lane, other, time = before.lane[at], after.lane[at], _of(before.time, at)
-        inside = lane // self.rows == other // self.rows
-        published = self._of_lane(self._lane_published, lane, inside, one_block)
-        acquired = self._of_lane(self._lane_acquired, other, inside, one_block)
-        if not one_block and not inside.all():
-            published = np.where(inside, published, self._published[lane // self.rows])
-            acquired = np.where(inside, acquired, self._acquired[other // self.rows])
-        heard = (published > time) & (acquired > time)
-        if atomic is not None:
-            heard |= atomic[at] & ((acquired > time) | ((acquired == time) & (lane < other)))
+        heard = self.flags.heard(before, after.lane[at], at, atomic, one_block)
         loose[at[heard]] = False
         return loose
 
-    def lacks_a_fence(self, before: int, time: int, after: int) -> bool:
-        """True when the block of lane `before` wrote a flag after `time`, which the block of lane `after` has read
-        since: with a fence in front of the flag they would be in order."""
-        one, two = before // self.rows, after // self.rows
-        return one != two and bool(self._flagged[one] > time and self._acquired[two] > self._flagged[one])
+    def _knows(self, knower: Array, lane: Array) -> Array:
+        """Up to which clock lanes know other lanes of their warps. Lanes count in the grid."""
+        column = knower // self.rows - self.first
+        clock = self.clock[knower % self.rows, column if self.clock.shape[1] > 1 else 0]
+        return self._limit(lane, knower, clock, False)
 
-    def _limit(self, lane: Array, other: Array, after: Stamp, at: Array, one_block: bool) -> Array:
-        """Up to which clock of `lane` the present of `other`, a lane of its warp, comes after it."""
-        clock: Array = after.clock[at]
+    def _limit(self, lane: Array, other: Array, clock: Array, one_block: bool) -> Array:
+        """Up to which clock of `lane` the present of `other`, a lane of its warp with this clock, comes after it."""
         parties = self._parties
         if parties is None:
             return clock
@@ -234,19 +176,3 @@ class Clocks:
         position = np.minimum(np.searchsorted(self._sample, column), self._sample.size - 1)
         known = parties.limit(other % self.rows, lane % WARP, position)
         return np.where(self._sample[position] == column, known, clock)
-
-    def _of_lane(self, times: Array | None, lane: Array, inside: Array, one_block: bool) -> Array:
-        made = np.zeros(lane.shape, np.int64)
-        if times is not None:
-            lanes = lane[inside]
-            made[inside] = times[lanes % self.rows, lanes // self.rows - (0 if one_block else self.first)]
-        return made
-
-
-def _of(field: Array | int, at: Array) -> Array | int:
-    return field if isinstance(field, int) else field[at]
-
-
-def _mark(times: Array, mask: Mask, time: int) -> None:
-    place = mask.place()
-    times[place] = time if mask.dense is None else np.where(mask.dense, time, times[place])

@@ -10,7 +10,8 @@ from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
-from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
+from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array, Finding
 
 _MOST_FINDINGS = 50
@@ -80,11 +81,16 @@ class Findings:
         head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
         kind, advice = self._verdict(mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
-        if array is not None and verb == "wrote" and self._clocks.lacks_a_fence(theirs, time, mine):
+        if verb == "wrote" and self._lacks_a_fence(theirs, time, mine, array):
+            fence = (
+                "__threadfence_block()" if mine // self._info.rows == theirs // self._info.rows else "__threadfence()"
+            )
             advice = (
                 "the atomic or flag between them says that the value is there, but does not make it visible: put a "
-                f"__threadfence() behind line {other}, before it."
+                f"{fence} behind line {other}, before it."
             )
+        elif kind == "shared-race" and not access.site.weak:
+            advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."
         self.report(kind, line, other, f"{head}; {advice}")
 
     def clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
@@ -121,6 +127,13 @@ class Findings:
             return f"`{readable(name)}`"
         return f"`{readable(name)}[{(address - start) // access.site.part}]`"
 
+    def _lacks_a_fence(self, before: int, time: int, after: int, array: DeviceArray | None) -> bool:
+        lanes = np.array([before, after]) + self._first_lane(array)
+        return bool(self._clocks.flags.lacks_a_fence(lanes[:1], time, lanes[1:])[0])
+
     def _name(self, lane: int, array: DeviceArray | None) -> str:
+        return self._machine.grid_lane_name(lane + self._first_lane(array))
+
+    def _first_lane(self, array: DeviceArray | None) -> int:
         """Lanes of accesses to shared memory count from the chunk's first block."""
-        return self._machine.grid_lane_name(lane + (self._info.first * self._info.rows if array is None else 0))
+        return self._info.first * self._info.rows if array is None else 0

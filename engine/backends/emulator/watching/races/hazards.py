@@ -14,16 +14,18 @@ import numpy as np
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
-from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks, in_sample, sample_of
 from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.collisions import collision
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.shuffles import undefined
+from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array, Finding
 
 _EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
@@ -77,9 +79,9 @@ class Hazards(Observer):
             column = int(lacking.any(axis=0).argmax())
             self._report_mask(line, opcode, mask, int(lacking[:, column].argmax()), column, "does not name itself")
 
-    def on_fence(self, line: int, mask: Mask) -> None:
+    def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """Lanes make their writes visible."""
-        self._clocks.fence(mask)
+        self._clocks.fence(mask, "cta" in opcode.split("."))
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Lanes read each other's registers."""
@@ -146,14 +148,14 @@ class Hazards(Observer):
         if lanes is None:
             return
         clocks, mask = self._clocks, access.mask
-        flag = site.op == "st" and clocks.stores_behind_a_fence(mask) and not site.weak
+        flag = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick()) and not site.weak
         if flag or site.op in ("atom", "red"):
-            clocks.publish(mask, False)
+            clocks.publish(mask, None)
         at = lanes.address // self._unit * self._sample.size + lanes.block
         # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
         strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
         self._check(access, shadow, at, lanes, None, strength)
-        if site.op == "atom" or (strength and site.op == "ld" and clocks.fenced):
+        if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.fenced):
             clocks.acquire(mask)
 
     def _known_lanes(self, access: Access) -> AccessLanes | None:
@@ -178,7 +180,8 @@ class Hazards(Observer):
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            self._clocks.publish(mask, bool({"release", "acq_rel"} & words))
+            release = ("block" if "cta" in words else "all") if {"release", "acq_rel"} & words else None
+            self._clocks.publish(mask, release)
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
@@ -232,10 +235,12 @@ class Hazards(Observer):
         for now in present:
             bad = clocks.unordered(writer, now, kinds == 2, shared)
             if strength:
-                bad &= kinds == 0
+                bad &= (kinds == 0) | self._relies(site, now, writer, kinds)
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
                 self._findings.races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if site.op == "ld":
+            for now in present if strength else ():
+                clocks.flags.see(now.lane, writer, shared)
             shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
         if shadow.read_at_all:
@@ -249,30 +254,18 @@ class Hazards(Observer):
                         self._findings.races(access, lanes, bad, now, before, lines, None, array)
         shadow.write(at, high, site.line, strength)
         if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
-            self._within_one_store(access, lanes, array)
+            columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
+            lost = collision(access, columns, self._info, shared)
+            if lost is not None:
+                self._findings.clash(access, *lost, array)
 
-    def _within_one_store(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
-        """Two lanes of one store write different values to one place: one of them is lost."""
-        mask = access.mask
-        shape = (mask.height, mask.width)
-        taken = slice(None) if array is not None else np.unique(lanes.columns)
-        first = self._info.first if array is not None else 0
-        places = np.broadcast_to(mask.rows_at()[:, None] + (mask.columns_at() + first) * self._info.rows, shape)
-        address = np.broadcast_to(plain(access.address).astype(np.int64), shape)[:, taken]
-        if array is None:  # the same offset in another block is another place
-            address = address + (np.arange(address.shape[1]) << 32)
-        active = slice(None) if mask.dense is None else mask.dense[:, taken].ravel()
-        address, place = address.ravel()[active], places[:, taken].ravel()[active]
-        order = np.argsort(address, kind="stable")
-        same = np.flatnonzero(address[order[1:]] == address[order[:-1]])
-        for value in access.values:
-            values = np.broadcast_to(value, shape)[:, taken].ravel()[active][order]
-            differ = same[values[same] != values[same + 1]]
-            if differ.size:
-                one, two = order[differ[0]], order[differ[0] + 1]
-                at = int(address[one]) & ((1 << 32) - 1) if array is None else int(address[one])
-                self._findings.clash(access, at, int(place[one]), int(place[two]), array)
-                return
+    def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
+        """bool: what is read was stored as a flag is (volatile), but as a number for others, which a later flag tells
+        of: nothing that is done depends on it, so that nobody waits for it."""
+        if site.op != "ld" or site.decides or not (kinds == 1).any():
+            return False
+        relied: Array = (kinds == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
+        return relied
 
     def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:
         """True when the store changes nothing: that a flag is set twice harms nobody."""

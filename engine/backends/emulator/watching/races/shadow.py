@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.watching.races.clocks import Clocks, Stamp
+from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array
 
 

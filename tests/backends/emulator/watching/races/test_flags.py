@@ -64,6 +64,23 @@ LAST_BLOCK = """extern "C" __global__ void f(const int *in, int *out, int *sums)
         for (int block = 0; block < gridDim.x; block++) out[1] += sums[block];
 }"""
 
+WARP = """extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ int s[64]; __shared__ volatile int ready;
+    int t = threadIdx.x;
+    if (t == 0) ready = 0;
+    __syncthreads();
+    if (t >= 32) {
+        s[t] = in[t];
+        EACH __syncwarp();
+        if (t == 32) { SETTER ready = 1; }
+    } else {
+        WAIT
+        out[t] = s[63 - t];
+    }
+}"""
+FENCE = "__threadfence_block();"
+WAITS = ("while (ready == 0); " + FENCE, "if (t == 5) { while (ready == 0); " + FENCE + " } __syncwarp();")
+
 
 def found(text: str, grid: int, schedule: Schedule, **more: np.ndarray) -> tuple[list[tuple[str, int]], np.ndarray]:
     """(kinds and lines of the findings, what was written)."""
@@ -105,3 +122,93 @@ def test_the_last_block_is_told_of_the_fence_that_it_lacks() -> None:
     assert finding.message.endswith("put a __threadfence() behind line 4, before it.")
     kinds, _ = found(LAST_BLOCK.replace("last =", "__threadfence(); last ="), 4, LOCKSTEP, sums=np.zeros(4, np.int32))
     assert kinds == []
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
+@pytest.mark.parametrize("wait", WAITS, ids=["all wait", "one waits"])
+@pytest.mark.parametrize(("each", "setter"), [("", FENCE), (FENCE, "")], ids=["one fences", "all fence"])
+def test_one_lane_sets_the_flag_for_its_warp(each: str, setter: str, wait: str, schedule: Schedule) -> None:
+    text = WARP.replace("EACH", each).replace("SETTER", setter).replace("WAIT", wait)
+    kinds, made = found(text, 3, schedule)
+    assert kinds == [] and made[:32].tolist() == list(range(63, 31, -1))
+    lonely = text.replace("__syncwarp();", "", 1)
+    assert ("shared-race", 12) in found(lonely, 3, schedule)[0]
+
+
+@pytest.mark.parametrize("wait", WAITS, ids=["all wait", "one waits"])
+def test_the_fence_that_the_flag_of_a_warp_lacks_is_named(wait: str) -> None:
+    hazards = Hazards()
+    text = WARP.replace("EACH", "").replace("SETTER", "").replace("WAIT", wait)
+    arrays = {"in": np.arange(64, dtype=np.int32), "out": np.zeros(64, np.int32)}
+    execute(text, grid=2, block=64, observers=[hazards], **arrays)
+    (finding,) = [one for one in hazards.findings() if one.line == 12]
+    assert finding.kind == "shared-race" and finding.other_line == 7
+    assert finding.message.endswith("put a __threadfence_block() behind line 7, before it.")
+
+
+HALVES = """extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ int s[64]; __shared__ volatile int ready[2];
+    int t = threadIdx.x;
+    if (t < 2) ready[t] = 0;
+    __syncthreads();
+    if (t >= 32) {
+        s[t] = in[t];
+        __syncwarp(t < 48 ? 0xffffu : 0xffff0000u);
+        if (t % 16 == 0) { __threadfence_block(); ready[t / 16 - 2] = 1; }
+    } else {
+        while (ready[t / 16 FROM] == 0);
+        __threadfence_block();
+        out[t] = s[t + 32];
+    }
+}"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
+def test_a_flag_tells_only_of_the_lanes_that_its_setter_met(schedule: Schedule) -> None:
+    assert found(HALVES.replace("FROM", ""), 1, schedule)[0] == []
+    met_nobody = HALVES.replace("FROM", "").replace("t < 48 ? 0xffffu : 0xffff0000u", "1u << t % 32")
+    assert ("shared-race", 13) in found(met_nobody, 1, schedule)[0]
+
+
+VOLATILE = LAST_BLOCK.replace("int *sums", "volatile int *sums")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
+def test_volatile_sums_need_the_fence_too(schedule: Schedule) -> None:
+    hazards = Hazards()
+    arrays = {"in": np.arange(64, dtype=np.int32), "out": np.zeros(2, np.int32), "sums": np.zeros(4, np.int32)}
+    execute(VOLATILE, grid=4, block=64, observers=[hazards], schedule=schedule, **arrays)
+    (finding,) = hazards.findings()
+    assert (finding.kind, finding.line, finding.other_line) == ("global-race", 9, 4)
+    assert finding.message.endswith("put a __threadfence() behind line 4, before it.")
+    fenced = VOLATILE.replace("last =", "__threadfence(); last =")
+    assert found(fenced, 4, schedule, sums=np.zeros(4, np.int32))[0] == []
+    for_the_block = fenced.replace("__threadfence()", "__threadfence_block()")
+    assert ("global-race", 9) in found(for_the_block, 4, schedule, sums=np.zeros(4, np.int32))[0]
+
+
+LOOKBACK = """extern "C" __global__ void f(const int *in, int *out, volatile int *state, int *next) {
+    __shared__ int tile;
+    for (int turn = 0; turn < 2; turn++) {
+        if (threadIdx.x == 0) {
+            tile = atomicAdd(next, 1);
+            state[tile] = (1 << 28) | in[tile];
+            int sum = 0;
+            for (int before = tile - 1; before >= 0; before--) {
+                int seen;
+                do seen = state[before]; while ((seen >> 28) == 0);
+                sum += seen & 0xfffffff;
+                if ((seen >> 28) == 2) break;
+            }
+            state[tile] = (2 << 28) | (sum + in[tile]);
+            out[tile] = sum;
+        }
+        __syncthreads();
+    }
+}"""
+
+
+def test_whoever_waits_for_a_word_that_holds_flag_and_number_needs_no_fence() -> None:
+    more = {"state": np.zeros(64, np.int32), "next": np.zeros(1, np.int32)}
+    kinds, made = found(LOOKBACK, 8, LOCKSTEP, **more)
+    assert kinds == [] and made[:16].tolist() == (np.arange(16) * np.arange(-1, 15) // 2).tolist()
