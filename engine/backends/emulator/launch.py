@@ -163,7 +163,7 @@ def launch(
         machine = Machine(
             program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
             step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
-            options or Options(), hooks_of(observers), step.source.text,
+            options or Options(), hooks_of(observers), step.source,
         )  # fmt: skip
         device.launches += 1
         for observer in observers:

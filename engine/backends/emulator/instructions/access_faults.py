@@ -25,8 +25,9 @@ def outside(
     if array is None:
         what = f"{verb} at address {hex(at % (1 << 64))}, where there is no array"
     else:
-        element = (at - array.base) // array.element
-        what = f"{verb} element {element} of `{array.name}`, which has {array.size // array.element} elements"
+        size = machine.element_bytes_of(array)
+        element, count = (at - array.base) // size, array.size // size
+        what = f"{verb} element {element} of `{readable(array.name)}`, which has {count} elements"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
 
 
@@ -48,11 +49,12 @@ def outside_block(
         return misaligned(machine, site, lanes, mask)
     places = machine.places(space)
     below = [(start, name) for name, start in places.items() if start <= max(place, 0)]
-    verb, part = _VERBS[site.op], site.part
+    verb = _VERBS[site.op]
     if not below:
         what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
     else:
         start, name = max(below)
+        part = machine.element_bytes(name) or site.part
         length = min([other for other in places.values() if other > start], default=words.size) - start
         element, count = (place - start) // part, length // part
         what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"

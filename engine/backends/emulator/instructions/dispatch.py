@@ -30,8 +30,8 @@ FAMILIES: tuple[ModuleType, ...] = (
 )  # fmt: skip
 
 
-def executors_of(machine: Machine, block: BasicBlock) -> list[Executor]:
-    """The executors of a block's body. PtxError for an instruction that is not emulated."""
+def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
+    """The executors of a block's body, each with its .cu line. PtxError for an instruction that is not emulated."""
     made = []
     for item in block.body:
         try:
@@ -43,7 +43,7 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[Executor]:
         except Exception as error:
             raise EmulatorFault(item.line) from error
         if executor is not None:
-            made.append(executor)
+            made.append((executor, item.line))
     return made
 
 

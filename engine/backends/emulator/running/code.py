@@ -21,6 +21,7 @@ class Code:
 
     block: BasicBlock
     steps: tuple[Callable[[Registers, Mask], None], ...]
+    lines: tuple[int, ...]  # of the steps
     kind: str  # "fall", "jump", "branch", "barrier", "exit", "trap", "switch"
     decide: Reader | None  # the predicate of a branch, the index of a switch, the vote at a barrier
     numbers: tuple[Reader, ...]  # of a barrier: its number, and how many threads it wants
@@ -35,10 +36,7 @@ class Code:
 
     def line_of(self, step: object) -> int:
         """The .cu line of the instruction that a step executes, or where the block ends."""
-        body = self.block.body
-        if step in self.steps and len(body) == len(self.steps):
-            return body[self.steps.index(step)].line
-        return self.block.line
+        return self.lines[self.steps.index(step)] if step in self.steps else self.block.line
 
 
 class Codes:
@@ -78,8 +76,10 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     members, members_of = None, -1
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
+    made = executors_of(machine, block)
+    steps, lines = tuple(step for step, _ in made), tuple(line for _, line in made)
     return Code(
-        block, tuple(executors_of(machine, block)), kind, decide, numbers, numbers_of(block.uses),
+        block, steps, lines, kind, decide, numbers, numbers_of(block.uses),
         numbers_of(block.defs & block.live_out), numbers_of(block.defs & ~block.live_out),
         sum(traits_of(each.opcode).issued for each in items), members, members_of, counted,
         polls(machine.program, block),

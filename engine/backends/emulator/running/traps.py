@@ -13,7 +13,7 @@ _ELSEWHERE = re.compile(r"__(?:shared|device|managed|constant)__|\b(?:return|ext
 
 def trapped(machine: Machine, line: int) -> RunFailed:
     """The failure of a trap; `line`: 0 where it has none."""
-    found = None if line else local_atomic(machine.text)
+    found = local_atomic(machine.source.text) if machine.source and not line else None
     if found:
         line, name = found
         clause = (

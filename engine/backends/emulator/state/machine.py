@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked, Size
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol
@@ -19,10 +20,11 @@ from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.state.events import NOBODY, ChunkInfo, Hooks
-from engine.backends.emulator.state.memory import AddressSpace, Words, lay_out
+from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, lay_out
 from engine.backends.emulator.state.resident import Resident
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
-from engine.records import Array, RunFailed, Status
+from engine.compile.element_sizes import element_bytes
+from engine.records import Array, RunFailed, Source, Status
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Options:
 @dataclass
 class Machine:
     """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: where
-    grid.sync() counts. `text`: the .cu file's, for what the compiler left no line of."""
+    grid.sync() counts. `source`: for what the compiler does not tell of it."""
 
     program: Program
     space: AddressSpace
@@ -60,7 +62,7 @@ class Machine:
     schedule: Schedule = LOCKSTEP
     options: Options = field(default_factory=Options)
     hooks: Hooks = NOBODY
-    text: str = ""
+    source: Source | None = None
     output: list[str] = field(default_factory=list)
 
     @cached_property
@@ -123,6 +125,15 @@ class Machine:
     def places(self, space: str) -> Mapping[str, int]:
         """Byte offsets of the shared or local variables."""
         return self.shared_places if space == "shared" else self.local_places
+
+    def element_bytes(self, name: str) -> int | None:
+        """Bytes of an element of an array variable, where the source tells."""
+        return element_bytes(self.source, readable(name)) if self.source else None
+
+    def element_bytes_of(self, array: DeviceArray) -> int:
+        """Bytes of an element of an array in device memory: of a variable, as the source tells."""
+        told = self.element_bytes(array.name) if array.name in self.symbols else None
+        return told or array.element
 
     def address_of(self, symbol: Symbol, line: int) -> int:
         """The address of a variable in its own space."""

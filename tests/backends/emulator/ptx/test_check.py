@@ -121,6 +121,10 @@ def test_a_fault_of_the_emulator_is_told_as_one_and_keeps_its_cause(monkeypatch:
         "kernel (ZeroDivisionError)."
     )
     assert caught.value.line == 2 and isinstance(caught.value.__cause__, ZeroDivisionError)
+    behind_a_fence = text.replace("{", "{\n  __threadfence();").replace(";\n}", ";\n  a[40] = 1;\n}")
+    with pytest.raises(RunFailed) as caught:  # nobody watches, so that the fence executes nothing
+        execute(behind_a_fence, a=np.ones(64, np.float32))
+    assert caught.value.line == 3
 
 
 def test_a_loop_in_which_lanes_wait_for_lanes_that_never_come_ends_at_the_limit_too() -> None:

@@ -117,7 +117,9 @@ class Findings:
 
     def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
         if array is not None:
-            return f"`{array.name}[{(address - array.base) // array.element}]`"
+            if array.name in self._machine.symbols and array.size == access.site.part:
+                return f"`{readable(array.name)}`"
+            return f"`{readable(array.name)}[{(address - array.base) // self._machine.element_bytes_of(array)}]`"
         places = self._machine.shared_places
         below = [(start, name) for name, start in places.items() if start <= address]
         if not below:
@@ -125,7 +127,8 @@ class Findings:
         start, name = max(below)
         if any(v.name == name and v.size == access.site.part for v in self._machine.program.shared):
             return f"`{readable(name)}`"
-        return f"`{readable(name)}[{(address - start) // access.site.part}]`"
+        element = self._machine.element_bytes(name) or access.site.part
+        return f"`{readable(name)}[{(address - start) // element}]`"
 
     def _lacks_a_fence(self, before: int, time: int, after: int, array: DeviceArray | None) -> bool:
         lanes = np.array([before, after]) + self._first_lane(array)

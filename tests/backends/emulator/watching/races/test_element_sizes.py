@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
-from engine.records import Finding
+from engine.records import Finding, RunFailed
 from tests.backends.emulator.small_kernels import execute
 from tests.cases import case
 
@@ -71,3 +72,33 @@ def test_no_pair_of_widths_ends_in_a_fault(place: str) -> None:
     for number, (loaded, stored) in enumerate(pairs[:: 5 if place == "shared" else 3]):
         text = racing(place, loaded, stored, GUARDS[number % 3], INDICES[number % 4])
         findings(text, Schedule("independent", seed=1) if number % 2 else LOCKSTEP)
+
+
+STRUCTS = """struct P { float x, y, z; };
+__device__ P kept[32];
+__device__ int last;
+extern "C" __global__ void f(unsigned char *g, unsigned char *out) {
+  __shared__ P s[96];
+  unsigned t = threadIdx.x;
+  s[t].y = t;
+  out[t + 96] = s[(t + 32) % 96].y;
+  kept[t % 32].z = t;
+  last = t;
+  out[t] = PLACE[t + FIRST].x;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("place", "first", "named"),
+    [("s", 70, "thread 26 of block 0 reads element 96 of the shared array `s`, which has 96 elements"),
+     ("kept", 1, "thread 31 of block 0 reads element 32 of `kept`, which has 32 elements")],
+)  # fmt: skip
+def test_a_read_past_structs_counts_them_as_the_source_does(place: str, first: int, named: str) -> None:
+    with pytest.raises(RunFailed, match=named):
+        findings(STRUCTS.replace("PLACE", place).replace("FIRST", str(first)))
+
+
+def test_a_finding_counts_structs_as_the_source_does() -> None:
+    told = " ".join(finding.message for finding in findings(STRUCTS.replace("PLACE", "s").replace("FIRST", "0 * t")))
+    race = re.search(r"reads `s\[(\d+)\]`, which thread (\d+) of block", told)
+    assert race and race[1] == race[2] and " to `kept[0]`" in told and " to `last` " in told

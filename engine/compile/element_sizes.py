@@ -1,0 +1,38 @@
+"""How large an element of an array is that a .cu file declares: PTX knows its bytes, and not its type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
+from engine.records import CompileError, Source
+
+_TYPE = r"((?:\w+\s+)*[A-Za-z_][\w:]*(?:<[^;{}()]*?>)?)"
+_ABOUT = re.compile(
+    r"\b(?:static|extern|const|constexpr|volatile|__(?:shared|device|constant|managed|restrict)__)\b|__align__\s*\(\w+\)|"
+    r"alignas\s*\(\w+\)"
+)
+_ASKED = "kernel_ladder_element_bytes"
+
+
+@lru_cache(maxsize=256)
+def element_bytes(source: Source, name: str) -> int | None:
+    """Bytes of an element of the array `name`, by its declaration; None where the file declares none, or several kinds.
+
+    The compiler is asked, as it alone knows a struct's size.
+    """
+    text = _ABOUT.sub(" ", source.text)
+    found = {
+        " ".join(kind.split()) for kind in re.findall(rf"(?:^|[;{{}}])\s*{_TYPE}\s+{name}\s*\[", text, re.MULTILINE)
+    }
+    if len(found) != 1:
+        return None
+    question = f"\n__device__ unsigned long long {_ASKED} = sizeof({found.pop()});\n"
+    try:
+        ptx = compile_source(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).decode()
+    except CompileError:
+        return None
+    answer = re.search(rf"{_ASKED} = (\d+);", ptx)
+    return int(answer[1]) if answer else None
