@@ -13,7 +13,7 @@ from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
 from engine.history.history import Known, device_line
 from engine.host.rates import peak_of
 from engine.plan import strides
-from engine.records import Measurement, Rates, Settled
+from engine.records import Measurement, Rates, Settled, dtype_of
 from engine.words import size_text
 
 MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"
@@ -276,9 +276,10 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
         return {}
     device = timed[0].device
     found: dict[str, float] = {}
-    peak = peak_of(device, topic.metric, timed[0].choice.dtype)
-    if peak:
-        found["Peak"] = float(peak)
+    dtype = timed[0].choice.dtype
+    if peak := peak_of(device, topic.metric, dtype):
+        name = "Peak" if topic.metric == "bandwidth_gb_s" else f"FP{8 * dtype_of(dtype).itemsize} peak"
+        found[name] = float(peak)
     for peer in topic.peers:
         rates = [
             rate * m.timing.time_us / m.peers[peer].time_us

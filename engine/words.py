@@ -5,6 +5,8 @@ whole_number("4M") -> 4194304        size_text(4194304) -> "2^22"        text_of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from math import isnan
 
 from engine.counters import COUNTERS
@@ -50,7 +52,7 @@ def text_of(key: str, value: object) -> str:
     if key in _SPEEDUPS:
         return f"{three_digits(value)}×"
     if key == "percent_of_peak":
-        return f"{three_digits(value)}%"
+        return "< 0.1%" if 0 < value < 0.1 else f"{three_digits(value)}%"
     if key == "n":
         return f"{value:,}"
     if key in COUNTERS and value == int(value):
@@ -77,6 +79,13 @@ def count_text(count: int) -> str:
 def size_text(n: int) -> str:
     """N as the lectures write it: "2^22", "1,000"."""
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else f"{n:,}"
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Several N: "256, 512, 1,000"; many of the same ratio as "2^10, 2^11, … 2^30"."""
+    ratios = {later / earlier for earlier, later in pairwise(sizes)}
+    texts = [size_text(n) for n in sizes]
+    return f"{texts[0]}, {texts[1]}, … {texts[-1]}" if len(sizes) > 4 and len(ratios) == 1 else ", ".join(texts)
 
 
 def three_digits(value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.words import size_text, text_of, whole_number
+from engine.words import size_text, sizes_text, text_of, whole_number
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,7 @@ from engine.words import size_text, text_of, whole_number
     [
         ("time_us", 12.34, "12.3 µs"), ("time_us", 8054.0, "8.05 ms"), ("time_us", 2.5e6, "2.50 s"),
         ("step", 2.333, "2.33×"), ("cumulative", 30.04, "30.0×"), ("percent_of_peak", 96.4, "96.4%"),
+        ("percent_of_peak", 0.00032, "< 0.1%"),
         ("bandwidth_gb_s", 1234.5, "1,234"), ("bank_conflicts", 1490000, "1.49 M"), ("barriers", 131592, "131,592"),
         ("time_us", None, ""), ("status", "compile-error", "does not compile"), ("sectors_per_request", 4.0, "4"),
     ],
@@ -38,3 +39,8 @@ def test_a_number_as_it_is_typed(text: str, number: int) -> None:
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         whole_number(text)
+
+
+def test_many_sizes_in_few_words() -> None:
+    assert sizes_text([256, 1000]) == "256, 1,000" and sizes_text([]) == ""
+    assert sizes_text([2**power for power in range(10, 31, 2)]) == "2^10, 2^12, … 2^30"

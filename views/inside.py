@@ -20,15 +20,13 @@ from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
 from views.html import lines
 from views.panels.block import show_block, which_block
 from views.session import choices, keyboard, rungs, state, work
-from views.session.choices import AUTO
+from views.session.choices import AUTO, LOCKSTEP
 from views.session.inside_work import InsideChoice, InsideWork, work_on
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
 LOOKS = {"change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
-LOCKSTEP = "lockstep"
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
-SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
 
 
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
@@ -46,13 +44,7 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
         with columns[3]:
             choices.knob(KERNELS[ladder.rungs[position].kernel])
     with columns[-3]:
-        choices.select(
-            "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
-            {name: schedule_line(parse_schedule(name)) for name in SCHEDULES}, new=True,
-            help="What CUDA leaves open. Lockstep: the lanes of a warp run together, as up to Pascal. Independent: any "
-            "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
-            "type waves:4.",
-        )  # fmt: skip
+        choices.schedule()
     with columns[-2]:
         choices.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
                        [AUTO, *ON_LINES], AUTO, {AUTO: "what this rung changes", **LABELS},

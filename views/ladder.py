@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
-from engine.catalogue import KERNELS, TOPICS, Rung, Topic
+from engine.backends.emulator.state.schedule import parse_schedule
+from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
 from engine.choices import settle
+from engine.plan import strides
 from engine.records import Choice, NotRunnable, Settled
 from views.rung import actions, desk, present
 from views.session import choices, keyboard, rungs, state
-from views.session.choices import AUTO
+from views.session.choices import AUTO, LOCKSTEP
 from views.session.page import Page
 
 
@@ -29,13 +32,20 @@ def settings(topic: Topic, rung: Rung) -> None:
             lambda: choices.element_type(topic),
             choices.cache_state,
             lambda: choices.knob(kernel) if knobs else choices.combining(kernel, rung.combine),
-            lambda: choices.grid_size(kernel),
+            lambda: choices.schedule() if in_order(kernel) else choices.grid_size(kernel),
             choices.device,
         ),
         strict=True,
     ):
         with column:
             menu()
+
+
+def in_order(kernel: Kernel) -> bool:
+    """Whether the order of execution can be chosen, in the place of a grid that follows from N: on the emulator."""
+    device, grid = st.session_state.get("device"), st.session_state.get("grid")
+    emulated = device == "emulator" or (device != "gpu" and not choices.has_gpu())
+    return emulated and not strides(kernel) and grid in (None, "", AUTO)
 
 
 def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
@@ -56,19 +66,29 @@ def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
     return settle(asked)
 
 
+def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
+    """What Run runs for a choice: on the emulator in the order that was chosen and, unless the emulator was asked for
+    by name, at an N that it can count in a lecture's patience."""
+    if choice.device != "emulator":
+        return choice
+    parse_schedule(order)
+    n = emulated_n(ladder, choice.n) if device == AUTO else choice.n
+    return replace(choice, n=n, schedule=None if order == LOCKSTEP else order)
+
+
 def main() -> None:
     """Read the choice, show the rung, run what was asked for, show the numbers."""
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
-    emulated = not choices.has_gpu()
-    own = rungs.own_choices(ladder, emulated)
+    own = rungs.own_choices(ladder)
     state.recall_for(topic.name, own)
     presenting = st.session_state.get("present") == "1"
     if presenting:
         position = rungs.names(ladder).index(st.session_state["rung"])
     else:
-        position = rungs.pickers(ladder, emulated)
+        position = rungs.pickers(ladder)
         settings(topic, ladder.rungs[position])
+    order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
     chosen["parameter"] = choices.knob_chosen(KERNELS[ladder.rungs[position].kernel])
@@ -77,16 +97,17 @@ def main() -> None:
         {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
          "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
          "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
-         "gpu": st.session_state.get("gpu"),
+         "gpu": st.session_state.get("gpu"), "schedule": order if order != LOCKSTEP else None,
          "present": st.session_state.get("present")}
     )  # fmt: skip
     try:
         asked = tuple(choice_of(rung, chosen, ladder.rungs[position]) for rung in ladder.rungs)
+        ran = tuple(run_of(choice, ladder, chosen["device"], order) for choice in asked)
     except NotRunnable as refused:
         st.error(str(refused), icon=":material/block:")
         keyboard.on_key({})
         return
-    page = Page(ladder, topic, position, asked, presenting)
+    page = Page(ladder, topic, position, asked, ran, presenting)
     keys(page)
     if presenting:
         present.show(page)

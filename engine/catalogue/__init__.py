@@ -16,7 +16,7 @@ from engine.catalogue.topics import aggregate, atomics, floats, matmul, matrix_s
 from engine.records import Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
-           "kernel_named", "topic_of"]  # fmt: skip
+           "emulated_n", "kernel_named", "topic_of"]  # fmt: skip
 
 _TOPICS = (
     reduction.TOPIC,
@@ -49,6 +49,8 @@ def _all_rungs(topic: Topic) -> Ladder:
         n=topic.default_n,
         block_size=topic.default_block_size,
         dtype=topic.kernels[0].dtypes[0],
+        emulator_n=min((ladder.emulator_n for ladder in topic.ladders if ladder.emulator_n), default=None),
+        picture="time",
     )
 
 
@@ -78,6 +80,14 @@ def kernel_named(name: str) -> Kernel:
 def topic_of(kernel: Kernel | str) -> Topic:
     """The topic a kernel belongs to."""
     return TOPICS[(kernel if isinstance(kernel, Kernel) else kernel_named(kernel)).topic]
+
+
+def emulated_n(ladder: Ladder, n: int) -> int:
+    """The n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can."""
+    most = TOPICS[ladder.topic].emulator_max_n
+    if n <= (ladder.emulator_n or most):
+        return n
+    return ladder.emulator_n or min(ladder.n, most)
 
 
 def default_choice(kernel: str) -> Choice:

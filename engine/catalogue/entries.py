@@ -155,7 +155,9 @@ class Rung:
 class Ladder:
     """An ordered list of rungs with the lecture it comes from. `baseline`: the rung that speedups count from.
 
-    `n`: the lecture's own; `emulator_n`: where there is no GPU and the emulator would take too long for that.
+    `n`: the lecture's own; `emulator_n`: the largest that the emulator counts in a lecture's patience, None where that
+    is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
+    engine.counters.IN_PLOTS that its lesson is about.
     The catalogue adds the name of the `topic` whose module lists the ladder, and `today`: why the numbers of today have
     another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
     """
@@ -170,6 +172,8 @@ class Ladder:
     dtype: str
     baseline: int = 0
     emulator_n: int | None = None
+    picture: str = "rate"
+    counter: str = "warp_instructions"
     topic: str = ""
     today: tuple[str, ...] = ()
 

@@ -22,13 +22,15 @@ from engine.backends import cpu
 from engine.catalogue import KERNELS
 from engine.choices import Key, key
 from engine.history.contract import flat, measurement_of
-from engine.history.recordings import load
+from engine.history.recordings import KEY, load
 from engine.plan import strides
 from engine.records import Measurement, Settled
+from engine.words import size_text, sizes_text
 
 KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
 _FAKE = '"name": "Test GPU"'  # in the rows that this program's tests once wrote into the user's own file
 _LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
+_N = KEY.index("n")
 
 _lock = threading.Lock()
 _live: OrderedDict[Key, Measurement] = OrderedDict()
@@ -99,6 +101,19 @@ def recorded_for(choice: Settled) -> Measurement | None:
     if choice.source is not None or choice.kernel not in KERNELS:
         return None
     return _recorded().get(key(choice))
+
+
+def recorded_sizes(choice: Settled) -> tuple[int, ...]:
+    """Every n at which the choice, the same in all else, was recorded with a right answer; in order."""
+    return _sizes().get(_without_n(key(choice)), ())
+
+
+def not_recorded(choice: Settled) -> tuple[str, str]:
+    """Two sentences for a choice without a time: that there is none, and which n have one with the same choices."""
+    sizes = sizes_text(recorded_sizes(choice))
+    if sizes:
+        return f"No run was recorded at N = {size_text(choice.n)}.", f"With these choices there are N = {sizes}."
+    return "No run was recorded with these choices.", "Choose another block size, type or cache, or run on a GPU."
 
 
 def device_line(measurement: Measurement) -> str:
@@ -176,6 +191,18 @@ def _recorded() -> dict[Key, Measurement]:
             # Asked for, the grid that the kernel would choose itself is the same run.
             found.setdefault(key(replace(choice, grid_size=measurement.grid_size)), measurement)
     return found
+
+
+@lru_cache(maxsize=1)
+def _sizes() -> dict[Key, tuple[int, ...]]:
+    found: dict[Key, tuple[int, ...]] = {}
+    for own in sorted((own for own, m in _recorded().items() if m.status == "ok"), key=lambda own: own[_N]):
+        found[_without_n(own)] = (*found.get(_without_n(own), ()), own[_N])
+    return found
+
+
+def _without_n(own: Key) -> Key:
+    return own[:_N] + own[_N + 1 :]
 
 
 def _without_lines(measurement: Measurement) -> Measurement:

@@ -116,7 +116,9 @@ def measurement_of(handle: Handle, choice: Choice) -> Measurement:
         return failure_of(replace(choice, device=handle.job.device or choice.device), error)
     if handle.kept and handle.finished_utc is not None:
         when = datetime.fromtimestamp(handle.finished_utc, UTC)
-        measurement = replace(measurement, badges=(*measurement.badges, f"result of an identical run at {when:%H:%M} UTC"))
+        measurement = replace(
+            measurement, badges=(*measurement.badges, f"result of an identical run at {when:%H:%M} UTC")
+        )
     return measurement
 
 

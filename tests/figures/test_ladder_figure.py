@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from math import log10
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -35,7 +36,7 @@ def every(frame: pd.DataFrame) -> dict[str, Figure]:
         "metric": metric_bars(frame, "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2),
         "time": time_bars(frame, 2),
         "speedup": speedup_bars(frame, 2),
-        "counter": counter_bars(frame, "barriers", 2),
+        "counter": counter_bars(frame, "barriers", 2, 2**22),
         "hall": metric_bars(frame, "bandwidth_gb_s", {}, 2, Look(28, 600)),
     }
 
@@ -70,14 +71,63 @@ def test_recorded_bars_are_hatched_and_live_ones_are_not() -> None:
 
 def test_marks_are_lines_with_labels_that_do_not_meet() -> None:
     layout = every(table())["metric"]["layout"]
-    assert [shape["x0"] for shape in layout["shapes"]] == [4800.0, 1600.0]
+    assert {shape["x0"] for shape in layout["shapes"]} == {4800.0, 1600.0}
     labels = [note for note in layout["annotations"] if note.get("yref") == "paper"]
     assert len({note["yshift"] for note in labels}) == 2
 
 
+@pytest.mark.parametrize("look", [Look(), Look(19, 400), Look(28, 1000)])
+def test_no_line_crosses_a_number(look: Look) -> None:
+    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2, look)["layout"]
+    pixels = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    row = pixels / (len(HARRIS.rungs) + 0.2)
+    for shape in layout["shapes"]:
+        nearest = min(abs(place - edge) for edge in (shape["y0"], shape["y1"]) for place in range(len(HARRIS.rungs)))
+        assert nearest * row > 0.5 * look.font and shape["y1"] - shape["y0"] < 0.5
+
+
+def test_a_peak_far_off_the_longest_bar_stands_at_the_edge_as_a_number() -> None:
+    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 48_000.0}, 2)["layout"]
+    longest = max(table()["bandwidth_gb_s"].dropna())
+    assert not layout.get("shapes") and layout["xaxis"]["range"][1] < 2 * longest
+    assert any("48,000" in note["text"] and note["x"] == 1 for note in layout["annotations"])
+
+
+def test_an_axis_of_very_different_numbers_is_logarithmic_and_says_so() -> None:
+    axes = {}
+    for fast in (2.0, 4000.0):
+        facts = [Known(measured(rung.kernel, fast if i else 1.0)) for i, rung in enumerate(HARRIS.rungs)]
+        axes[fast] = time_bars(tables.ladder_table(HARRIS, choices(), facts), 0)["layout"]["xaxis"]
+    assert axes[2.0]["type"] == "linear" and axes[2.0]["title"]["text"] == "Time (µs)"
+    assert axes[4000.0]["type"] == "log" and "logarithmic" in axes[4000.0]["title"]["text"]
+    low, high = axes[4000.0]["range"]
+    assert low < 0 and high > 3.6 and len(axes[4000.0]["tickvals"]) >= 3
+    assert all(low <= log10(tick) <= high for tick in axes[4000.0]["tickvals"])
+
+
+def test_what_became_of_a_run_stands_behind_the_recorded_number_with_room_for_both() -> None:
+    recorded = measured(HARRIS.rungs[0].kernel, 80.0, origin="recorded")
+    stuck = measured(HARRIS.rungs[0].kernel, None, status="deadlock", reason="No lane goes on.")
+    facts = [Known(stuck, recorded), *[Known(measured(r.kernel, 10.0)) for r in HARRIS.rungs[1:]]]
+    figure = time_bars(tables.ladder_table(HARRIS, choices(), facts), 0)
+    bars = figure["data"][0]
+    assert bars["x"][0] == 80.0 and "deadlock" in bars["text"][0]
+    assert figure["layout"]["xaxis"]["range"][1] > 1.3 * 80.0
+
+
+def test_rungs_of_different_work_have_no_speedups_and_the_plot_says_why() -> None:
+    ladder = LADDERS["cs121-access"]
+    facts = [Known(measured(rung.kernel, 10.0)) for rung in ladder.rungs]
+    frame = tables.ladder_table(ladder, choices("cs121-access"), facts)
+    assert not any("different work" in note["text"] for note in speedup_bars(frame, 0)["layout"]["annotations"])
+    frame["cumulative"] = None
+    assert any("different work" in note["text"] for note in speedup_bars(frame, 0)["layout"]["annotations"])
+
+
 def test_an_empty_plot_says_what_to_do() -> None:
-    for figure in every(table(some=False)).values():
-        assert any("yet" in note["text"] for note in figure["layout"]["annotations"])
+    for name, figure in every(table(some=False)).items():
+        said = any("yet" in note["text"] for note in figure["layout"]["annotations"])
+        assert said or (name == "speedup" and any(figure["data"][1]["x"]))  # the lecture's, which stand alone
 
 
 def test_lines_over_n_are_labelled_at_their_ends_without_overlap() -> None:

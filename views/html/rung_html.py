@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
+from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic, topic_of
 from engine.counters import IN_TABLE
-from engine.history.history import Known
-from engine.records import Measurement
+from engine.history.history import Known, device_line, not_recorded
+from engine.records import Measurement, Settled
 from engine.tables import COLUMNS
-from engine.words import STATUS_WORDS, text_of
+from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
 from views.html.source import source_html
 
@@ -68,26 +68,26 @@ def rung_source(ladder: Ladder, position: int, fold: bool = False) -> str:
     )
 
 
-def numbers(row: Mapping[str, Any], fact: Known, topic: Topic, counters: bool, ran: str = "") -> str:
+def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, ran: str = "") -> str:
     """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters.
 
-    `ran`: when the run on the page was, if it was now.
+    The times are of `choice`; Run runs `run`. `ran`: when the run on the page was, if it was now.
     """
-    failed, live = fact.failed, fact.live
+    failed, live, topic = fact.failed, fact.live, topic_of(choice.kernel)
     if failed is None:
-        tiles, said, log = _tiles(row, topic), _sentence(row, fact, topic, ran), ()
+        tiles, said, log = _tiles(row, topic), _sentence(fact, choice, run, ran), ()
     else:
         expected = KERNELS[row["kernel"]].expect
         lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
         tiles = _tiles(row, topic)
         why = code_in(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
-        time_of = f"Time: {escape(str(row['origin']))}" if fact.timed is not None else ""
+        time_of = _time_of(fact.timed, choice, run) if fact.timed is not None else ""
         said = " · ".join(filter(None, (f"<b>{escape(STATUS_WORDS[failed.status])}</b> {why}", ran, time_of)))
         log = (("The whole log", failed.log),) if failed.log else ()
     if live is not None and live.printed:
         log = (*log, (f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
     bad = "" if failed is None else "bad"
-    return tiles + _outcome(bad, said, log) + (_counters(row) if counters else "")
+    return tiles + _outcome(bad, said, log) + (_counters(row) if run.device == "emulator" else "")
 
 
 def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
@@ -117,28 +117,37 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
-def _sentence(row: Mapping[str, Any], fact: Known, topic: Topic, ran: str) -> str:
-    live = fact.live
+def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
+    live, topic = fact.live, topic_of(choice.kernel)
     words = []
     if live is not None and live.check is not None:
         found = live.check
         exact = found.error_bound == 0
+        at = f" and counted at N = {size_text(run.n)}:" if run.n != choice.n else ""
         bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
         words.append(
-            f"<b class='ok'>✓ Correct</b> {found.result:,.9g} {'=' if exact else '≈'} {found.expected:,.9g}{bound}"
+            f"<b class='ok'>✓ Correct</b>{at} {found.result:,.9g} {'=' if exact else '≈'} {found.expected:,.9g}{bound}"
             f"{_remark(live, topic)}"
         )
-    if row["origin"]:
-        words.append(f"Time: {escape(str(row['origin']))}")
+    if fact.timed is not None:
+        words.append(_time_of(fact.timed, choice, run))
+        if live is None and run.n != choice.n:
+            words.append(f"Run checks and counts at N = {size_text(run.n)}")
     elif live is None:
-        words.append("Not run yet with these choices.")
+        words.append(f"Not run yet. {' '.join(not_recorded(choice))}")
     else:
-        words.append("No run was recorded for these choices, and an emulator has no times.")
+        words.append(" ".join(not_recorded(choice)))
     if live is not None and live.badges:
         words.append(code_in(", ".join(live.badges)))
     if ran:
         words.insert(1, ran)
     return " · ".join(words)
+
+
+def _time_of(timed: Measurement, choice: Settled, run: Settled) -> str:
+    """Where the time comes from; at which N, where what runs here runs at another one."""
+    at = f" at N = {size_text(choice.n)}" if run.n != choice.n else ""
+    return f"Time: {escape(device_line(timed))}{at}"
 
 
 def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:

@@ -134,7 +134,7 @@ def _row(number: int, level: complexity.Level) -> str:
 
 
 def _counted(page: Page, fact: Known) -> str:
-    found = complexity.compared(page.choice, fact.counted)
+    found = complexity.compared(page.run, fact.counted)
     if not found:
         return ""
     rows = "".join(

@@ -16,9 +16,9 @@ def toggle_presenting(on: bool) -> None:
 
 def run_rung(page: Page) -> None:
     """Run the rung on the page, anew."""
-    work.start(WORK, [page.choice], [page.kernel.title], fresh=True)
+    work.start(WORK, [page.run], [page.kernel.title], fresh=True)
 
 
 def run_ladder(page: Page) -> None:
     """Run every rung with these choices, from the bottom to the top."""
-    work.start(WORK, page.choices, [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in page.ladder.rungs])
+    work.start(WORK, page.runs, [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in page.ladder.rungs])

@@ -8,7 +8,7 @@ from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, choices_of_counter, facts_of, figure_of, plots_of, words_of
+from views.panels.plot import Drawing, facts_of, figure_of, menu, words_of
 from views.rung import results
 from views.rung.actions import run_ladder, run_rung, toggle_presenting
 from views.rung.table import Table
@@ -32,7 +32,7 @@ def show(page: Page) -> None:
         )
     with right:
         numbers = Place("numbers")
-        plot_menu(page)
+        menu(page)
         look = plot_look(page)
         drawing, beneath = Drawing(look.height or SMALLEST_PLOT), Place("plotwords")
         found = Place("answer" if answer.is_array(page.choice) else "noanswer")
@@ -64,20 +64,6 @@ def buttons(page: Page) -> None:
                   help="Every rung with these choices, one after the other (L)")  # fmt: skip
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
                   help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
-
-
-def plot_menu(page: Page) -> None:
-    """The menu of the plots, and the widgets of the one that is chosen."""
-    words = plots_of(page)
-    shown = st.session_state["show"]
-    with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
-        st.segmented_control("Plot", list(words), default=shown, key="show",
-                             format_func=words.get, required=True, label_visibility="collapsed")  # fmt: skip
-        if shown == "counters":
-            choices_of_counter()
-    pictures = panels.pictures_of(page)
-    if shown in pictures and (controls := pictures[shown].controls):
-        controls(page)
 
 
 def plot_look(page: Page) -> Look:

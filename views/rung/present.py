@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.figures.look import Look
 from views.html import answer, rung_html
-from views.panels.plot import Drawing, facts_of, figure_of, plots_of, words_of
+from views.panels.plot import Drawing, facts_of, figure_of, words_of
 from views.rung import results
 from views.session import keyboard, work
 from views.session.page import WORK, Page
@@ -19,7 +19,6 @@ STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
 def show(page: Page) -> None:
     """Draw the slide, wait for what runs, and draw what comes in."""
-    plots_of(page)
     st.html(STYLE)
     with work.RENDER, st.container(key="hall"):
         st.html(rung_html.presenting_title(page.ladder, page.position))

@@ -14,4 +14,4 @@ def numbers(page: Page, frame: pd.DataFrame, facts: list[Known]) -> str:
     """The big numbers of the rung on the page."""
     known = facts[page.position]
     ran = when.ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
-    return rung_html.numbers(frame.to_dict("records")[page.position], known, page.topic, page.counting, ran)
+    return rung_html.numbers(frame.to_dict("records")[page.position], known, page.choice, page.run, ran)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from engine import tables
 from engine.history.history import Known, device_line, environment_line
+from engine.words import size_text
 from views.html import grid, rung_html
 from views.panels.plot import facts_of
 from views.session.page import Page
@@ -36,6 +37,9 @@ class Table:
             else "Times: none measured or recorded for these choices",
             "counters": "Counted by the emulator, live",
         }
+        if page.run.n != page.choice.n:
+            headings["times"] += f", N = {size_text(page.choice.n)}"
+            headings["counters"] += f", N = {size_text(page.run.n)}"
         with_counters = page.counting or any(fact.counted for fact in facts)
         self._rows.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
         lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
 from engine.catalogue.gpu_models import MULTIPROCESSORS
@@ -18,6 +19,8 @@ from engine.words import size_text, whole_number
 from views.session import state
 
 AUTO, NONE = "auto", "none"
+LOCKSTEP = "lockstep"
+SCHEDULES = (LOCKSTEP, "independent:1", "independent:2", "independent:3", "waves:1", "waves:8")
 DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
 
 
@@ -98,6 +101,17 @@ def grid_size(kernel: Kernel) -> str:
     sizes = map(str, (1, 32, *(MULTIPROCESSORS << times for times in range(5))))
     return select("Grid size (blocks)", "grid", [AUTO, *sizes], AUTO,
                   {AUTO: "automatic"}, new=True, help="Choose, or type any whole number.")  # fmt: skip
+
+
+def schedule() -> str:
+    """The menu for the order in which the emulator runs lanes and blocks."""
+    return select(
+        "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
+        {name: schedule_line(parse_schedule(name)) for name in SCHEDULES}, new=True,
+        help="What CUDA leaves open. Lockstep: the lanes of a warp run together, as up to Pascal. Independent: any "
+        "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
+        "type waves:4.",
+    )  # fmt: skip
 
 
 def knob(kernel: Kernel) -> str:

@@ -14,12 +14,16 @@ WORK = "ladder work"  # the name of the runs that the page waits for
 
 @dataclass(frozen=True)
 class Page:
-    """A ladder, the rung on the page, and what the menus say. `choices`: one a rung."""
+    """A ladder, the rung on the page, and what the menus say.
+
+    `choices`: what the times are of, one a rung; `runs`: what Run runs, which on the emulator may be at another N.
+    """
 
     ladder: Ladder
     topic: Topic
     position: int
     choices: tuple[Settled, ...]
+    runs: tuple[Settled, ...]
     presenting: bool
 
     @property
@@ -39,8 +43,13 @@ class Page:
 
     @property
     def choice(self) -> Settled:
-        """What Run would run."""
+        """What the times of the rung on the page are of."""
         return self.choices[self.position]
+
+    @property
+    def run(self) -> Settled:
+        """What Run would run."""
+        return self.runs[self.position]
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:

@@ -53,20 +53,19 @@ def stepping(ladder: Ladder) -> dict[str, Callable[[], None]]:
     }
 
 
-def own_choices(ladder: Ladder, emulated: bool = True) -> dict[str, str]:
-    """The lecture's own N, block size and type; its N for the emulator where it has one and the runs are emulated."""
-    n = (ladder.emulator_n if emulated else None) or ladder.n
-    return {"n": str(n), "block": str(ladder.block_size), "dtype": ladder.dtype}
+def own_choices(ladder: Ladder) -> dict[str, str]:
+    """The lecture's own N, block size and type."""
+    return {"n": str(ladder.n), "block": str(ladder.block_size), "dtype": ladder.dtype}
 
 
-def pickers(ladder: Ladder, emulated: bool = True) -> int:
+def pickers(ladder: Ladder) -> int:
     """The menus for the ladder and the rung; returns the rung's position."""
     left, right = st.columns([1.45, 3.3], vertical_alignment="bottom")
     every = names(ladder)
     position = every.index(st.session_state["rung"])
     with left:
         st.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder",
-                     format_func=lambda name: LADDERS[name].title, on_change=_take_ladder, args=(emulated,),
+                     format_func=lambda name: LADDERS[name].title, on_change=_take_ladder,
                      help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
     # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
     with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
@@ -81,12 +80,13 @@ def pickers(ladder: Ladder, emulated: bool = True) -> int:
     return position
 
 
-def _take_ladder(emulated: bool) -> None:
-    """Another ladder: its first rung, and the lecture's own N, block size and type."""
+def _take_ladder() -> None:
+    """Another ladder: its first rung, its own plot, and the lecture's own N, block size and type."""
     ladder = LADDERS[st.session_state["ladder"]]
     st.session_state.update(rung=names(ladder)[0], combine=AUTO, grid=AUTO)
+    state.forget("show", "counter")
     state.forget_knobs()
-    state.keep(ladder.topic, own_choices(ladder, emulated))
+    state.keep(ladder.topic, own_choices(ladder))
 
 
 def _take_rung(name: str) -> None:

@@ -20,8 +20,8 @@ NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", 
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.
-OPTIONAL = ("present", "grid", "parameter", "combine", "heat", "look", "schedule", "launch", "b", "warp", "partitions",
-             "gpu")  # fmt: skip
+OPTIONAL = ("present", "show", "counter", "grid", "parameter", "combine", "heat", "look", "schedule", "launch",
+            "b", "warp", "partitions", "gpu")  # fmt: skip
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _OPENED = "page opened"
 _KNOB, _KNOBS = "knob shown", "knobs kept"

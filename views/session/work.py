@@ -146,9 +146,12 @@ def follow(name: str, show: Callable[[], None]) -> None:
     place.empty()
 
 
-def outcome(choice: Settled) -> history.Known:
-    """What is known about a choice; a choice that cannot run is known to be refused, and why."""
-    refused = refusal(choice)
-    if refused is not None:
-        return history.Known(failed(choice, refused), history.recorded_for(choice))
-    return history.known(choice)
+def outcome(choice: Settled, run: Settled | None = None) -> history.Known:
+    """What is known about a choice; one that cannot run is known to be refused, and why.
+
+    `run`: what is run in its place, where that is another one.
+    """
+    run = run or choice
+    refused = refusal(run)
+    live = failed(run, refused) if refused is not None else history.latest(run)
+    return history.Known(live, history.recorded_for(choice))

@@ -31,6 +31,8 @@ _HISTOGRAM = Ladder(
     n=2**22,
     block_size=256,
     dtype="int32",
+    picture="time",
+    counter="atomics",
     rungs=(
         Rung("histogram_global", "global atomics",
              "One tree per value would read everything 256 times; one atomic per element reads it once.",

@@ -16,6 +16,8 @@ _ATOMICS = Ladder(
     block_size=256,
     dtype="int32",
     baseline=1,
+    picture="time",
+    counter="atomics",
     rungs=(
         Rung("transformation", "c[i] = a[i] + 10", "One thread per output point: nobody meets anybody.",
              "Transformation vs. reduction"),
@@ -52,6 +54,8 @@ _ORDER = Ladder(
     emulator_n=2**18,
     block_size=256,
     dtype="int32",
+    picture="time",
+    counter="atomics",
     rungs=(
         Rung("order_place", "place", "An atomic that counts gives every thread a number of its own.",
              "Determine my place in an order"),
@@ -74,6 +78,8 @@ _WARPS = Ladder(
     n=2**18,
     block_size=256,
     dtype="int32",
+    picture="time",
+    counter="shuffles",
     rungs=(
         Rung("warp_broadcast", "broadcast", "One lane's register for all lanes, in one instruction.",
              "Warp shuffle tips and tricks"),
@@ -102,6 +108,7 @@ _HOMEWORK = Ladder(
     n=2**20,
     block_size=256,
     dtype="int32",
+    counter="barriers",
     rungs=(
         Rung("max_shared", "#8", "Grid stride, a tree in shared memory, then one block for the rest.", "Homework"),
         Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; the lanes hand over registers.",

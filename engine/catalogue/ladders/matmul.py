@@ -13,6 +13,8 @@ _TILING = Ladder(
     n=1024,
     block_size=16,
     dtype="float32",
+    emulator_n=256,
+    counter="sectors",
     rungs=(
         Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
              "Coalescing example"),
@@ -33,6 +35,7 @@ _BEYOND_TILING = Ladder(
     emulator_n=256,
     block_size=16,
     dtype="float32",
+    counter="wavefronts",
     rungs=(
         Rung("matmul_naive", "naive", "Where the lecture starts: both operands of each product from global "
              "memory.", "Exploiting data reuse"),

@@ -14,6 +14,8 @@ _ONE_MATRIX = Ladder(
     n=1024,
     block_size=128,
     dtype="int32",
+    picture="law",
+    counter="sectors_per_request",
     rungs=(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
              "Coalescing example"),
@@ -38,6 +40,7 @@ _HOMEWORK = Ladder(
     emulator_n=1024,
     block_size=256,
     dtype="float32",
+    counter="sectors_per_request",
     rungs=(
         Rung("row_sums", "thread per row", "One thread per output, the thread strategy of a transformation.",
              "Homework"),

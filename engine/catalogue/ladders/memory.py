@@ -16,6 +16,7 @@ _LATENCY = Ladder(
     emulator_n=2**14,
     block_size=256,
     dtype="int32",
+    counter="sectors",
     rungs=(
         Rung("latency_global", "global", "One thread, which waits for global memory 1024 times.",
              "GPU memory organization"),
@@ -102,6 +103,8 @@ _ACCESS = Ladder(
     emulator_n=2**18,
     block_size=256,
     dtype="int32",
+    picture="law",
+    counter="sectors_per_request",
     rungs=(
         Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number lies beside the border of "
              "a sector.", "Memory coalescing"),
@@ -120,6 +123,8 @@ _BANKS = Ladder(
     emulator_n=2**18,
     block_size=256,
     dtype="int32",
+    picture="law",
+    counter="bank_conflicts",
     rungs=(
         Rung("banks_strided", "stride", "Lane l reads word 32 * l: 32 different words in one bank, 32 passes.",
              "Bank conflicts"),
@@ -142,6 +147,8 @@ _DIVERGENCE = Ladder(
     emulator_n=2**18,
     block_size=256,
     dtype="int32",
+    picture="law",
+    counter="divergent_branches",
     rungs=(
         Rung("divergence_three", "% 3", "The lecture's three branches. They are so short that the compiler selects "
              "a value instead of branching.", "Warp divergence"),

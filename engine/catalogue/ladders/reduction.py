@@ -64,6 +64,7 @@ _ONE_ATOMIC = Ladder(
     block_size=256,
     dtype="int32",
     baseline=1,
+    counter="atomics",
     rungs=(
         Rung("reduce_racy", "*c += a[i]", "One thread per element, and each adds to the one sum. It does not work.",
              "Reduction: naive thread strategy"),
@@ -134,6 +135,7 @@ _HEKUN = Ladder(
     n=10_000_000,
     block_size=256,
     dtype="int32",
+    picture="time",
     rungs=(
         Rung("reduce_scalar", "CPU", "The loop that the full code compares with: 8 numbers take 7 additions, one "
              "after the other.", "Full code: cpu execution", None, published("hekun", "scalar-cpu")),
@@ -156,6 +158,7 @@ _ONE_LAUNCH = Ladder(
     n=2**22,
     block_size=512,
     dtype="int32",
+    counter="atomics",
     rungs=(
         Rung("reduce_warp_shuffle", "shuffle", "The lecture's last rung: shuffles, and one atomic per block.",
              "Warp shuffle reduction", "atomic"),

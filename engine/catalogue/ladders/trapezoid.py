@@ -13,6 +13,8 @@ _COOPER = Ladder(
     n=65536,
     block_size=256,
     dtype="float64",
+    picture="time",
+    counter="divergent_branches",
     rungs=(
         Rung("trapezoid_scalar", "scalar", "The composite rule as anybody would write it: one loop on the CPU.",
              "Scalar Trapezoid", None, published("cooper", "scalar-cpu")),

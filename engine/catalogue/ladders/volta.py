@@ -14,6 +14,8 @@ _SCHEDULING = Ladder(
     n=256,
     block_size=128,
     dtype="int32",
+    picture="time",
+    counter="atomics",
     rungs=(
         Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show who runs when.",
              "Volta's (and after) SIMT model"),

@@ -1,0 +1,195 @@
+"""Bars down a ladder: a row a rung, its number behind the bar, an axis on which every bar can be seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import ceil, floor, log10
+from typing import Any
+
+import pandas as pd
+
+from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred
+from engine.tables import COLUMNS, MEASURED
+from engine.words import text_of
+
+NARROWEST = 480  # pixels that a plot is wide at least: at 1280 x 720, beside the code
+LETTER = 0.56  # of the size of the type: how wide a letter is
+LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
+FAR = 2.5  # a mark so many times as far as the longest bar stands at the edge, as a number
+_BAR = 0.35  # half a bar's height, in rows
+
+
+def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, may_be_log: bool = True) -> Figure:
+    """Bars of column `key`, the first rung on top; the rung at `current` stands out.
+
+    `nothing`: what an empty plot says. The axis is logarithmic, and says so, where the longest bar is more than
+    LOG_FROM times the shortest.
+    """
+    values = values_of(frame[key])
+    known = [value for value in values if value is not None]
+    size = look.font
+    layout = base_layout(look)
+    layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
+    log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
+    heading = f"{COLUMNS[key].heading}{', logarithmic scale' if log else ''}"
+    layout["xaxis"] |= {"title": {"text": heading, "font": {"size": size}}, "zeroline": not log,
+                        "type": "log" if log else "linear", "nticks": 6}  # fmt: skip
+    layout["yaxis"] |= {
+        "tickvals": list(range(len(frame))),
+        "ticktext": [f"<b>▸ {rung}</b>" if i == current else str(rung) for i, rung in enumerate(frame["rung"])],
+        "ticklabelstandoff": 6,
+        "showgrid": False,
+        "range": [len(frame) - 0.4, -0.6],
+    }
+    layout["bargap"] = 1 - 2 * _BAR
+    texts = [_text(key, row, value) for row, value in zip(frame.to_dict("records"), values, strict=True)]
+    data = {
+        "type": "bar",
+        "orientation": "h",
+        "x": values,
+        "y": list(range(len(frame))),
+        "text": texts,
+        "textposition": "outside",
+        "constraintext": "none",
+        "textfont": {"size": size},
+        "cliponaxis": False,
+        "marker": {
+            "color": BLUE,
+            "opacity": [1.0 if i == current else 0.55 for i in range(len(frame))],
+            "line": {"width": 0},
+            # Recorded bars are hatched, so that nobody takes them for what this machine just did.
+            "pattern": _hatched(frame) if COLUMNS[key].group == MEASURED else {},
+        },
+        "hovertext": [f"{rung} {title}" for rung, title in zip(frame["rung"], frame["title"], strict=True)],
+        "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
+    }
+    layout["annotations"] = _failures(frame, values, size)
+    if not known:
+        layout["annotations"].append(centred(nothing, size + 1))
+        layout["xaxis"] |= {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
+    figure = {"data": [data], "layout": layout}
+    return with_room(figure, look) if known else figure
+
+
+def with_room(figure: Figure, look: Look) -> Figure:
+    """An axis that begins where every bar can be seen, and ends where the number behind each of them is not cut."""
+    layout = figure["layout"]
+    ends = [
+        (float(value), len(re.sub("<[^>]*>", "", text)) * LETTER * look.font + 8)
+        for trace in figure["data"]
+        for value, text in zip(trace["x"], trace["text"], strict=True)
+        if value is not None
+    ]
+    names = max(len(re.sub("<[^>]*>", "", text)) for text in layout["yaxis"]["ticktext"])
+    width = max(180.0, NARROWEST - names * LETTER * look.font - 40)
+    shares = [(value, min(0.7, words / width)) for value, words in ends]
+    if layout["xaxis"]["type"] == "linear":
+        layout["xaxis"]["range"] = [0, max(value / (1 - words) for value, words in shares) or 1.0]
+        return figure
+    low = log10(min(value for value, _ in shares)) - 0.35
+    high = max(low + (log10(value) - low) / (1 - words) for value, words in shares)
+    layout["xaxis"] |= {"range": [low, high], **log_ticks(low, high)}
+    return figure
+
+
+def log_ticks(low: float, high: float) -> dict[str, Any]:
+    """Ticks at powers of ten between two powers; where there are few of those, at 2 and 5 in between as well."""
+    steps: Sequence[int] = (1, 2, 5) if high - low < 1.6 else (1,)
+    ticks = [step * 10.0**power for power in range(floor(low), ceil(high) + 1) for step in steps]
+    shown = [tick for tick in ticks if low <= log10(tick) <= high]
+    every = max(1, ceil(len(shown) / 6))
+    shown = shown[::every]
+    return {"tickvals": shown, "ticktext": [f"{tick:,.10g}" for tick in shown]}
+
+
+def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Look) -> None:
+    """`marks` (name, value) as dashed lines, with their numbers above the plot, a line of words each.
+
+    A dash lies between two rows, so that no number of a bar meets it. What is far off the longest bar stands at the
+    right edge as a number alone.
+    """
+    layout = figure["layout"]
+    known = [value for value in figure["data"][0]["x"] if value is not None]
+    if not known or not marks:
+        return
+    log = layout["xaxis"]["type"] == "log"
+    near = [value for _, value in marks if log or value < FAR * max(known)]
+    low, high = layout["xaxis"]["range"]
+    if near:
+        furthest = (log10(max(near)) if log else max(near)) - low
+        high = layout["xaxis"]["range"][1] = max(high, low + 1.04 * furthest)
+        if log:
+            layout["xaxis"] |= log_ticks(low, high)
+    line = look.font * 1.5
+    layout["margin"]["t"] = round(12 + len(marks) * line)
+    gaps = _gaps(len(figure["data"][0]["y"]), layout, look)
+    for i, (name, value) in enumerate(marks):
+        colour = (GREY, ORANGE, GREEN)[i % 3]
+        place = ((log10(value) if log else value) - low) / (high - low)
+        text = f"<b>{name}</b> {text_of(key, value)}"
+        note = {"y": 1, "yref": "paper", "yanchor": "bottom", "yshift": round(4 + i * line), "showarrow": False,
+                "font": {"size": look.font - 1, "color": colour}}  # fmt: skip
+        if value not in near:
+            layout["annotations"].append(note | {"text": f"{text} ▸", "x": 1, "xref": "paper", "xanchor": "right"})
+            continue
+        right = place > 0.5
+        layout["annotations"].append(
+            note | {"text": text, "x": log10(value) if log else value, "xanchor": "right" if right else "left",
+                    "xshift": -4 if right else 4}
+        )  # fmt: skip
+        layout.setdefault("shapes", []).extend(
+            {"type": "line", "layer": "below", "x0": value, "x1": value, "y0": top, "y1": bottom,
+             "line": {"color": colour, "width": 2}}
+            for top, bottom in gaps
+        )  # fmt: skip
+
+
+def _gaps(rows: int, layout: dict[str, Any], look: Look) -> list[tuple[float, float]]:
+    """(top, bottom) of what lies between the rows and their numbers, in rows."""
+    if look.height is None:  # it fills what place there is
+        return _between(rows, 0.42)
+    pitch = (layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]) / (rows + 0.2)
+    return _between(rows, min(0.46, max(_BAR, 0.62 * look.font / pitch)))
+
+
+def _between(rows: int, half: float) -> list[tuple[float, float]]:
+    return [(-0.6, -half), *((i + half, i + 1 - half) for i in range(rows - 1)), (rows - 1 + half, rows - 0.4)]
+
+
+def _text(key: str, row: dict[Any, Any], value: float | None) -> str:
+    """The number behind a bar, and what became of a run beside whose recorded number it stands."""
+    if value is None:
+        return ""
+    number, status = text_of(key, row[key]), row["status"]
+    if status in (None, "ok"):
+        return number
+    sign = "⚠" if status == "hazard" else "✗"
+    return f'{number} <span style="color:{RED}">{sign} {text_of("status", status)}</span>'
+
+
+def _failures(frame: pd.DataFrame, values: Sequence[float | None], size: int) -> list[dict[str, Any]]:
+    """What stands where a failed rung would have a bar: its status."""
+    return [
+        {
+            "text": f"✗ {text_of('status', status)}",
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "y": i,
+            "showarrow": False,
+            "font": {"size": size, "color": RED},
+        }
+        for i, status in enumerate(frame["status"])
+        if status not in (None, "ok") and values[i] is None
+    ]
+
+
+def _hatched(frame: pd.DataFrame) -> dict[str, Any]:
+    shapes = ["/" if "recorded" in str(origin) else "" for origin in frame["origin"]]
+    return {"shape": shapes, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.5)", "size": 7, "solidity": 0.18}
+
+
+def values_of(column: pd.Series) -> list[float | None]:
+    """A column as numbers, None for what was not measured."""
+    return [None if value is None or pd.isna(value) else float(value) for value in column]

@@ -1,0 +1,117 @@
+"""Which plot a ladder opens on: its own, in which there is something to see."""
+
+from __future__ import annotations
+
+import json
+from math import log10
+from typing import Any
+
+import pytest
+
+from engine.catalogue import KERNELS, LADDERS, Ladder, emulated_n
+from engine.choices import settle
+from engine.counters import IN_PLOTS, plotted
+from engine.history.history import recorded_for
+from engine.records import Choice, RunFailed
+from tests.made import measure
+from tests.views.pages import asked, figures_of, html_of, opened
+
+SMALL = {"matmul": 32, "matrix_sums": 64}  # elements a side; the others take a thousand elements
+
+
+def drawn(name: str, **address: str) -> dict[str, Any]:
+    figure: dict[str, Any] = json.loads(figures_of(opened(ladder=name, **address))[0])
+    return figure
+
+
+def shares(figure: dict[str, Any]) -> list[float]:
+    """How long the bars are, as parts of the axis."""
+    axis = figure["layout"]["xaxis"]
+    low, high = axis["range"]
+    values = [value for value in figure["data"][0]["x"] if value is not None]
+    return [((log10(value) if axis["type"] == "log" else value) - low) / (high - low) for value in values]
+
+
+@pytest.mark.parametrize("name", LADDERS)
+def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
+    ladder = LADDERS[name]
+    choices = [
+        Choice(rung.kernel, ladder.n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine, device="gpu")
+        for rung in ladder.rungs
+    ]
+    recorded = sum(recorded_for(settle(choice)) is not None for choice in choices)
+    if not recorded:
+        pytest.skip("Nobody has recorded this ladder yet.")
+    figure = drawn(name)
+    if figure["data"][0]["type"] == "bar":
+        lengths = shares(figure)
+        assert len(lengths) >= min(2, recorded) and max(lengths) > 0.35 and min(lengths) > 0.01
+    else:
+        assert sum(len(trace.get("y", ())) for trace in figure["data"]) > 10
+    assert LADDERS[name].counter in IN_PLOTS
+
+
+@pytest.mark.parametrize("ladder", LADDERS.values(), ids=lambda ladder: ladder.name)
+def test_the_counter_that_a_ladder_opens_on_is_not_all_zeros(ladder: Ladder) -> None:
+    assert any(counts(ladder, i) for i in range(len(ladder.rungs)))
+
+
+def counts(ladder: Ladder, position: int) -> float | None:
+    """The ladder's counter of a rung, at a small size."""
+    rung = ladder.rungs[position]
+    sizes = KERNELS[rung.kernel].block_sizes
+    block = ladder.block_size if ladder.block_size in sizes else sizes[0]
+    n = SMALL.get(ladder.topic, 1024)
+    choice = Choice(rung.kernel, n, block, dtype=ladder.dtype, combine=rung.combine, device="emulator")
+    try:
+        return plotted(measure(choice).counters)[ladder.counter]
+    except RunFailed:  # a deadlock is a lesson, too
+        return None
+
+
+def test_a_rung_that_lacks_the_ladders_plot_shows_its_times_and_the_next_has_the_plot_again() -> None:
+    app = opened(ladder="cs121-divergence")
+    assert app.session_state["plot"] == "time" and "show" not in asked(app)
+    app.button(key="next").click().run()
+    assert app.session_state["plot"] == "law"
+    app.segmented_control(key="plot").select("counters").run()
+    assert asked(app)["show"] == "counters" and app.session_state["counter"] == "divergent_branches"
+    app.selectbox(key="ladder").select("cs121-banks").run()
+    assert app.session_state["plot"] == "law" and "show" not in asked(app)
+
+
+def test_recorded_times_stand_at_the_ladders_n_and_counts_at_the_emulators() -> None:
+    ladder = LADDERS["beyond-tiling"]
+    assert emulated_n(ladder, ladder.n) == 256 == ladder.emulator_n and emulated_n(ladder, 100) == 100
+    app = opened(ladder="beyond-tiling")
+    assert asked(app)["n"] == "4096" and "Run checks and counts at N = 256" in html_of(app)
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert "counted at N = 256" in html and "recorded" in html and "at N = 2^12" in html
+    assert "26.0 ms" in html.partition('class="ladder"')[0]
+    figure = json.loads(figures_of(app)[0])
+    assert len(shares(figure)) > 5
+
+
+def test_the_emulator_asked_for_by_name_refuses_what_is_too_large_beside_the_recorded_times() -> None:
+    app = opened(ladder="beyond-tiling", device="emulator")
+    html = html_of(app)
+    assert "too large for the emulator" in html and "26.0 ms" in html.partition('class="ladder"')[0]
+    texts = json.loads(figures_of(app)[0])["data"][0]["text"]
+    assert texts[0] and all("refused" in text for text in texts if text)
+
+
+def test_a_deadlock_stands_beside_the_recorded_time_and_the_schedule_is_chosen_here() -> None:
+    app = opened(ladder="heidelberg-volta", rung="lock_spin")
+    app.button(key="run").click().run()
+    html = html_of(app)
+    assert "deadlock" in html and "46.0 µs" in html.partition('class="ladder"')[0]
+    app.selectbox(key="schedule").select("independent:1").run()
+    assert asked(app)["schedule"] == "independent:1"
+    app.button(key="run").click().run()
+    assert "✓ Correct" in html_of(app)
+
+
+def test_an_n_without_records_says_which_have_some() -> None:
+    html = html_of(opened(ladder="harris", n="3000000"))
+    assert "No run was recorded at N = 3,000,000." in html and "N = 2^10, 2^11, … 2^30" in html
