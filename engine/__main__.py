@@ -49,7 +49,7 @@ def _kernels(options: argparse.Namespace) -> int:
             "topic": kernel.topic,
             "title": kernel.title,
             "dtypes": kernel.dtypes,
-            "block_sizes": kernel.block_sizes,
+            "block_sizes": kernel.offered_block_sizes,
             "combine": kernel.combines,
             "grid_free": strides(kernel),
             "parameter": _knob(kernel),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
+from engine.catalogue.entries import MAX_BLOCK
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, NotRunnable, Plan, Settled
 
 MAX_GRID = 2**31 - 1
@@ -70,10 +71,10 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
     if choice.dtype not in kernel.dtypes:
         why = kernel.refuses.get(choice.dtype, f"choose {_either(kernel.dtypes)}.")
         raise NotRunnable(f"{kernel.name} does not run with {choice.dtype}: {why}")
-    if choice.block_size not in kernel.block_sizes:
+    if not kernel.runs_with(choice.block_size):
         raise NotRunnable(
-            f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size}: "
-            f"{kernel.refuses.get(str(choice.block_size), f'choose {_either(tuple(map(str, kernel.block_sizes)))}.')}"
+            f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size:,}: "
+            f"{_why_not(kernel, choice.block_size)}"
         )
     if choice.grid_size is not None:
         if kernel.coverage is not None:
@@ -95,6 +96,17 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
         raise NotRunnable(
             f"The blocks of {kernel.name} cannot be combined by {choice.combine!r}: choose {_either(kernel.combines)}."
         )
+
+
+def _why_not(kernel: Kernel, block_size: int) -> str:
+    """The kernel's own reason against a block size, or what to choose instead."""
+    if str(block_size) in kernel.refuses:
+        return kernel.refuses[str(block_size)]
+    if kernel.needs is None:
+        return f"choose {_either(tuple(map(str, kernel.block_sizes)))}."
+    if not 1 <= block_size <= MAX_BLOCK:
+        return f"a block has from 1 to {MAX_BLOCK:,} threads."
+    return kernel.needs.reason
 
 
 def _free_grids(topic: Topic) -> tuple[str, ...]:

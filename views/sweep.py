@@ -149,7 +149,8 @@ def table_html(
 
 
 def lecture(sweep: Sweep) -> None:
-    """The table that a lecture printed, for the variants on the page."""
+    """The table that a lecture printed, for the variants on the page and those that they stand in for."""
+    shown = set(sweep.kernels)
     if sweep.key != "bandwidth_gb_s":
         return
     for ladder in LADDERS.values():
@@ -157,12 +158,13 @@ def lecture(sweep: Sweep) -> None:
             (rung.kernel, figure.block_size): figure
             for rung in ladder.rungs
             for figure in rung.published
-            if figure.block_size in sweep.values and figure.bandwidth_gb_s is not None and rung.kernel in sweep.kernels
+            if figure.block_size in sweep.values and figure.bandwidth_gb_s is not None
+            if shown & {rung.kernel, rung.timed}
         }
         if len({size for _, size in cells}) < 2:
             continue
         figure = next(iter(cells.values()))
-        kernels = [kernel for kernel in sweep.kernels if any(kernel == k for k, _ in cells)]
+        kernels = list(dict.fromkeys(kernel for kernel, _ in cells))
         values = {cell: f.bandwidth_gb_s for cell, f in cells.items()}
         texts = {cell: (value, text_of(sweep.key, value), "") for cell, value in values.items()}
         best = {

@@ -1,12 +1,12 @@
-// reduce_complete_unroll: completely unrolled for a block size that is known at compile time.
+// reduce_complete_unroll: completely unrolled for a block size that is known at compile time, with __syncwarp.
 // Idea: BLOCK_SIZE is a constant, so each "if (BLOCK_SIZE >= ...)" is decided by the compiler and no loop is left.
 //   The slides do it with a C++ template and a switch over the block sizes.
 // Fixes: the counting, comparing and branching of the loop.
 // Limit: each thread still adds only two elements before the tree. A large array needs many short-lived blocks,
 //   and the tree and the barriers are paid in all of them.
 // Conditions: the block size is a power of two from 32 to 1024; two elements per thread.
-// Lecture: Harris #6; Crovella 2020, "Reduction #6"; Heidelberg 07, "Reduction #6: complete unrolling". The slides have
-//   volatile or nothing in the last warp; the __syncwarp is ours, as without it the answer would lean on lockstep.
+// Lecture: none has this code. It is #6 of Harris (reduce_complete_volatile) and of Heidelberg 07
+//   (reduce_complete_guarded) with __syncwarp in the last warp, which makes it right on every GPU.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     T sum = partial[tid];

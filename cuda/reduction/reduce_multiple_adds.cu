@@ -1,12 +1,11 @@
-// reduce_multiple_adds: multiple adds per thread.
+// reduce_multiple_adds: multiple adds per thread, with __syncwarp.
 // Idea: algorithm cascading. A fixed number of blocks walks over the array: each thread first adds many elements on
 //   its own, then the block reduces its sums once. A step as wide as the grid keeps the loads coalesced.
 // Fixes: the tree and its barriers are paid once per block, and the number of blocks no longer grows with n.
 // Limit: reading memory, when the grid is large enough. The block sums still need a second launch.
 // Conditions: any grid size; the block size is a power of two from 32 to 1024.
-// Lecture: Harris #7; Crovella 2020, "Reduction #7: multiple adds / thread"; Heidelberg 07 names it as the next step.
-//   The __syncwarp in the last warp is ours, where the slides have volatile; so is the check of the second read, which
-//   on the slides goes out of bounds unless n is a multiple of twice the block size.
+// Lecture: none has this code. It is Harris #7 (reduce_multiple_volatile) with __syncwarp in the last warp, which makes
+//   it right on every GPU; Heidelberg 07 names multiple adds per thread as the next step.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     T sum = partial[tid];

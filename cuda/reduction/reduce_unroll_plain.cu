@@ -1,11 +1,11 @@
-// reduce_unroll_plain: unroll the last warp, as Harris does, but without volatile. The answer is wrong.
-// Idea: the same six steps with an ordinary pointer.
+// reduce_unroll_plain: unroll the last warp with neither volatile nor an if. The answer is wrong.
+// Idea: the same six steps with an ordinary pointer, for all 32 lanes.
 // Fixes: nothing. It shows what volatile did.
 // Limit: nothing tells the compiler that other threads change partial[] between the steps. It may load all values
 //   first and keep the sum in a register, so a thread adds old values of its neighbours.
 // Conditions: none makes it right. It is in the catalogue to be seen failing.
-// Lecture: Crovella 2020, "Reduction #5": "we must use the volatile keyword". Heidelberg 07 prints
-//   none either, but guards every step: if (tid < 16 && ...).
+// Lecture: Crovella 2020, "Reduction #5": "we must use the volatile keyword". Heidelberg 07, "Unrolling the last warp":
+//   "no need for if (tid < s)", where the code has no volatile either.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     partial[tid] += partial[tid + 32];

@@ -1,10 +1,11 @@
 // reduce_unroll_syncwarp: unroll the last warp, with __syncwarp between reading and writing.
 // Idea: the same six steps. In each one all lanes read, the warp waits, all lanes write, the warp waits.
-// Fixes: the race of the slides' form. __syncwarp makes the 32 threads wait for each other and makes their writes
+// Fixes: the race of Harris's form. __syncwarp makes the 32 threads wait for each other and makes their writes
 //   visible, so the answer no longer depends on lockstep.
 // Limit: instruction overhead again. The loop over the larger strides still counts, compares and branches.
 // Conditions: the block size is a power of two; two elements per thread. Right on every GPU.
-// Lecture: Heidelberg 07, "Escape the new feature": warp-level primitives; the slide's #5 made right.
+// Lecture: none has this code. It is Harris's #5 with __syncwarp in place of volatile; Heidelberg 07, "Escape the new
+//   feature": warp-level primitives.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     T sum = partial[tid];

@@ -17,6 +17,35 @@ CUDA_FOLDER = Path(__file__).parents[2] / "cuda"
 HEADER_LABELS = ("Idea", "Fixes", "Limit", "Conditions", "Lecture")
 
 
+MAX_BLOCK = 1024  # threads in a block, on every GPU
+SMALL_BLOCKS = (1, 2, 4, 8, 16)  # threads: less than a warp
+
+
+@dataclass(frozen=True)
+class BlockNeed:
+    """What a kernel needs of its block size: at least `least` threads, a multiple of `multiple_of`, a power of two.
+
+    `why`: the reason in the kernel's own code, as the first part of a sentence that ends with these words.
+    """
+
+    why: str = ""
+    least: int = 1
+    multiple_of: int = 1
+    power_of_two: bool = False
+
+    def met(self, block_size: int) -> bool:
+        """Whether a block of so many threads will do."""
+        powers = not self.power_of_two or block_size & (block_size - 1) == 0
+        return self.least <= block_size <= MAX_BLOCK and block_size % self.multiple_of == 0 and powers
+
+    @property
+    def reason(self) -> str:
+        """Why another block size will not do, as a sentence without its capital letter."""
+        least = f" from {self.least} on" if self.least > 1 else ""
+        wanted = f"a power of two{least}" if self.power_of_two else f"a multiple of {self.multiple_of}"
+        return f"{self.why}, so the block size must be {wanted}."
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A kernel's own knob, compiled in as the macro `name`: a stride, an offset, a number of ways.
@@ -48,8 +77,9 @@ class Tile:
 class Kernel:
     """One `.cu` file and how it may be run. What it teaches stands in the file's header comment, not here.
 
-    `block_sizes`: the allowed ones. `combines`: how its blocks can be combined, default first. `coverage`: elements
-    that one thread takes while loading (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
+    `block_sizes`: those that are swept and recorded. `needs`: what it needs of any other one; None: only those run.
+    `combines`: how its blocks can be combined, default first. `coverage`: elements that one thread takes while loading
+    (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
     `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
@@ -79,11 +109,22 @@ class Kernel:
     refuses: Mapping[str, str] = field(default_factory=dict)
     work: str = ""
     processor: Literal["gpu", "cpu"] = "gpu"
+    needs: BlockNeed | None = None
 
     def comparable(self, other: Kernel) -> bool:
         """Whether one time over the other is a speedup: the same work, on the same kind of processor."""
         mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
         return mine == theirs
+
+    def runs_with(self, block_size: int) -> bool:
+        """Whether the kernel can run with this block size."""
+        return block_size in self.block_sizes or (self.needs is not None and self.needs.met(block_size))
+
+    @property
+    def offered_block_sizes(self) -> tuple[int, ...]:
+        """The block sizes of menus: the recorded ones, and blocks of less than a warp where they will do."""
+        small = tuple(size for size in SMALL_BLOCKS if self.needs is not None and self.needs.met(size))
+        return tuple(sorted({*small, *self.block_sizes}))
 
     @property
     def path(self) -> Path:
@@ -140,6 +181,7 @@ class Rung:
     `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
     `promise`: what its words lead one to expect against the rung before, at the ladder's own N: that it is "faster",
     "slower", or takes the "same" time; "more": at a higher rate, as it does more. Empty: they are about something else.
+    `stand_in`: another kernel of the ladder, which is timed beside them, where the slide's own code is wrong today.
     """
 
     kernel: str
@@ -149,6 +191,12 @@ class Rung:
     combine: str | None = None
     published: tuple[Published, ...] = ()
     promise: Literal["", "faster", "slower", "same", "more"] = ""
+    stand_in: str = ""
+
+    @property
+    def timed(self) -> str:
+        """The kernel whose times stand beside the lecture's."""
+        return self.stand_in or self.kernel
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,20 @@ from engine.records import Source
 
 _REGISTERS, _FRAME = 0x2F, 0x11  # attributes of .nv.info: (symbol, registers a thread), (symbol, bytes of its stack)
 _SYMBOL_BYTES = 24
+_INSTRUCTION_BYTES, _NOP = 16, 0x918
 
 
 @dataclass(frozen=True)
 class Resources:
     """What one kernel needs: registers and bytes of local memory (its stack: spilled registers, arrays) a thread,
-    bytes of shared memory a block, of which the system keeps `reserved_bytes` for itself."""
+    bytes of shared memory a block, of which the system keeps `reserved_bytes` for itself; and its length in machine
+    instructions, without those that only fill it up."""
 
     registers: int
     shared_bytes: int
     reserved_bytes: int
     local_bytes: int
+    instructions: int
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,14 @@ def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
     reserved = 1024 if capability >= 80 else 0
     if shared and capability >= 90:
         shared -= reserved
-    return Resources(found[_REGISTERS], shared, reserved, found.get(_FRAME, 0))
+    code = next(section.data for section in sections if section.name == f".text.{kernel}")
+    return Resources(found[_REGISTERS], shared, reserved, found.get(_FRAME, 0), _length(code))
+
+
+def _length(code: bytes) -> int:
+    """Instructions of 16 bytes, as from compute capability 7.0 on; the lowest 12 bits of each are its opcode."""
+    opcodes = (int.from_bytes(code[at : at + 2], "little") & 0xFFF for at in range(0, len(code), _INSTRUCTION_BYTES))
+    return sum(opcode != _NOP for opcode in opcodes)
 
 
 def _sections(cubin: bytes) -> Iterator[_Section]:

@@ -21,7 +21,7 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
     """
     shown = [line for line in lines if _same(line, lines[0])]
     base = next((line for line in shown if _cost(line, True) and _cost(line, False)), None)
-    rungs = [line.rung.label for line in shown]
+    rungs = [line.label for line in shown]
     data = []
     curves = {paper: _speedups(shown, base or shown[0], paper) for paper in (True, False)}
     for name, paper, colour, symbol in ((_PAPER, True, ORANGE, "diamond"), (_HERE, False, BLUE, "circle")):
@@ -52,7 +52,7 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
         "range": [-0.45, len(rungs) - 0.55],
         "showgrid": False,
     }
-    layout["yaxis"]["title"] = {"text": f"Speedup since {(base or shown[0]).rung.label}", "font": {"size": look.font}}
+    layout["yaxis"]["title"] = {"text": f"Speedup since {(base or shown[0]).label}", "font": {"size": look.font}}
     if base is None:
         layout["annotations"].append(_nothing(look))
     return {"data": data, "layout": layout}
@@ -149,7 +149,7 @@ def _gpu(lines: Sequence[Line], paper: bool) -> str:
         return f"◆ {_PAPER}: {', '.join(names)}"
     ours = [(line, line.here, device_line(line.here)) for line in lines if line.here is not None]
     gpus = sorted({words for _, here, words in ours if str(here.device.get("name")) in words})
-    by_cpu = [line.rung.label for line, here, words in ours if words not in gpus]
+    by_cpu = [line.label for line, here, words in ours if words not in gpus]
     cpu = f" ({', '.join(by_cpu)}: on a CPU)" if by_cpu else ""
     return f"● {_HERE}: {' and '.join(gpus) or 'not measured'}{cpu}"
 

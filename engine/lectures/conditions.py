@@ -15,7 +15,7 @@ def has_figures(ladder: Ladder) -> bool:
 def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
     """The runs at the published conditions on a GPU or the emulator, each once, with their names."""
     found = {
-        choice_of(ladder, rung, figure, device): f"{rung.label}, {figure.lecture}'s conditions"
+        choice_of(ladder, rung, figure, device): f"{label(ladder, rung)}, {figure.lecture}'s conditions"
         for rung in ladder.rungs
         for figure in rung.published
     }
@@ -23,9 +23,9 @@ def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
 
 
 def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Settled:
-    """The rung under the conditions of a figure; what the lecture does not say is the ladder's own."""
+    """The rung, or its stand-in, under the conditions of a figure; what the lecture leaves open is the ladder's own."""
     asked = Choice(
-        kernel=rung.kernel,
+        kernel=rung.timed,
         n=figure.n,
         block_size=figure.block_size or ladder.block_size,
         grid_size=figure.grid_size,
@@ -34,6 +34,12 @@ def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Set
         combine=rung.combine,
     )
     return settle(asked)
+
+
+def label(ladder: Ladder, rung: Rung) -> str:
+    """The rung's label; with a stand-in, what runs here: "#5 (here #5 volatile)"."""
+    other = next((one.label for one in ladder.rungs if one.kernel == rung.stand_in), "")
+    return f"{rung.label} (here {other})" if other else rung.label
 
 
 def published_ladders() -> tuple[str, ...]:

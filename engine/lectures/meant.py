@@ -21,6 +21,10 @@ AGAINST: dict[tuple[str, str], str] = {
     ("filter_aggregated", "warp_broadcast"): "atomics",
     ("filter_lookback", "warp_broadcast"): "atomics",
     ("floats_atomic", "floats_tree"): "atomics",
+    ("reduce_unroll_volatile", "reduce_unroll_guarded"): "+branches",
+    ("reduce_complete_volatile", "reduce_complete_guarded"): "+branches",
+    ("reduce_unroll_guarded", "reduce_unroll_volatile"): "branches",
+    ("reduce_complete_guarded", "reduce_unroll_volatile"): "branches",
     ("reduce_scalar", "reduce_sequential"): "",  # on the CPU nothing is counted
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from engine.catalogue import Ladder, Published, Rung
 from engine.history.history import latest, recorded_for
-from engine.lectures.conditions import choice_of
+from engine.lectures.conditions import choice_of, label
 from engine.records import Measurement, Settled
 
 
@@ -29,13 +29,14 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Line:
-    """One published figure. `choice`: the run at its conditions. `computed`: names of Numbers that the lecture does
-    not print, but that follow from what it prints.
+    """One published figure. `label`: its rung, and what runs in its place. `choice`: the run at its conditions.
+    `computed`: names of Numbers that the lecture does not print, but that follow from what it prints.
 
     `recorded`: the recorded run, `live`: the last one here; `note`: in what the recorded run differs, if it does.
     """
 
     rung: Rung
+    label: str
     figure: Published
     choice: Settled
     published: Numbers
@@ -108,6 +109,7 @@ def _line(ladder: Ladder, rung: Rung, figure: Published, device: str, same: Sequ
     }
     return Line(
         rung=rung,
+        label=label(ladder, rung),
         figure=figure,
         choice=choice,
         published=replace(printed, step=step, cumulative=cumulative),
@@ -168,5 +170,5 @@ def by_block(found: Sequence[Line]) -> Mapping[str, Mapping[int, Line]]:
     """{label of a rung: {block size: its line}}, in the order of the ladder."""
     table: dict[str, dict[int, Line]] = {}
     for line in found:
-        table.setdefault(line.rung.label, {})[line.choice.block_size] = line
+        table.setdefault(line.label, {})[line.choice.block_size] = line
     return table

@@ -15,9 +15,13 @@ from engine.lectures import conditions, paper
 from engine.lectures.paper import Numbers
 from engine.measuring import measure as measuring
 from engine.records import Choice
-from tests.made import measure, measured
+from tests.made import measure, measured, recorded_kernels
 
 PUBLISHED = Path(ladders.__file__).parent / "published"
+
+
+def known(line: paper.Line) -> bool:
+    return recorded_kernels([replace(line.choice, device="gpu")])
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -47,7 +51,10 @@ def test_a_line_runs_under_the_conditions_of_its_figure():
                 line.choice.combine == (line.rung.combine or KERNELS[line.rung.kernel].combines[0])
                 and line.choice.grid_size == line.figure.grid_size
             )
-            assert line.recorded is not None and line.live is None
+            assert line.live is None and (line.rung.stand_in or line.choice.kernel == line.rung.kernel)
+            if not known(line):
+                continue
+            assert line.recorded is not None
             ran = line.recorded.choice
             assert (ran.n, ran.block_size, ran.dtype) == (line.choice.n, line.choice.block_size, line.choice.dtype)
     assert {line.choice.grid_size for line in paper.lines(LADDERS["hekun"], "gpu")} == {None, 32}
@@ -66,7 +73,7 @@ def test_the_printed_speedups_stand_and_the_missing_ones_are_computed():
 
 def test_the_recorded_times_stand_beside_with_their_own_speedups():
     lines = paper.lines(LADDERS["harris"], "emulator")
-    for before, line in pairwise(lines[:7]):
+    for before, line in pairwise(line for line in lines[:7] if known(line)):
         assert line.recorded is not None and line.here is line.recorded
         assert line.here_numbers.step == pytest.approx(before.recorded.time_us / line.recorded.time_us)
         assert line.faster == pytest.approx(line.published.time_us / line.recorded.time_us)
@@ -112,7 +119,8 @@ def test_the_picture_has_the_lectures_line_and_ours():
     figure = speedup_lines(paper.lines(LADDERS["harris"], "emulator"))
     theirs, ours = figure["data"]
     assert theirs["y"] == [1.0, 2.33, 4.68, 8.34, 15.01, 21.16, 30.04]
-    assert ours["y"][0] == 1.0 and len(ours["y"]) == 7 and all(ours["y"])
+    new = [not known(line) for line in paper.lines(LADDERS["harris"], "emulator")[:7]]
+    assert ours["y"][0] == 1.0 and [y is None for y in ours["y"]] == new
     assert "G80" in str(figure["layout"]["annotations"]) and "recorded" in str(figure["layout"]["annotations"])
     assert all(side != other for side, other in zip(theirs["textposition"], ours["textposition"], strict=True))
 
@@ -135,6 +143,7 @@ def test_heidelbergs_lines_stand_side_by_side():
     assert len(figure["data"]) == 2 * len(table) == 12
     first = figure["data"][0]
     assert first["y"] == [7.39, 12.57, 16.77, 14.67, 12.33, 9.05]
+    assert list(table)[4:] == ["#5 (here #5 volatile)", "#6 (here #6 volatile)"]  # the slides' own are wrong here
     assert paper.varies_block(LADDERS["heidelberg"]) and not paper.varies_block(LADDERS["harris"])
 
 

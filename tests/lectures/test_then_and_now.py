@@ -56,7 +56,7 @@ def test_a_sentence_with_an_unknown_figure_is_left_out():
 
 
 def test_the_lectures_own_ratio_is_the_printed_one():
-    ladder = replace(LADDERS["harris"], today=("{paper reduce_interleaved reduce_multiple_adds}.",))
+    ladder = replace(LADDERS["harris"], today=("{paper reduce_interleaved reduce_multiple_volatile}.",))
     assert then_and_now.today(ladder).sentences == ("30.0×.",)
 
 

@@ -149,7 +149,7 @@ def test_a_rung_that_brings_something_in_or_leaves_it_says_so() -> None:
 
 
 def test_a_counter_that_goes_the_other_way_is_not_praised() -> None:
-    html = html_of(looked(rung="reduce_multiple_adds", n="262144"))
+    html = html_of(looked(rung="reduce_multiple_volatile", n="262144"))
     assert "Barriers rise from" in html and "Here it goes the other way" in html
 
 

@@ -120,6 +120,25 @@ def test_bad_input_is_one_sentence(address: dict[str, str], sentence: str) -> No
     assert not app.exception
 
 
+def test_an_address_from_before_a_rung_moved_shows_the_rung() -> None:
+    app = opened(ladder="heidelberg", rung="reduce_complete_unroll", n="1024")
+    assert not app.exception and not app.error
+    assert (app.session_state["ladder"], app.session_state["rung"]) == ("harris", "reduce_complete_unroll")
+    assert "the ladder that has it" in app.info[0].value
+    assert opened(ladder="crovella", rung="reduce_magic").session_state["ladder"] == "crovella"
+
+
+@pytest.mark.parametrize(("rung", "block", "said"), [
+    ("reduce_sequential", "8", "✓ Correct"), ("reduce_warp_shuffle", "16", "must be a multiple of 32"),
+    ("reduce_sequential", "100", "must be a power of two"),
+])  # fmt: skip
+def test_the_block_sizes_of_the_slides_run_or_say_what_the_kernel_needs(rung: str, block: str, said: str) -> None:
+    app = opened(ladder="harris", rung=rung, n="24", block=block, device="emulator")
+    assert [option for option in app.selectbox(key="block").options if int(option) < 32] == ["1", "2", "4", "8", "16"]
+    app.button(key="run").click().run()
+    assert said in html_of(app)
+
+
 def test_running_what_cannot_run_says_why_and_the_page_lives() -> None:
     app = opened(ladder="harris", n="0")
     app.button(key="run").click().run()

@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line, latest, recorded_for
-from engine.lectures.claims.kinds import LECTURES, Claim, Computed, Ends, Timed, Untestable
+from engine.lectures.claims.kinds import LECTURES, Best, Claim, Computed, Ends, Timed, Untestable
 from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
 from engine.words import size_text
@@ -104,6 +104,9 @@ def _what(claim: AnyClaim) -> str:
             f"<code>{fast}</code> against <code>{slow}</code>" if slow != fast else f"<code>{fast}</code>"
             for slow, fast in pairs
         )
+    elif isinstance(claim, Best):
+        sizes = ", ".join(str(choice.block_size) for choice in claim.tried)
+        how = f"<code>{claim.tried[0].kernel}</code> with {sizes} threads per block"
     elif isinstance(claim, Ends):
         how = f"<code>{claim.run.kernel}</code>{', its text changed' if claim.edit else ''}"
     elif isinstance(claim, Untestable):

@@ -83,7 +83,7 @@ def _line_table(lines: Sequence[Line]) -> str:
 
 
 def _row(line: Line, sources: Sequence[str], keys: Sequence[str]) -> str:
-    cells = [f'<td class="rung">{escape(line.rung.label)}{_checked(line)}</td>']
+    cells = [f'<td class="rung">{escape(line.label)}{_checked(line)}</td>']
     unsaid = "" if line.figure.block_size else ", threads not said"
     note = f"<small>{escape(line.note)}</small>" if line.note else ""
     grid = f", {line.figure.grid_size} blocks" if line.figure.grid_size else ""

@@ -50,7 +50,7 @@ def size(topic: Topic, name: str = "n") -> str:
 
 def block_size(topic: Topic) -> str:
     """The menu for the block size."""
-    every = sorted({size for entry in topic.kernels for size in entry.block_sizes})
+    every = sorted({size for entry in topic.kernels for size in entry.offered_block_sizes})
     label, _, unit = topic.block_label.partition(" (")
     return select(label, "block", [str(b) for b in every], str(topic.default_block_size),
                   help=f"In {unit.removesuffix(')')}." if unit else None)  # fmt: skip

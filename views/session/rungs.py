@@ -21,7 +21,10 @@ def names(ladder: Ladder) -> list[str]:
 
 
 def chosen() -> Ladder:
-    """The ladder of the address or the menu, and the rung on it; an unknown name is said, and the first one shown."""
+    """The ladder of the address or the menu, and the rung on it; an unknown name is said, and the first one shown.
+
+    An address from before a rung moved to another ladder still shows its rung, and says where.
+    """
     name = st.session_state.get("ladder")
     rung = st.session_state.get("rung")
     if name not in LADDERS:
@@ -29,7 +32,11 @@ def chosen() -> Ladder:
             st.error(f"There is no ladder {name!r} in this catalogue. Shown instead: the first one.")
         st.session_state["ladder"] = next((n for n, it in LADDERS.items() if rung in names(it)), next(iter(LADDERS)))
     ladder = LADDERS[st.session_state["ladder"]]
-    if rung not in names(ladder):
+    elsewhere = next((one for one in LADDERS.values() if rung in names(one)), None)
+    if elsewhere and rung not in names(ladder) and state.given("ladder", "rung"):
+        st.info(f"{rung} is no rung of {ladder.title!r}. Shown instead: the ladder that has it.")
+        st.session_state["ladder"], ladder = elsewhere.name, elsewhere
+    elif rung not in names(ladder):
         if rung:
             st.error(f"There is no rung {rung!r} on this ladder. Shown instead: the first one.")
         st.session_state["rung"] = names(ladder)[0]

@@ -99,6 +99,11 @@ def forget(*names: str) -> None:
         _kept("").pop(name, None)
 
 
+def given(*names: str) -> bool:
+    """Whether the address that was just opened says all of these."""
+    return set(names) <= set(st.session_state[_GIVEN])
+
+
 def _kept(topic: str) -> dict[str, object]:
     return st.session_state.setdefault(_KEPT, {}).setdefault(topic, {})
 

@@ -35,7 +35,7 @@ def default_kernels(topic: Topic) -> list[str]:
     ladders = [ladder for ladder in LADDERS.values() if ladder.topic == topic.name]
     tabled = [ladder for ladder in ladders if len({f.block_size for rung in ladder.rungs for f in rung.published}) > 2]
     rungs = (tabled or ladders)[0].rungs
-    wanted = [rung.kernel for rung in rungs if len(rung.published) > 2] or [rung.kernel for rung in rungs]
+    wanted = [rung.timed for rung in rungs if len(rung.published) > 2] or [rung.kernel for rung in rungs]
     return list(dict.fromkeys(wanted))
 
 
@@ -95,8 +95,9 @@ def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
     """The values of the sweep, as buttons or, where they are many, behind one."""
     match over:
         case "blocks":
-            every = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.block_sizes})]
-            return several(topic.block_label, "blocks", every, every, {value: value for value in every})
+            every = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.offered_block_sizes})]
+            usual = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.block_sizes})]
+            return several(topic.block_label, "blocks", every, usual, {value: value for value in every})
         case "sizes":
             sizes = {str(n): size_text(n) for n in topic.sizes}
             return several(topic.size_label, "sizes", list(sizes), default_sizes(topic), sizes)

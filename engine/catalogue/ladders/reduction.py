@@ -17,8 +17,9 @@ _HARRIS = Ladder(
     name="harris",
     title="Harris and Crovella: optimizing parallel reduction",
     lecture="M. Harris, Optimizing Parallel Reduction in CUDA; B. Crovella 2020, Atomics, Reductions, Warp Shuffle",
-    summary="Up to #7 each rung removes what the lecture finds to be the bottleneck of the one before; from #8 on the "
-    "code gets simpler, and a long array takes longer. 4M ints, 128 threads per block.",
+    summary="Up to #7 each rung removes what the lecture finds to be the bottleneck of the one before, and #5 to #7 "
+    "stand twice: as on the slides, and made safe for Volta and later; from #8 on the code gets simpler, and a long "
+    "array takes longer. 4M ints, 128 threads per block.",
     n=2**22,
     block_size=128,
     dtype="int32",
@@ -32,18 +33,24 @@ _HARRIS = Ladder(
              "Reduction #3: Sequential Addressing", "relaunch", published("harris", "sequential")),
         Rung("reduce_first_add", "#4", "Half of the threads never added; now each adds once while it loads.",
              "Reduction #4: First Add During Load", "relaunch", published("harris", "first-add-during-load")),
-        Rung("reduce_unroll_volatile", "#5 (slides)",
+        Rung("reduce_unroll_volatile", "#5",
              "The loop cost more than the additions; the slides unroll the last warp and trust in its lockstep.",
              "Reduction #5: Unroll the Last Warp", "relaunch", published("harris", "unroll-last-warp")),
-        Rung("reduce_unroll_syncwarp", "#5",
+        Rung("reduce_unroll_syncwarp", "#5 Volta",
              "Since Volta no warp promises lockstep; __syncwarp between read and write makes the steps safe.",
              "Reduction #5: Unroll the Last Warp", "relaunch"),
-        Rung("reduce_complete_unroll", "#6", "A loop was left for large strides; a constant block size removes it.",
+        Rung("reduce_complete_volatile", "#6",
+             "On the slides, volatile again: a loop was left for large strides; a constant block size removes it.",
              "Reduction #6: Completely Unrolled", "relaunch", published("harris", "completely-unrolled")),
-        Rung("reduce_multiple_adds", "#7",
-             "Every block paid for a whole tree to add few elements; now each thread adds many before the tree.",
+        Rung("reduce_complete_unroll", "#6 Volta", "Its last warp leaned on lockstep, as in #5; __syncwarp again.",
+             "Reduction #6: Completely Unrolled", "relaunch"),
+        Rung("reduce_multiple_volatile", "#7",
+             "On the slides, volatile again: every block paid for a whole tree to add few elements; now each thread "
+             "adds many before the tree.",
              "Reduction #7: Multiple Adds / Thread", "relaunch",
              published("harris", "multiple-elements-per-thread")),
+        Rung("reduce_multiple_adds", "#7 Volta", "Its last warp leaned on lockstep, as in #5 and #6; __syncwarp again.",
+             "Reduction #7: Multiple Adds / Thread", "relaunch"),
         Rung("reduce_grid_stride_host", "#8",
              "The code had grown complicated; with a grid-stride loop the plain tree of #3 will do, though a thread "
              "now has one load on its way, not two. The host adds the rest.",
@@ -103,19 +110,31 @@ _SIX_VERSIONS = Ladder(
         Rung("reduce_first_add", "#4", "Half of the threads only loaded; now all add once while they load, in half "
              "as many blocks.",
              "Reduction #4: first add during load", "relaunch", throughput("first-add")),
-        Rung("reduce_unroll_volatile", "#5",
-             "Loop control was pure overhead; a last warp in lockstep needs none. This is also the exercise's "
-             "first half: code for the Pascal model.",
-             "Reduction #5: unrolling the last warp", "relaunch", throughput("unrolling")),
-        Rung("reduce_complete_unroll", "#6", "A loop was left for large strides; a constant block size removes it.",
-             "Reduction #6: complete unrolling", "relaunch", throughput("templated")),
-        Rung("reduce_unroll_plain", "Volta: no volatile",
-             "#5 without volatile and, unlike the slide, without if (tid < 16 ...): nothing makes a lane see what "
-             "another lane wrote, and the sum is wrong.",
+        Rung("reduce_unroll_guarded", "#5",
+             "Loop control was pure overhead; a last warp in lockstep needs none. As printed, without volatile, the "
+             "sum is wrong on a GPU of today.",
+             "Reduction #5: unrolling the last warp", "relaunch", throughput("unrolling"),
+             stand_in="reduce_unroll_volatile"),
+        Rung("reduce_complete_guarded", "#6",
+             "A loop was left for large strides; a constant block size removes it. The last warp is that of #5, and "
+             "as wrong.",
+             "Reduction #6: complete unrolling", "relaunch", throughput("templated"),
+             stand_in="reduce_complete_volatile"),
+        Rung("reduce_unroll_volatile", "#5 volatile",
+             "The compiler loaded numbers before other lanes had stored them; volatile, as in Harris's #5, keeps the "
+             "order. This is also the exercise's first half: code for the Pascal model.",
+             "Reduction #5: unrolling the last warp", "relaunch"),
+        Rung("reduce_complete_volatile", "#6 volatile",
+             "The loop for large strides again; without it this is Harris's #6, and what Heidelberg's can be compared "
+             "with.",
+             "Reduction #6: complete unrolling", "relaunch"),
+        Rung("reduce_unroll_plain", "Volta: no if",
+             "Back to #5. The slide says 'No need for if (tid < s)', though its code has one in every step: without "
+             "if and without volatile every lane adds old numbers, and the sum is wrong even in lockstep.",
              "Volta's (and after) SIMT model", "relaunch"),
         Rung("reduce_unroll_syncwarp", "Volta: __syncwarp",
-             "The exercise's second half: the warp waits between reading and writing, so lockstep is not needed. "
-             "#6 has it already; the slide has not.",
+             "Nothing made a lane wait; now the warp waits between reading and writing, so lockstep is not needed. "
+             "This is the exercise's second half.",
              "Escape the new feature", "relaunch"),
         Rung("reduce_unroll_shuffle", "Volta: shuffle",
              "Two waits, a load and a store per step become one shuffle, which waits by itself.",
@@ -178,14 +197,16 @@ _EXERCISE = Ladder(
     name="heidelberg-exercise",
     title="Heidelberg's exercise: two ways out of the new feature",
     lecture=HEIDELBERG,
-    summary="First part: the warp-synchronous tail, which needs the Pascal model. CUDA 13 no longer has a "
-    "Pascal target; the emulator's lockstep schedule is that model. Second part: warp primitives and groups.",
+    summary="First part: the slide's #5, which needs the Pascal model. CUDA 13 no longer has a Pascal target; the "
+    "emulator's lockstep schedule runs its warps as Pascal did. Second part: warp primitives and groups.",
     n=2**22,
     block_size=128,
     dtype="int32",
     rungs=(
-        Rung("reduce_unroll_volatile", "first part", "Volatile, and the trust that a warp runs in lockstep.",
+        Rung("reduce_unroll_guarded", "first part", "The slide's #5, and the trust that a warp runs in lockstep.",
              "Exercise", "relaunch"),
+        Rung("reduce_unroll_volatile", "volatile", "A compiler of today reorders the slide's loads and stores; "
+             "volatile keeps their order, and the trust in lockstep is what is left.", "Exercise", "relaunch"),
         Rung("reduce_unroll_syncwarp", "__syncwarp", "Lockstep is no longer promised; the warp waits between "
              "reading and writing.", "Exercise", "relaunch"),
         Rung("reduce_unroll_shuffle", "shuffle", "Two waits, a load and a store per step become one shuffle, which "

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 TODAY: dict[str, tuple[str, ...]] = {
     "harris": (
-        "From #1 to #7 the G80 gained {paper reduce_interleaved reduce_multiple_adds}; here it is "
-        "{times reduce_interleaved reduce_multiple_adds} at this N, and "
-        "{times reduce_interleaved reduce_multiple_adds n=268435456} at N = 2^28.",
+        "From #1 to #7 the G80 gained {paper reduce_interleaved reduce_multiple_volatile}; here it is "
+        "{times reduce_interleaved reduce_multiple_volatile} at this N, and "
+        "{times reduce_interleaved reduce_multiple_volatile n=268435456} at N = 2^28.",
         "#1 does not diverge any more: the compiler predicates its short if, and the profiler finds "
         "{count divergent_branches reduce_interleaved n=20011} divergent branches in it.",
         "What #1 still pays for is the remainder tid % (2 * stride), which every thread computes in every step: "
@@ -22,14 +22,19 @@ TODAY: dict[str, tuple[str, ...]] = {
         "memory is not what most of the time goes to.",
         "#4 still gains {times reduce_sequential reduce_first_add}, as half of the blocks are gone; after it the two "
         "unrollings bring {times reduce_first_add reduce_unroll_volatile} and "
-        "{times reduce_unroll_volatile reduce_complete_unroll}, where the lecture had "
-        "{paper reduce_first_add reduce_unroll_volatile} and {paper reduce_unroll_volatile reduce_complete_unroll}.",
-        "At this N the {launches reduce_multiple_adds} launches of #7 take {time reduce_multiple_adds}, and one empty "
-        "kernel takes {floor reduce_multiple_adds} by the same clock: a good part of what is left is launching.",
+        "{times reduce_unroll_volatile reduce_complete_volatile}, where the lecture had "
+        "{paper reduce_first_add reduce_unroll_volatile} and {paper reduce_unroll_volatile reduce_complete_volatile}.",
+        "Made safe for Volta and later, with __syncwarp in place of volatile, #5 takes "
+        "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as on the slides, #6 "
+        "{times reduce_complete_unroll reduce_complete_volatile} and #7 "
+        "{times reduce_multiple_adds reduce_multiple_volatile}.",
+        "At this N the {launches reduce_multiple_volatile} launches of #7 take {time reduce_multiple_volatile}, and "
+        "one empty kernel takes {floor reduce_multiple_volatile} by the same clock: a good part of what is left is "
+        "launching.",
         "The 16 MB also fit into the L2 cache, which is why each run starts from a cache that holds other data; from a "
-        "warm one #7 takes {time reduce_multiple_adds cache=hot}.",
-        "#7 reaches {peak reduce_multiple_adds} of the memory's peak here and "
-        "{peak reduce_multiple_adds n=268435456} at N = 2^28.",
+        "warm one #7 takes {time reduce_multiple_volatile cache=hot}.",
+        "#7 reaches {peak reduce_multiple_volatile} of the memory's peak here and "
+        "{peak reduce_multiple_volatile n=268435456} at N = 2^28.",
         "From #8 on the code is simpler but a long array takes longer: at N = 2^28 #8 reaches "
         "{peak reduce_grid_stride_host n=268435456} of the peak, #9 {peak reduce_grid_stride_atomic n=268435456} and "
         "the shuffles {peak reduce_warp_shuffle n=268435456}. A thread of #7 has two loads on their way at a time, one "
@@ -51,17 +56,22 @@ TODAY: dict[str, tuple[str, ...]] = {
         "before the tree begins, so that reading them is what takes the time.",
     ),
     "heidelberg": (
+        "As printed, #5 and #6 are wrong here: compiled for a GPU of today, a lane loads its neighbour's number before "
+        "the neighbour has stored it. Beside the lecture's figures stand the times of both with volatile, as Harris "
+        "has it.",
         "On the lecture's GPU all six versions were fastest with 128 threads per block; here #1 is with "
-        "{best reduce_interleaved}, #3 with {best reduce_sequential} and #6 with {best reduce_complete_unroll}.",
+        "{best reduce_interleaved}, #2 with {best reduce_strided}, #3 with {best reduce_sequential}, #4 with "
+        "{best reduce_first_add}, #5 with {best reduce_unroll_volatile} and #6 with {best reduce_complete_volatile}.",
         "With 32 threads per block all versions are slow, here as there: a multiprocessor holds at most 32 blocks, "
         "which is half of the warps it has room for, and the reduction takes {launches reduce_sequential block=32} "
         "launches instead of {launches reduce_sequential}.",
-        "From #1 to #5 the lecture gained {paper reduce_interleaved reduce_unroll_volatile} at 128 threads, here it is "
+        "From #1 to #5 the lecture gained {paper reduce_interleaved reduce_unroll_guarded} at 128 threads, here it is "
         "{times reduce_interleaved reduce_unroll_volatile}: #1 is predicated and does not diverge, and "
         "at this N an empty kernel alone takes {floor reduce_unroll_volatile} of the {time reduce_unroll_volatile}.",
-        "Complete unrolling cost throughput in the lecture ({paper-rate reduce_complete_unroll} after "
-        "{paper-rate reduce_unroll_volatile}); here #5 takes {times reduce_unroll_volatile reduce_complete_unroll} as "
-        "long as #6 with 128 threads, and {times reduce_unroll_volatile reduce_complete_unroll block=256} with 256.",
+        "Complete unrolling cost throughput in the lecture ({paper-rate reduce_complete_guarded} after "
+        "{paper-rate reduce_unroll_guarded}); here #5 takes {times reduce_unroll_volatile reduce_complete_volatile} as "
+        "long as #6 with 128 threads, and {times reduce_unroll_volatile reduce_complete_volatile block=256} with 256. "
+        "Nor is the code of #6 longer: for one block size it has fewer instructions than #5.",
         "The way out of the new feature costs next to nothing: with __syncwarp #5 takes "
         "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as with volatile, with shuffles "
         "{times reduce_unroll_shuffle reduce_unroll_volatile}.",
@@ -269,10 +279,11 @@ TODAY: dict[str, tuple[str, ...]] = {
         "{times branch_exchange_syncwarp branch_exchange} as long with it.",
     ),
     "heidelberg-exercise": (
-        "The first part cannot be compiled as the slide says: CUDA 13 no longer supports compute_60. Its code runs all "
-        "the same, right by luck, and takes {time reduce_unroll_volatile}.",
-        "The second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long with __syncwarp and "
-        "{times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly free.",
+        "The first part cannot be compiled as the slide says: CUDA 13 no longer supports compute_60. On the emulator, "
+        "whose warps run in lockstep as Pascal's did, the slide's code gives the right answer; compiled for a GPU of "
+        "today it gives a wrong one. With volatile it is right by luck, and takes {time reduce_unroll_volatile}.",
+        "The second part takes {times reduce_unroll_syncwarp reduce_unroll_volatile} as long as that with __syncwarp "
+        "and {times reduce_unroll_shuffle reduce_unroll_volatile} with shuffles: being right is nearly free.",
         "The rung with groups takes {time reduce_cooperative}. Not the barrier of the grid makes it slower, but the "
         "size of the grid: all blocks must fit the GPU at once, so that each thread adds many numbers, one load after "
         "the other.",

@@ -11,7 +11,7 @@ from math import ceil, log2, sqrt
 import numpy as np
 
 from engine.catalogue import data
-from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.gpu_models import MULTIPROCESSORS, filling_blocks
 from engine.catalogue.ladders.reduction import LADDERS
 from engine.catalogue.plans import given_source
@@ -38,43 +38,59 @@ MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 
 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
+# What the kernels need of their block sizes, and why: here and nowhere else.
+ANY = BlockNeed()
+HALVED = BlockNeed("its tree halves the number of sums in every step", power_of_two=True)
+WHOLE_WARPS = BlockNeed("its warps add with all of their 32 lanes", multiple_of=32)
+LAST_WARP = BlockNeed("its last warp adds 32 words or more, which a smaller block does not fill", 32, power_of_two=True)
+
 KERNELS = (
-    Kernel("reduce_scalar", "reduction", "One loop, on one thread of the CPU", processor="cpu"),
-    Kernel("reduce_racy", "reduction", "Every thread adds to one sum, unprotected", expect="wrong"),
-    Kernel("reduce_atomic", "reduction", "One atomic per element", combines=("atomic",), shows="findings"),
-    Kernel("reduce_atomic_cas", "reduction", "One atomic per block, built on compare-and-swap", combines=("atomic",),
-           coverage=None, shows="+atomics"),
-    Kernel("reduce_interleaved", "reduction", "Interleaved addressing, divergent", combines=_RELAUNCHED),
-    Kernel("reduce_strided", "reduction", "Interleaved addressing, bank conflicts", combines=_RELAUNCHED,
+    Kernel("reduce_scalar", "reduction", "One loop, on one thread of the CPU", needs=ANY, processor="cpu"),
+    Kernel("reduce_racy", "reduction", "Every thread adds to one sum, unprotected", needs=ANY, expect="wrong"),
+    Kernel("reduce_atomic", "reduction", "One atomic per element", needs=ANY, combines=("atomic",), shows="findings"),
+    Kernel("reduce_atomic_cas", "reduction", "One atomic per block, built on compare-and-swap", needs=HALVED,
+           combines=("atomic",), coverage=None, shows="+atomics"),
+    Kernel("reduce_interleaved", "reduction", "Interleaved addressing, divergent", needs=HALVED, combines=_RELAUNCHED),
+    Kernel("reduce_strided", "reduction", "Interleaved addressing, bank conflicts", needs=HALVED, combines=_RELAUNCHED,
            shows="divergent_branches"),
-    Kernel("reduce_sequential", "reduction", "Sequential addressing", combines=_RELAUNCHED, shows="bank_conflicts"),
-    Kernel("reduce_first_add", "reduction", "First add during load", combines=_RELAUNCHED, coverage=2,
+    Kernel("reduce_sequential", "reduction", "Sequential addressing", needs=HALVED, combines=_RELAUNCHED,
+           shows="bank_conflicts"),
+    Kernel("reduce_first_add", "reduction", "First add during load", needs=HALVED, combines=_RELAUNCHED, coverage=2,
            shows="warp_instructions"),
-    Kernel("reduce_unroll_volatile", "reduction", "Unroll last warp, volatile as on the slides", combines=_RELAUNCHED,
-           coverage=2, expect="hazard", shows="barriers"),
-    Kernel("reduce_unroll_plain", "reduction", "Unroll last warp, without volatile", combines=_RELAUNCHED, coverage=2,
-           expect="wrong", shows="wavefronts"),
-    Kernel("reduce_unroll_syncwarp", "reduction", "Unroll last warp, __syncwarp", combines=_RELAUNCHED, coverage=2,
-           shows="findings"),
-    Kernel("reduce_unroll_shuffle", "reduction", "Unroll last warp, shuffle", combines=_RELAUNCHED, coverage=2,
-           shows="wavefronts"),
-    Kernel("reduce_complete_unroll", "reduction", "Completely unrolled", combines=_RELAUNCHED, coverage=2,
-           shows="branches"),
-    Kernel("reduce_multiple_adds", "reduction", "Multiple elements per thread", combines=("relaunch", "host"),
-           coverage=None, shows="barriers"),
-    Kernel("reduce_grid_stride_host", "reduction", "Grid stride, block sums added on the host", combines=("host",),
-           coverage=None, shows="launches"),
-    Kernel("reduce_grid_stride_atomic", "reduction", "Grid stride, one atomic per block", combines=("atomic",),
-           coverage=None, shows="+atomics"),
-    Kernel("reduce_warp_shuffle", "reduction", "Warp shuffle", combines=("atomic",), coverage=None, shows="barriers"),
-    Kernel("reduce_cooperative", "reduction", "Cooperative groups and grid sync", combines=("grid-sync",),
-           coverage=None, cooperative=True, shows="launches"),
-    Kernel("reduce_last_block", "reduction", "Single pass, last block adds the block sums", combines=("last-block",),
-           coverage=None, shows="global_load_requests"),
-    Kernel("reduce_register_tree", "reduction", "Register accumulator, read and write apart", combines=("atomic",),
-           coverage=None, shows="+barriers"),
-    Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", combines=("hand-over",),
-           coverage=None, bytes_per_thread=64, shows="global_load_requests"),
+    Kernel("reduce_unroll_volatile", "reduction", "Unroll last warp, volatile as on Harris's slide", needs=LAST_WARP,
+           combines=_RELAUNCHED, coverage=2, expect="hazard", shows="barriers"),
+    Kernel("reduce_unroll_guarded", "reduction", "Unroll last warp, guarded as on Heidelberg's slide", needs=HALVED,
+           combines=_RELAUNCHED, coverage=2, expect="wrong", shows="barriers"),
+    Kernel("reduce_unroll_plain", "reduction", "Unroll last warp, neither volatile nor guarded", needs=LAST_WARP,
+           combines=_RELAUNCHED, coverage=2, expect="wrong", shows="wavefronts"),
+    Kernel("reduce_unroll_syncwarp", "reduction", "Unroll last warp, __syncwarp", needs=LAST_WARP, combines=_RELAUNCHED,
+           coverage=2, shows="findings"),
+    Kernel("reduce_unroll_shuffle", "reduction", "Unroll last warp, shuffle", needs=LAST_WARP, combines=_RELAUNCHED,
+           coverage=2, shows="wavefronts"),
+    Kernel("reduce_complete_volatile", "reduction", "Completely unrolled, volatile as on Harris's slide", needs=HALVED,
+           combines=_RELAUNCHED, coverage=2, expect="hazard", shows="branches"),
+    Kernel("reduce_complete_guarded", "reduction", "Completely unrolled, guarded as on Heidelberg's slide",
+           needs=HALVED, combines=_RELAUNCHED, coverage=2, expect="wrong", shows="branches"),
+    Kernel("reduce_complete_unroll", "reduction", "Completely unrolled, __syncwarp", needs=LAST_WARP,
+           combines=_RELAUNCHED, coverage=2, shows="findings"),
+    Kernel("reduce_multiple_volatile", "reduction", "Multiple elements per thread, volatile as on Harris's slide",
+           needs=HALVED, combines=("relaunch", "host"), coverage=None, expect="hazard", shows="barriers"),
+    Kernel("reduce_multiple_adds", "reduction", "Multiple elements per thread, __syncwarp", needs=LAST_WARP,
+           combines=("relaunch", "host"), coverage=None, shows="findings"),
+    Kernel("reduce_grid_stride_host", "reduction", "Grid stride, block sums added on the host", needs=HALVED,
+           combines=("host",), coverage=None, shows="launches"),
+    Kernel("reduce_grid_stride_atomic", "reduction", "Grid stride, one atomic per block", needs=HALVED,
+           combines=("atomic",), coverage=None, shows="+atomics"),
+    Kernel("reduce_warp_shuffle", "reduction", "Warp shuffle", needs=WHOLE_WARPS, combines=("atomic",), coverage=None,
+           shows="barriers"),
+    Kernel("reduce_cooperative", "reduction", "Cooperative groups and grid sync", needs=WHOLE_WARPS,
+           combines=("grid-sync",), coverage=None, cooperative=True, shows="launches"),
+    Kernel("reduce_last_block", "reduction", "Single pass, last block adds the block sums", needs=WHOLE_WARPS,
+           combines=("last-block",), coverage=None, shows="global_load_requests"),
+    Kernel("reduce_register_tree", "reduction", "Register accumulator, read and write apart", needs=HALVED,
+           combines=("atomic",), coverage=None, shows="+barriers"),
+    Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", needs=WHOLE_WARPS,
+           combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="global_load_requests"),
 )  # fmt: skip
 
 
@@ -87,6 +103,11 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
         raise NotRunnable(
             f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
             f"with 32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
+        )
+    if combine == "relaunch" and choice.block_size == kernel.coverage == 1 and choice.n > 1:
+        raise NotRunnable(
+            f"{kernel.name} cannot be relaunched with blocks of one thread: each leaves as many sums as it found, and "
+            "that never ends. Combine them on the host, or take blocks of two."
         )
     blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype)
     buffers = [Buffer("in", choice.dtype, choice.n, "input")]

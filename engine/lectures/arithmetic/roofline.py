@@ -124,7 +124,7 @@ def _spot(label: str, choice: Settled, measurement: Measurement | None, roofs: R
         label = kernel.name.removeprefix(f"{kernel.topic}_").replace("_", " ")
     x = intensity(choice.n, matmul.reads(kernel, choice.n, choice.block_size))
     if measurement is None or measurement.rates.gflop_s is None:
-        unfit = choice.block_size not in kernel.block_sizes
+        unfit = not kernel.runs_with(choice.block_size)
         why = f"does not run with tiles of {choice.block_size}" if unfit else "no time for these choices"
         return Spot(label, kernel.title, x, missing=why)
     if roofs is None or measurement.device.get("name") != roofs.device:

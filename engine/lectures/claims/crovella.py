@@ -21,6 +21,7 @@ from engine.records import Choice
 
 _STEPS = Count("branches", "global_load_requests", line="if (tid < stride)", whole_under=True)  # one load per warp
 _NO_VOLATILE = ("volatile T", "T")
+_AS_PRINTED = ("blockDim.x * gridDim.x", "blockDim.x * blockDim.x")
 _TABLE = "Performance for 4M element reduction"
 
 
@@ -41,6 +42,16 @@ def _step(number: int, slow: str, fast: str, said: float, sentence: str, why: st
     """Kernel `number` of the lecture's table is `said` times as fast as the one before."""
     return Timed(f"step-{number}", CROVELLA, _TABLE, sentence, "harris", ((_rung(slow), _rung(fast)),), said,
                  f"kernel {number} against kernel {number - 1}", today=today, why=why)  # fmt: skip
+
+
+def _printed(name: str, slide: str, kernel: str, blocks: int) -> Ends:
+    """The loop as the slide prints it, with so many blocks of 128 threads."""
+    square = blocks == 128
+    return Ends(name, CROVELLA, slide, "idx += blockDim.x*blockDim.x; // grid width.", "crovella",
+                Choice(kernel, 2**15, 128, grid_size=blocks, device="emulator"), ("ok",),
+                f"as printed, {blocks} blocks of 128 threads", _AS_PRINTED, today="" if square else "wrong",
+                why="" if square else "The width of the grid is blockDim.x * gridDim.x. As printed the loop leaves "
+                "elements out, or adds them twice, unless there are as many blocks as threads in one.")  # fmt: skip
 
 
 CLAIMS: tuple[AnyClaim, ...] = (
@@ -72,27 +83,27 @@ CLAIMS: tuple[AnyClaim, ...] = (
     _step(5, "reduce_first_add", "reduce_unroll_volatile", 1.8,
           "Therefore a likely bottleneck is instruction overhead. Strategy: unroll loops.",
           "Less than in the lecture: instructions cost less today, next to launching and memory.", "direction"),
-    _step(6, "reduce_unroll_volatile", "reduce_complete_unroll", 1.41, "Results in a very efficient inner loop!",
+    _step(6, "reduce_unroll_volatile", "reduce_complete_volatile", 1.41, "Results in a very efficient inner loop!",
           "All that is left to unroll with 128 threads is two steps of the loop.", "close"),
-    _step(7, "reduce_complete_unroll", "reduce_multiple_adds", 1.42,
+    _step(7, "reduce_complete_volatile", "reduce_multiple_volatile", 1.42,
           "Combine sequential and parallel reduction. Can lead to significant speedups in practice."),
     Timed("all-steps", CROVELLA, _TABLE, "Kernel 7: multiple elements per thread, cumulative speedup 30.04x.",
-          "harris", ((_rung("reduce_interleaved"), _rung("reduce_multiple_adds")),), 30.04,
+          "harris", ((_rung("reduce_interleaved"), _rung("reduce_multiple_volatile")),), 30.04,
           today="direction",
           why="Less than in the lecture: the first rungs are no longer so slow, and the last waits for its launches."),
     Timed("larger-is-better", CROVELLA, _TABLE, "Kernel 7 on 32M elements: 73 GB/s!", "harris",
-          ((_rung("reduce_multiple_adds"), _rung("reduce_multiple_adds", 2**25)),), 73 / 62.671,
+          ((_rung("reduce_multiple_volatile"), _rung("reduce_multiple_volatile", 2**25)),), 73 / 62.671,
           "32M against 4M elements", "bandwidth_gb_s", "direction",
           "More than in the lecture: launching takes a larger part of a short run today, and a large sum hides it."),
     Timed("algorithmic", CROVELLA, "Types of optimization",
           "Algorithmic optimizations: changes to addressing, algorithm cascading. 11.84x speedup, combined!", "harris",
           ((_rung("reduce_interleaved"), _rung("reduce_first_add")),
-           (_rung("reduce_complete_unroll"), _rung("reduce_multiple_adds"))), 11.84, "#1 to #4, and #6 to #7",
+           (_rung("reduce_complete_volatile"), _rung("reduce_multiple_volatile"))), 11.84, "#1 to #4, and #6 to #7",
           today="direction",
           why="Less than in the lecture: the first rungs are no longer so slow."),
     Timed("code", CROVELLA, "Types of optimization",
           "Code optimizations: loop unrolling. 2.54x speedup, combined.", "harris",
-          ((_rung("reduce_first_add"), _rung("reduce_complete_unroll")),), 2.54, "#4 to #6",
+          ((_rung("reduce_first_add"), _rung("reduce_complete_volatile")),), 2.54, "#4 to #6",
           today="direction",
           why="Less than in the lecture: instructions cost less today, next to launching and memory."),
     Claim("half-the-blocks", CROVELLA, "Reduction #4: First Add During Load",
@@ -113,7 +124,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
          "harris", _emulated("reduce_unroll_volatile"), ("wrong",), "without it", _NO_VOLATILE),
     Ends("second-read", CROVELLA, "Reduction #7: Multiple Adds / Thread",
          "sdata[tid] += g_idata[i] + g_idata[i+blockSize].",
-         "harris", replace(_emulated("reduce_multiple_adds"), n=5000), ("ok",), "as printed, 5,000 numbers",
+         "harris", replace(_emulated("reduce_multiple_volatile"), n=5000), ("ok",), "as printed, 5,000 numbers",
          ("((i + BLOCK_SIZE < n) ? in[i + BLOCK_SIZE] : T(0))", "in[i + BLOCK_SIZE]"), today="out-of-bounds",
          why="Only the first of the two reads is checked. It is right where n is a multiple of twice the block size, "
          "as in the lecture; here the second read is checked as well."),
@@ -136,11 +147,10 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "crovella", ((replace(_single("reduce_grid_stride_atomic", "atomic", 256), grid_size=132),
                         _single("reduce_grid_stride_atomic", "atomic", 256)),), None,
           "one block of 256 threads on each of 132 SMs against eight"),
-    Ends("grid-width", CROVELLA, "Reduce version 9", "idx += blockDim.x*blockDim.x; // grid width.",
-         "crovella", Choice("reduce_grid_stride_atomic", 2**15, 128, grid_size=8, device="emulator"), ("ok",),
-         "as printed, 8 blocks of 128 threads", ("blockDim.x * gridDim.x", "blockDim.x * blockDim.x"), today="wrong",
-         why="The width of the grid is blockDim.x * gridDim.x. As printed the loop leaves elements out, or adds them "
-         "twice, unless there are as many blocks as threads in one."),
+    _printed("grid-width-8", "Reduce version 8", "reduce_grid_stride_host", 8),
+    _printed("grid-width-9", "Reduce version 9", "reduce_grid_stride_atomic", 8),
+    _printed("grid-width-shuffle", "Warp shuffle reduction", "reduce_warp_shuffle", 8),
+    _printed("grid-width-square", "Reduce version 9", "reduce_grid_stride_atomic", 128),
     Timed("atomics-cost", CROVELLA, "Atomics to the rescue", "May have performance implications.",
           "crovella", ((_single("reduce_atomic", "atomic", 256), _single("reduce_grid_stride_atomic", "atomic", 256)),),
           None, "one per element against one per block"),

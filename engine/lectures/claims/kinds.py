@@ -1,4 +1,5 @@
-"""The shapes of a lecture's claim: a count, a ratio of times, how a run ends, a computation, what no run decides.
+"""The shapes of a lecture's claim: a count, a ratio of times, the best block size, how a run ends, a computation, and
+what no run decides.
 
 All begin with the lecture's own words: `name` in the catalogue, `lecture`, `slide`, `sentence`, and the `ladder` on
 whose page it stands. `case`: what of the words is checked here. `why`: the reason, where today differs from the words.
@@ -122,6 +123,27 @@ class Timed:
 
 
 @dataclass(frozen=True)
+class Best:
+    """One block size is the fastest: decided by times of one GPU with all of `tried`. `expected`: the lecture's."""
+
+    name: str
+    lecture: str
+    slide: str
+    sentence: str
+    ladder: str
+    tried: tuple[Choice, ...]
+    expected: int
+    case: str = ""
+    today: Agreement = "holds"
+    why: str = ""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The runs that decide it, on a GPU."""
+        return tuple(replace(choice, device="gpu") for choice in self.tried)
+
+
+@dataclass(frozen=True)
 class Ends:
     """How a run ends: right, wrong, with a hazard, never. `run`: on the emulator, or on a GPU.
 
@@ -153,7 +175,10 @@ class Ends:
 
 @dataclass(frozen=True)
 class Computed:
-    """A number that is computed from `source`, in `unit`; `compute()` may compile."""
+    """A number that is computed from `source`, in `unit`; `compute()` may compile.
+
+    `words`: what the lecture says where it names no number, "more instructions"; it must then exceed `expected`.
+    """
 
     name: str
     lecture: str
@@ -167,6 +192,7 @@ class Computed:
     counted: float | None = None
     why: str = ""
     source: str = "the compiled kernel and the GPU's limits"
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,4 +208,4 @@ class Untestable:
     case: str = ""
 
 
-AnyClaim = Claim | Timed | Ends | Computed | Untestable
+AnyClaim = Claim | Timed | Best | Ends | Computed | Untestable

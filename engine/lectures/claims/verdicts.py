@@ -15,16 +15,16 @@ from math import prod
 
 from engine.catalogue import KERNELS
 from engine.choices import settle
-from engine.lectures.claims import crovella, cs121, other_lectures
-from engine.lectures.claims.kinds import Agreement, AnyClaim, Claim, Computed, Count, Ends, Timed, Untestable
+from engine.lectures.claims import crovella, cs121, heidelberg, other_lectures
+from engine.lectures.claims.kinds import Agreement, AnyClaim, Best, Claim, Computed, Count, Ends, Timed, Untestable
 from engine.records import Choice, Measurement, Settled
 from engine.tables import value_of
 from engine.words import three_digits
 
-__all__ = ["CLAIMS", "AnyClaim", "Claim", "Computed", "Count", "Ends", "Timed", "Untestable", "Verdict", "claims_of",
-           "counted", "runs", "said", "verdict"]  # fmt: skip
+__all__ = ["CLAIMS", "AnyClaim", "Best", "Claim", "Computed", "Count", "Ends", "Timed", "Untestable", "Verdict",
+           "claims_of", "counted", "runs", "said", "verdict"]  # fmt: skip
 
-CLAIMS: tuple[AnyClaim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *other_lectures.CLAIMS)
+CLAIMS: tuple[AnyClaim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *heidelberg.CLAIMS, *other_lectures.CLAIMS)
 
 # Times that differ by less than this are not called different: what repeats from run to run is no better.
 MARGIN = 0.02
@@ -81,6 +81,10 @@ def said(claim: AnyClaim) -> str:
         return f"{_number(claim.said)}× {_better(claim)}" if claim.said != 1 else "no difference"
     if isinstance(claim, Untestable):
         return ""
+    if isinstance(claim, Best):
+        return f"{claim.expected} threads"
+    if isinstance(claim, Computed) and claim.words:
+        return claim.words
     if isinstance(claim, Ends):
         if len(claim.statuses) == 1:
             return _ENDS[claim.statuses[0]]
@@ -103,7 +107,7 @@ def verdict(claim: AnyClaim, *finds: Find) -> Verdict | None:
     return None
 
 
-def _decided(claim: Claim | Timed | Ends, found: Sequence[Measurement]) -> Verdict | None:
+def _decided(claim: Claim | Timed | Best | Ends, found: Sequence[Measurement]) -> Verdict | None:
     """None where the runs do not decide it: nothing was counted, or timed."""
     if isinstance(claim, Claim):
         try:
@@ -115,6 +119,8 @@ def _decided(claim: Claim | Timed | Ends, found: Sequence[Measurement]) -> Verdi
         return _of_number(claim, value, tuple(found))
     if isinstance(claim, Timed):
         return _of_times(claim, dict(zip(claim.choices, found, strict=True)))
+    if isinstance(claim, Best):
+        return _of_block_sizes(claim, found)
     status = found[0].status
     known = claim.today or claim.statuses
     outcome: Agreement = "holds" if status in claim.statuses else "differs"
@@ -123,6 +129,10 @@ def _decided(claim: Claim | Timed | Ends, found: Sequence[Measurement]) -> Verdi
 
 
 def _of_number(claim: Claim | Computed, value: float, found: tuple[Measurement, ...]) -> Verdict:
+    if isinstance(claim, Computed) and claim.words:
+        more = value > claim.expected
+        as_known = more == (claim.why == "")
+        return Verdict(claim, said(claim), _amount(value, claim.unit), "holds" if more else "differs", as_known, value)
     known = claim.expected if claim.counted is None else claim.counted
     outcome: Agreement = "holds" if value == claim.expected else "differs"
     return Verdict(claim, said(claim), _amount(value, claim.unit), outcome, value == known, value, found)
@@ -131,9 +141,7 @@ def _of_number(claim: Claim | Computed, value: float, found: tuple[Measurement, 
 def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | None:
     pairs = [[found[replace(choice, device="gpu")] for choice in pair] for pair in claim.pairs]
     every = [measurement for pair in pairs for measurement in pair]
-    if any(m.time_us is None or m.status not in ("ok", "hazard") or value_of(m, claim.metric) is None for m in every):
-        return None
-    if len({m.device.get("name") for m in every}) != 1:
+    if not _comparable(every) or any(value_of(m, claim.metric) is None for m in every):
         return None
     if claim.metric == "time_us":
         ratio = prod((slow.time_us or 0) / (fast.time_us or 1) for slow, fast in pairs)
@@ -153,6 +161,26 @@ def _of_times(claim: Timed, found: Mapping[Choice, Measurement]) -> Verdict | No
             outcome = "direction"
     text = f"{three_digits(ratio)}× {_better(claim)}"
     return Verdict(claim, said(claim), text, outcome, outcome == claim.today or near, ratio, tuple(every))
+
+
+def _of_block_sizes(claim: Best, found: Sequence[Measurement]) -> Verdict | None:
+    """The fastest block size; the lecture's counts as that too where it takes the same time within MARGIN."""
+    if not _comparable(found):
+        return None
+    times = {m.choice.block_size: m.time_us or 0.0 for m in found}
+    best = min(times, key=lambda size: times[size])
+    loss = times[claim.expected] / times[best]
+    outcome: Agreement = "holds" if loss <= 1 + MARGIN else "differs"
+    text = f"{best} threads"
+    if best != claim.expected:
+        text += f"; {claim.expected} take {three_digits(loss)}× as long"
+    return Verdict(claim, said(claim), text, outcome, outcome == claim.today, best, tuple(found))
+
+
+def _comparable(found: Sequence[Measurement]) -> bool:
+    """Whether all were timed with a right answer, on one GPU."""
+    timed = all(m.time_us is not None and m.status in ("ok", "hazard") for m in found)
+    return timed and len({m.device.get("name") for m in found}) == 1
 
 
 def _same_size(found: float, said: float) -> bool:

@@ -13,6 +13,7 @@ from engine.lectures.claims.kinds import LECTURES
 from engine.lectures.claims.verdicts import (
     CLAIMS,
     AnyClaim,
+    Best,
     Claim,
     Computed,
     Count,
@@ -78,14 +79,16 @@ def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(c
     for choice in runs(claim):
         kernel = KERNELS[choice.kernel]
         assert plan(choice).steps  # it can run as asked
-        assert choice.dtype in kernel.dtypes and choice.block_size in kernel.block_sizes
+        assert choice.dtype in kernel.dtypes and kernel.runs_with(choice.block_size)
         assert choice.parameter is None or choice.parameter in kernel.parameter.values
         assert choice.combine is None or choice.combine in kernel.combines
     if isinstance(claim, Claim):
         assert claim.count.over in IN_JSON and (claim.count.under in IN_JSON or not claim.count.under)
         assert (claim.counted is None) == (claim.why == "")
-    if isinstance(claim, Timed):
+    if isinstance(claim, Timed | Best):
         assert (claim.today == "holds") or claim.why
+    if isinstance(claim, Best):
+        assert claim.expected in {choice.block_size for choice in claim.tried}
     if isinstance(claim, Ends):
         assert claim.today not in claim.statuses and bool(claim.today) == bool(claim.why)
 
@@ -178,8 +181,40 @@ def test_times_of_two_machines_decide_nothing():
     assert timed(2.0, 1.0, gpu=("A", "B")) is None
 
 
+def gpu_rung(kernel: str) -> Choice:
+    return Choice(kernel, 2**22, 128, device="gpu", combine="relaunch")
+
+
+@pytest.mark.parametrize(
+    ("times", "outcome", "words"),
+    [({64: 3.0, 128: 2.0, 256: 2.5}, "holds", "128 threads"), ({64: 3.0, 128: 2.0, 256: 1.0}, "differs", "2.00× as"),
+     ({64: 3.0, 128: 1.01, 256: 1.0}, "holds", "256 threads; 128 take 1.01× as long"), ({64: 3.0}, None, "")],
+)  # fmt: skip
+def test_the_best_block_size_is_that_of_the_shortest_time(times: dict[int, float], outcome: str | None, words: str):
+    tried = tuple(replace(gpu_rung("reduce_sequential"), block_size=size) for size in (64, 128, 256))
+    claim = Best("b", "heidelberg", "s", "maxThr: 128.", "heidelberg", tried, 128)
+    record = recorded_for(gpu_rung("reduce_sequential"))
+
+    def find(choice: Choice) -> Measurement | None:
+        if choice.block_size not in times:
+            return None
+        timing = replace(record.timing, time_us=times[choice.block_size])
+        return replace(record, timing=timing, choice=replace(record.choice, block_size=choice.block_size))
+
+    made = verdict(claim, find)
+    assert (made.outcome if made else None) == outcome and words in (made.found if made else "")
+
+
+def test_words_without_a_number_ask_for_more():
+    one, every = BY_NAME["code-size"], BY_NAME["code-size-of-all"]
+    assert said(one) == said(every) == "more instructions"
+    assert (verdict(one).outcome, verdict(every).outcome) == ("differs", "holds")
+    assert 0.5 < verdict(one).value < 1 < 6 < verdict(every).value < 8
+
+
 def test_the_pairs_of_a_claim_are_multiplied():
-    claim = BY_NAME["algorithmic"]
+    cascading = (gpu_rung("reduce_complete_unroll"), gpu_rung("reduce_multiple_adds"))
+    claim = replace(BY_NAME["algorithmic"], pairs=(BY_NAME["algorithmic"].pairs[0], cascading))
     made = verdict(claim, find)
     times = {choice: recorded_for(choice).time_us for choice in claim.choices}
     one, two, three, four = (times[choice] for choice in claim.choices)
@@ -187,8 +222,10 @@ def test_the_pairs_of_a_claim_are_multiplied():
 
 
 def test_a_bandwidth_is_better_when_it_is_larger():
-    made = verdict(BY_NAME["larger-is-better"], find)
-    small, large = (recorded_for(choice) for choice in BY_NAME["larger-is-better"].choices)
+    pair = (gpu_rung("reduce_multiple_adds"), replace(gpu_rung("reduce_multiple_adds"), n=2**25))
+    claim = replace(BY_NAME["larger-is-better"], pairs=(pair,))
+    made = verdict(claim, find)
+    small, large = (recorded_for(choice) for choice in claim.choices)
     assert made.value == pytest.approx(large.rates.bandwidth_gb_s / small.rates.bandwidth_gb_s)
 
 

@@ -1,0 +1,75 @@
+"""Which block sizes the sums take: those that the lectures draw and list run, and what is refused would be wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_named
+from engine.catalogue import KERNELS, Kernel
+from engine.catalogue.entries import SMALL_BLOCKS
+from engine.catalogue.topics import reduction
+from engine.choices import settle
+from engine.plan import plan
+from engine.records import Choice, Launch, NotRunnable, RunFailed
+from tests.cases import case
+from tests.made import measure
+
+SMALL = [(kernel, size) for kernel in reduction.KERNELS for size in SMALL_BLOCKS if size in kernel.offered_block_sizes]
+# The sizes that are refused, nearest to those that run: half a warp, or three quarters of a power of two.
+TOO_SMALL = {reduction.LAST_WARP: (16,), reduction.WHOLE_WARPS: (16, 48), reduction.HALVED: (24, 96)}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block_size"),
+    [case(kernel, size, quick=size in (2, 8), id=f"{kernel.name}-{size}") for kernel, size in SMALL],
+)
+def test_blocks_of_less_than_a_warp_run_where_the_kernel_needs_no_more(kernel: Kernel, block_size: int):
+    choice = Choice(kernel.name, 100, block_size, device="emulator")
+    if block_size == kernel.coverage == 1 and "relaunch" in kernel.combines:
+        with pytest.raises(NotRunnable, match="never ends"):
+            plan(settle(choice))
+        choice = replace(choice, combine="host")
+    found = measure(choice)
+    assert found.status in ("ok", "hazard") or kernel.expect == "wrong"
+    assert found.check.ok or kernel.name == "reduce_racy"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block_size"),
+    [(kernel, size) for kernel in reduction.KERNELS for size in TOO_SMALL.get(kernel.needs, ())],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_what_is_refused_would_not_be_right(kernel: Kernel, block_size: int):
+    choice = settle(Choice(kernel.name, 5000, block_size, dtype="float32", device="emulator"))
+    with pytest.raises(NotRunnable, match="so the block size must be"):
+        plan(choice)
+    made = reduction.plan(kernel, choice)  # past the door
+    try:
+        run = backend_named("emulator").run(made, quiet)
+    except RunFailed:
+        return
+    assert run.findings or not reduction.check(made, run.output).ok
+
+
+def test_the_lectures_picture_of_eight_numbers_runs_as_drawn():
+    (launch,) = (step for step in plan(settle(Choice("reduce_sequential", 8, 8, device="emulator"))).steps)
+    assert isinstance(launch, Launch) and (launch.grid[0], launch.block[0]) == (1, 8)
+    assert measure(Choice("reduce_sequential", 8, 8, device="emulator")).status == "ok"
+
+
+@pytest.mark.parametrize("kernel", ["reduce_complete_volatile", "reduce_complete_guarded"])
+def test_every_case_of_the_switch_on_the_slides_runs(kernel: str):
+    assert all(KERNELS[kernel].runs_with(1 << power) for power in range(11))
+    assert not KERNELS[kernel].runs_with(2048) and not KERNELS[kernel].runs_with(96)
+
+
+@pytest.mark.parametrize("block_size", [96, 160, 1024])
+def test_whole_warps_are_enough_for_shuffles(block_size: int):
+    for name in ("reduce_warp_shuffle", "reduce_last_block", "reduce_vectorized"):
+        assert measure(Choice(name, 5000, block_size, device="emulator")).status == "ok"
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 100])
+def test_without_a_tree_any_block_size_runs(block_size: int):
+    assert measure(Choice("reduce_atomic", 1000, block_size, device="emulator")).status == "ok"
