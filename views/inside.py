@@ -9,23 +9,30 @@ from pathlib import Path
 import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-from engine.backends.emulator.watching.trace import Trace
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
 from engine.choices import settle
 from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
-from engine.figures.lanes import line_colours
+from engine.figures.lanes import colours_of, line_colours
 from engine.history import profiles
 from engine.lectures import changes
 from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
 from views.html import lines
-from views.panels.block import show_block, which_block
+from views.panels.block import ALL, ENDED_EARLY, show_block, which_block
+from views.picture import component
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
 from views.session.inside_work import InsideChoice, InsideWork, work_on
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
-LOOKS = {"change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
+LOOKS = {
+    "picture": "In motion",
+    "beside": "Side by side",
+    "change": "Before / after",
+    "banks": "Banks",
+    "lanes": "Lanes",
+}
+HEIGHT = "max(360px, calc(100vh - 372px))"  # of the drawing: what is left of the window
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 
@@ -98,10 +105,11 @@ def main() -> None:
     keyboard.on_key({**rungs.stepping(ladder), "run": again})
     settings(topic, ladder, position)
     if st.session_state.get("look") not in LOOKS:
-        st.session_state["look"] = "change"
+        st.session_state["look"] = "picture"
     chosen = {name: str(st.session_state.get(name) or default) for name, default in own.items()}
     chosen["parameter"] = choices.knob_chosen(KERNELS[ladder.rungs[position].kernel])
-    plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "change", "launch": "1", "b": "0", "warp": "0"}
+    plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "picture", "launch": "1", "b": "0"}
+    plain["warp"] = ALL if st.session_state["look"] == "lanes" else "0"
     special = {name: st.session_state.get(name) for name, value in plain.items() if st.session_state.get(name) != value}
     address = {"ladder": ladder.name, "rung": rungs.names(ladder)[position], **chosen, **special}
     try:
@@ -118,39 +126,45 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideCh
         before=choice_of(ladder, position - 1, chosen, position) if position else None,
         block=choices.number_of(str(st.session_state.get("b") or "0"), "The number of the block"),
         launch=choices.number_of(str(st.session_state.get("launch") or "1"), "The number of the launch"),
+        look=st.session_state["look"],
     )
 
 
 def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
     """The lines at the left; at the right the answer and the picture that was chosen."""
     inside = work_on(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
-    left, right = st.columns([1.12, 1], gap="medium")
+    moving = asked.look in ("picture", "beside")
+    wide = {"picture": [1, 1.3], "beside": [1, 2.2]}.get(asked.look, [1.12, 1])
+    left, right = st.columns(wide, gap="medium")
     with left:
         verdict, source = st.empty(), st.empty()
     with right:
-        columns = st.columns([2.6, 0.8, 1.15, 0.8], vertical_alignment="top", gap="small")
-        with columns[0]:
+        with st.container(horizontal=True, vertical_alignment="center", key="looks", gap="small"):
             st.segmented_control("Picture", list(LOOKS), default=st.session_state["look"], key="look",
                                  format_func=LOOKS.get, required=True, label_visibility="collapsed")  # fmt: skip
-        if st.session_state["look"] != "change":
-            which_block(asked, columns[1:])
+            if asked.look != "change":
+                which_block(asked)
         with st.container(key="picture"):
             picture = st.empty()
 
-    drawn: list[Trace] = []  # a picture that has not changed is left alone, as each new one is built up from nothing
+    drawn: list[object] = []  # a picture that has not changed is left alone, as each new one is built up from nothing
 
     def draw() -> None:
         with work.RENDER:
             draw_lines(ladder, position, inside, source, verdict)
-            trace = inside.trace
-            if st.session_state["look"] == "change":
+            trace, there = inside.trace, inside.picture or inside.trace
+            if asked.look == "change":
                 with picture.container():
                     show_change(ladder, position, inside, counter_of(ladder, position))
+            elif moving and inside.picture is not None and inside.finished and there not in drawn:
+                drawn.append(there)
+                with picture.container():
+                    show_motion(ladder, position, inside)
             elif trace is not None and trace not in drawn:
                 drawn.append(trace)
                 with picture.container():
-                    show_block(trace, st.session_state["look"])
-            elif trace is None and inside.reason:
+                    show_block(trace, asked.look)
+            elif there is None and inside.reason:
                 picture.warning(inside.reason, icon=":material/block:")
 
     work.follow(WORK, draw)
@@ -167,8 +181,8 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
     asked, run = inside.asked, inside.run
     kernel = KERNELS[ladder.rungs[position].kernel]
     counter = counter_of(ladder, position)
-    lanes = st.session_state["look"] == "lanes"
-    colours = line_colours(inside.trace) if lanes and inside.trace else None
+    lanes = asked.look == "lanes" and inside.trace is not None
+    colours = colours_of(inside.picture.lines) if inside.picture else line_colours(inside.trace) if lanes else None
     values = changes.line_values(run, counter) if run else {}
     shares, findings = changes.shares(values, counter), run.findings if run else ()
     source.html(
@@ -202,6 +216,23 @@ def remembered(asked: InsideChoice, order: str, run: Measurement) -> dict[str, M
     if run.check is not None:
         seen[order] = run
     return seen
+
+
+def show_motion(ladder: Ladder, position: int, inside: InsideWork) -> None:
+    """The block in motion; the rung before beside it, where that has such a block."""
+    assert inside.picture is not None
+    pictures = [(title_of(ladder, position), inside.picture)]
+    if inside.picture_before is not None:
+        pictures.insert(0, (title_of(ladder, position - 1), inside.picture_before))
+    if inside.picture.ended:
+        st.html(ENDED_EARLY)
+    component.show(pictures, "motion", HEIGHT)
+
+
+def title_of(ladder: Ladder, position: int) -> str:
+    """A rung, as its picture is called."""
+    rung = ladder.rungs[position]
+    return f"{rung.label}  {KERNELS[rung.kernel].title}"
 
 
 def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str) -> None:

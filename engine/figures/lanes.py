@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from engine.backends.emulator.watching.passes import LANES
@@ -15,8 +15,12 @@ MOST_ROWS = 256  # threads of a block that are drawn one row each
 
 def line_colours(trace: Trace) -> dict[int, str]:
     """A colour for every line that the block executed; neighbours differ."""
-    lines = sorted({step.line for step in trace.steps if step.line})
-    return {line: LINES[i % (len(LINES) - 1)] for i, line in enumerate(lines)}
+    return colours_of({step.line for step in trace.steps if step.line})
+
+
+def colours_of(lines: Collection[int]) -> dict[int, str]:
+    """A colour for each of these lines; neighbours differ."""
+    return {line: LINES[i % (len(LINES) - 1)] for i, line in enumerate(sorted(lines))}
 
 
 def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:

@@ -1,4 +1,4 @@
-"""A trace of one block, made by a worker. submit_trace(choice, block, session) -> Handle"""
+"""A trace of one block, or its picture, made by a worker: submit_trace, submit_picture."""
 
 from __future__ import annotations
 
@@ -15,10 +15,19 @@ TRACE_DEADLINE_S = 60.0
 
 def submit_trace(choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False) -> Handle:
     """`trace` on a worker; the handle's result is a Trace. Equal requests share one run."""
+    return _submit("engine.measuring.tracing:trace", choice, block, session, launch, fresh)
+
+
+def submit_picture(choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False) -> Handle:
+    """`packed` on a worker; the handle's result is a Packed. Equal requests share one run."""
+    return _submit("engine.picture.picture:packed", choice, block, session, launch, fresh)
+
+
+def _submit(function: str, choice: Settled, block: int, session: str, launch: int, fresh: bool) -> Handle:
     settled = replace(choice, device="emulator")
-    same = repr(("trace", kernel_named(choice.kernel).text, settled, block, launch))
+    same = repr((function, kernel_named(choice.kernel).text, settled, block, launch))
     job = Job(
-        "engine.measuring.tracing:trace",
+        function,
         (settled, block),
         deadline=TRACE_DEADLINE_S,
         key=hashlib.sha256(same.encode()).hexdigest(),

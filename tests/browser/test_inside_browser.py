@@ -52,7 +52,7 @@ def test_a_finding_links_to_its_other_line(page: Page, address: str) -> None:
 
 
 def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) -> None:
-    opened(page, f"{address}{STRIDED}")
+    opened(page, f"{address}{STRIDED}&look=change")
     expect(page.locator(".change h3")).to_contain_text("Divergent branches")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".change .verdict")).to_contain_text("Bank conflicts fall")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -22,7 +23,8 @@ HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 
 
 def looked(**address: str) -> AppTest:
-    return opened("inside", **{**HARRIS, **address})
+    """Harris's ladder, with the comparison of two rungs, where the address says nothing else."""
+    return opened("inside", **{**HARRIS, "look": "change", **address})
 
 
 def line_of(html: str, number: int) -> str:
@@ -91,6 +93,30 @@ def test_every_ladder_opens(ladder: str) -> None:
     assert 'class="source inside"' in html_of(app)
 
 
+def picture_of(app: AppTest) -> dict[str, Any]:
+    """What the component was given to draw."""
+    (mounted,) = (entry for entry in app.get("bidi_component") if entry.proto.component_name == "kernel_ladder_picture")
+    return json.loads(mounted.proto.json)
+
+
+def test_a_page_without_choices_opens_on_the_block_in_motion() -> None:
+    app = opened("inside", **HARRIS, rung="reduce_interleaved")
+    (shown,) = picture_of(app)["pictures"]
+    assert (
+        shown["title"] == "#1  Interleaved addressing, divergent" and "7 steps that combine" in picture_of(app)["told"]
+    )
+    assert json.loads(shown["picture"])["frames"] and "look" not in asked(app)
+    assert 'class="number"><i style' in html_of(app)  # the lines have the colours of the lanes
+
+
+def test_two_rungs_stand_side_by_side() -> None:
+    app = looked(rung="reduce_strided", look="beside")
+    kernels = [json.loads(shown["picture"])["kernel"] for shown in picture_of(app)["pictures"]]
+    assert kernels == ["reduce_interleaved", "reduce_strided"] and asked(app)["look"] == "beside"
+    first = looked(rung="reduce_interleaved", look="beside")
+    assert len(picture_of(first)["pictures"]) == 1  # nothing came before
+
+
 def test_the_banks_are_a_figure_with_a_step_for_every_access() -> None:
     app = looked(rung="reduce_strided", look="banks")
     figure = json.loads(figures_of(app)[0])
@@ -106,12 +132,12 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
     app = looked(rung="reduce_interleaved", look="lanes")
     figure = json.loads(figures_of(app)[0])
     heat, split = figure["data"]
-    assert len(heat["z"]) == 32 and {0} < set(heat["z"][1])
+    assert len(heat["z"]) == 128 and {0} < set(heat["z"][1])  # of all warps, where none is chosen
     assert len(split["x"]) == 8  # seven steps of the tree, and the thread that writes
     assert "of 32" in html_of(app) and 'class="number"><i style' in html_of(app)
-    app.selectbox(key="warp").select("all").run()
-    assert len(json.loads(figures_of(app)[0])["data"][0]["z"]) == 128
-    assert asked(app)["warp"] == "all"
+    app.selectbox(key="warp").select("1").run()
+    assert len(json.loads(figures_of(app)[0])["data"][0]["z"]) == 32
+    assert asked(app)["warp"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -142,9 +168,9 @@ def test_a_refused_size_is_said_and_nothing_is_compared() -> None:
 
 
 def test_a_rung_that_brings_something_in_or_leaves_it_says_so() -> None:
-    html = html_of(opened("inside", ladder="cs121-one-matrix", rung="row_sums", n="64"))
+    html = html_of(opened("inside", ladder="cs121-one-matrix", rung="row_sums", n="64", look="change"))
     assert "What this rung brings with it: Sectors per request" in html and "rise from" in html
-    html = html_of(opened("inside", ladder="heidelberg-operators", rung="reduce_max", n="4096"))
+    html = html_of(opened("inside", ladder="heidelberg-operators", rung="reduce_max", n="4096", look="change"))
     assert "What this rung leaves as it was: Warp instructions" in html and "stay at" in html
 
 
@@ -177,7 +203,7 @@ def test_lanes_that_meet_at_an_address_are_coloured_by_their_turn() -> None:
 
 
 def test_a_deadlock_is_said_with_what_to_try() -> None:
-    app = opened("inside", ladder="heidelberg-volta", rung="lock_spin", n="64", block="64")
+    app = opened("inside", ladder="heidelberg-volta", rung="lock_spin", n="64", block="64", look="change")
     html = html_of(app)
     assert "deadlock" in html and "Since Volta lanes run independently" in html
     assert "lock_spin never ends in this order of execution" in html
@@ -205,9 +231,9 @@ def test_an_array_is_right_as_it_was_checked() -> None:
 
 
 def test_a_rung_of_the_cpu_was_not_emulated() -> None:
-    html = html_of(opened("inside", ladder="cooper", rung="trapezoid_scalar", n="1024"))
+    html = html_of(opened("inside", ladder="cooper", rung="trapezoid_scalar", n="1024", look="change"))
     assert "on one thread of the CPU" in html and "lockstep" not in html
-    html = html_of(opened("inside", ladder="cooper", rung="trapezoid_global_race", n="1024"))
+    html = html_of(opened("inside", ladder="cooper", rung="trapezoid_global_race", n="1024", look="change"))
     assert "trapezoid_scalar runs on the CPU, where nothing is counted" in html
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from engine.backends.emulator.watching.trace import Trace
@@ -15,13 +13,14 @@ from engine.records import Launch, NotRunnable
 from views.session import choices
 from views.session.inside_work import InsideChoice
 
-Place = st.delta_generator.DeltaGenerator
 ALL = "all"
+ENDED_EARLY = '<p class="endedearly">The run ended early, as is said at the left. These are the steps up to there.</p>'
+BANKS, LANES = "banks", "lanes"
 LOOK = Look(14)
 
 
-def which_block(asked: InsideChoice, places: Sequence[Place]) -> None:
-    """The menus for the launch, the block and the warp of the picture."""
+def which_block(asked: InsideChoice) -> None:
+    """The menus for the launch, the block and the warp of the picture, behind a button that tells them."""
     try:
         launches = [step for step in plan(asked.choice).steps if isinstance(step, Launch)]
     except NotRunnable:
@@ -30,28 +29,31 @@ def which_block(asked: InsideChoice, places: Sequence[Place]) -> None:
         return
     grid, block = launches[asked.launch - 1].grid, launches[asked.launch - 1].block
     blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
-    if len(launches) > 1:
-        with places[0]:
+    with st.popover(f"Block {asked.block:,}"):
+        if len(launches) > 1:
             choices.select("Launch", "launch", [str(i + 1) for i in range(len(launches))], "1")
-    with places[1]:
         offered = list(dict.fromkeys(["0", str(min(1, blocks - 1)), str(blocks // 2), str(blocks - 1)]))
         choices.select(f"Block of {blocks:,}", "b", offered, "0", new=True)
-    with places[2]:
-        warps = [str(warp) for warp in range(-(-threads // 32))]
-        choices.select("Warp", "warp", [*warps, ALL] if st.session_state["look"] == "lanes" else warps, "0")
+        if asked.look in (BANKS, LANES):
+            which_warp([str(warp) for warp in range(-(-threads // 32))], asked.look)
+
+
+def which_warp(warps: list[str], look: str) -> None:
+    """The menu for the warp; the lanes are also shown of all warps."""
+    if look == BANKS and st.session_state.get("warp") == ALL:
+        st.session_state["warp"] = "0"
+    choices.select("Warp", "warp", [ALL, *warps] if look == LANES else warps, ALL if look == LANES else "0")
 
 
 def show_block(trace: Trace, what: str) -> None:
     """The picture of one block."""
-    text = str(st.session_state.get("warp") or "0")
-    warp = None if text == ALL and what == "lanes" else int(text) if text.isdecimal() else 0
+    text = str(st.session_state.get("warp") or ALL)
+    warp = int(text) if text.isdecimal() else None if what == "lanes" else 0
     if warp is not None and warp >= trace.warps:
         st.warning(f"There is no warp {warp}: the block has warps 0 to {trace.warps - 1}.", icon=":material/block:")
         return
     if trace.ended:
-        st.html(
-            '<p class="endedearly">The run ended early, as is said at the left. These are the steps up to there.</p>'
-        )
+        st.html(ENDED_EARLY)
     if what == "banks":
         show_banks(trace, warp or 0)
     else:

@@ -1,4 +1,4 @@
-"""The runs that the page Inside waits for: this rung, the rung before, and a trace of one block."""
+"""The runs that the page Inside waits for: this rung, and what its picture needs: another run, a trace, a picture."""
 
 from __future__ import annotations
 
@@ -12,57 +12,80 @@ import streamlit as st
 from engine.backends.emulator.watching.trace import Trace
 from engine.history import history
 from engine.measuring.measure import failed
+from engine.picture.picture import Packed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
-from engine.service.traces import submit_trace
+from engine.service.traces import submit_picture, submit_trace
 from views.session import work
 
 
 @dataclass(frozen=True)
 class InsideChoice:
-    """What is looked at: equal ones need not be run again."""
+    """What is looked at: equal ones need not be run again. `before`: the rung before. `look`: the picture's name."""
 
     choice: Settled
     before: Settled | None
     block: int
     launch: int
+    look: str
+
+
+# The jobs of each picture, in the order in which they are waited for, and what the bar says of them.
+JOBS = {
+    "picture": ("run", "picture"),
+    "beside": ("run", "picture", "picture before"),
+    "change": ("run", "before"),
+    "banks": ("run", "trace"),
+    "lanes": ("run", "trace"),
+}
+WORDS = {
+    "run": "Running this rung",
+    "before": "Running the rung before",
+    "trace": "Tracing one block",
+    "picture": "Drawing one block",
+    "picture before": "Drawing it on the rung before",
+}
 
 
 class InsideWork:
-    """Three jobs of one browser, with `views.work.PageWork`'s way of being waited for."""
+    """The jobs of one browser, with `views.work.PageWork`'s way of being waited for."""
 
     def __init__(self, asked: InsideChoice, session: str, fresh: bool) -> None:
         self.asked = asked
         self.run: Measurement | None = None
         self.before: Measurement | None = None
         self.trace: Trace | None = None
-        self.reason: str | None = None  # why there is no trace
+        self.picture: Packed | None = None
+        self.picture_before: Packed | None = None
+        self.reason: str | None = None  # why there is no trace or picture
         self._stopped = False
         self._lock = threading.Lock()
         self._handles: dict[str, service.Handle] = {}
-        for name in ("run", "trace", "before"):
+        for name in JOBS[asked.look]:
             try:
                 handle = self._submit(name, session, fresh)
                 if handle is not None:
                     self._handles[name] = handle
             except NotRunnable as refused:
                 self._refuse(name, refused)
+        self._all = len(self._handles)
 
     def _submit(self, name: str, session: str, fresh: bool) -> service.Handle | None:
         asked = self.asked
-        if name == "trace":
-            return submit_trace(asked.choice, asked.block, session, launch=asked.launch, fresh=fresh)
-        choice = asked.choice if name == "run" else asked.before
+        choice = asked.before if name.endswith("before") else asked.choice
         if choice is None:
             return None
-        return service.submit(choice, session, fresh=fresh and name == "run")
+        if name in ("run", "before"):
+            return service.submit(choice, session, fresh=fresh and name == "run")
+        submit = submit_trace if name == "trace" else submit_picture
+        return submit(choice, asked.block, session, launch=asked.launch, fresh=fresh and name != "picture before")
 
     def _refuse(self, name: str, refused: NotRunnable) -> None:
-        if name == "trace":
+        if name in ("trace", "picture"):
             self.reason = str(refused)
         elif name == "run":
             self.run = failed(self.asked.choice, refused)
-        elif self.asked.before is not None:
+        elif name == "before" and self.asked.before is not None:
             self.before = failed(self.asked.before, refused)
 
     @property
@@ -82,9 +105,8 @@ class InsideWork:
         if not left:
             return 1.0, "Done"
         name, handle = left[0]
-        words = {"run": "Running this rung", "before": "Running the rung before", "trace": "Tracing one block"}[name]
         fraction, text = handle.progress
-        return (3 - len(left) + min(max(fraction, 0.0), 1.0)) / 3, f"{words}. {text}"
+        return (self._all - len(left) + min(max(fraction, 0.0), 1.0)) / self._all, f"{WORDS[name]}. {text}"
 
     def advance(self, patience_s: float) -> bool:
         """Wait up to `patience_s` for what is running; True if something came in."""
@@ -104,11 +126,8 @@ class InsideWork:
                     came = True
 
     def _take(self, name: str, handle: service.Handle) -> None:
-        if name == "trace":
-            try:
-                self.trace = handle.result()
-            except Exception as error:  # whatever it is, the page says it
-                self.reason = str(error)
+        if name not in ("run", "before"):
+            self._take_picture(name, handle)
             return
         choice = self.asked.choice if name == "run" else self.asked.before
         assert choice is not None
@@ -119,6 +138,19 @@ class InsideWork:
             self.before = measurement
         if measurement.status != "refused":
             history.remember(choice, measurement)
+
+    def _take_picture(self, name: str, handle: service.Handle) -> None:
+        try:
+            made = handle.result()
+        except Exception as error:  # whatever it is, the page says it; the rung before may have no such block
+            self.reason = self.reason if name == "picture before" else str(error)
+            return
+        if name == "trace":
+            self.trace = made
+        elif name == "picture":
+            self.picture = made
+        else:
+            self.picture_before = made
 
     def stop(self) -> None:
         """Give up what is left."""

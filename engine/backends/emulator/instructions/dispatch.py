@@ -18,9 +18,11 @@ from engine.backends.emulator.instructions import (
 from engine.backends.emulator.instructions.meetings import met
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.meanings.table import UnknownInstruction
-from engine.backends.emulator.ptx.program import BasicBlock
-from engine.backends.emulator.ptx.syntax import Instruction, PtxError
+from engine.backends.emulator.ptx.program import BasicBlock, has_destination
+from engine.backends.emulator.ptx.syntax import Instruction, PtxError, Register
 from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.state.faults import EmulatorFault
 from engine.backends.emulator.state.machine import Machine
 
@@ -43,8 +45,24 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
         except Exception as error:
             raise EmulatorFault(item.line) from error
         if executor is not None:
-            made.append((executor, item.line))
+            made.append((told(machine, item, executor), item.line))
     return made
+
+
+def told(machine: Machine, item: Instruction, step: Executor) -> Executor:
+    """The executor of an instruction, of whose result observers hear, if any want to."""
+    hooks = machine.hooks.on_result
+    if not hooks or not has_destination(item):
+        return step
+    sources = item.operands[1:]
+
+    def watched(registers: Registers, mask: Mask) -> None:
+        before = [registers[each.index] if isinstance(each, Register) else None for each in sources]
+        step(registers, mask)
+        for hook in hooks:
+            hook(item, mask, before, registers)
+
+    return watched
 
 
 def _executor(machine: Machine, item: Instruction) -> Executor | None:

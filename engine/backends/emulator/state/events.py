@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
 from engine.backends.emulator.state.memory import DeviceArray
@@ -98,6 +99,7 @@ class Hooks:
     on_chunk: tuple[Callable[[ChunkInfo], None], ...] = ()
     on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
     on_access: tuple[Callable[[Access], None], ...] = ()
+    on_result: tuple[Callable[[Instruction, Mask, list[Value], list[Value]], None], ...] = ()
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()
     on_incomplete: tuple[Callable[[int, str, Mask], None], ...] = ()

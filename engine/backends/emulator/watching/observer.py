@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.values import Value
 from engine.backends.emulator.state.events import Access, ChunkInfo, Hooks
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array, Finding
@@ -35,6 +37,12 @@ class Observer:
 
     def on_access(self, access: Access) -> None:
         """A memory instruction, before it takes effect."""
+
+    def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
+        """An instruction has written its registers, which are given in the rows and columns of the mask.
+
+        `before`: what its operands held, in their order, the written one excepted; None for one that is no register.
+        """
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """A warp-synchronous instruction; `members`: the lanes that each lane names, as the bits of a uint32."""
@@ -87,6 +95,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
             one.on_basic_block for kind, one in every if kind.on_basic_block is not Observer.on_basic_block
         ),
         on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
+        on_result=tuple(one.on_result for kind, one in every if kind.on_result is not Observer.on_result),
         on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
         on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),
         on_incomplete=tuple(

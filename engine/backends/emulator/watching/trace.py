@@ -51,12 +51,39 @@ class Request:
 
 
 @dataclass(frozen=True)
+class TracedArray:
+    """An array that the block can meet. `start`: its address, in shared memory an offset; `size`, `element`: bytes."""
+
+    name: str
+    space: str
+    start: int
+    size: int
+    element: int
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """The values that lanes carried in one step: arrays of one entry a thread of the block, idle ones hold anything.
+
+    `values`: what was loaded, stored, added to memory, read from another lane, or computed. Of an instruction that
+    combines: its `operands`, and `origins`: where each came from, by the kinds of `lane_values`. `sources`: of a
+    shuffle the thread that each thread reads. `after`: of an atomic on shared memory what the word then holds.
+    """
+
+    values: Array
+    operands: tuple[Array, ...] = ()
+    origins: tuple[Array, ...] = ()
+    sources: Array | None = None
+    after: Array | None = None
+
+
+@dataclass(frozen=True)
 class TracedStep:
     """One step of the block. `lanes`: one 32-bit set of active lanes a warp, 0 for a warp that takes no part.
 
     `instructions`: PTX instructions of each taking part warp. `taken`: of a branch, the lanes that jump. Of a memory
     instruction: `space` ("shared", "global", "local"), `array` (its name), `start` (its byte offset in the space),
-    `size` (bytes a lane), one request a warp in shared and global memory.
+    `size` (bytes a lane), one request a warp in shared and global memory. `carried`: the values, where they are kept.
     """
 
     line: int
@@ -70,6 +97,7 @@ class TracedStep:
     start: int = 0
     size: int = 0
     requests: tuple[Request, ...] = ()
+    carried: Carried | None = None
 
     @property
     def diverges(self) -> bool:
@@ -82,7 +110,8 @@ class Trace:
     """One block of one launch. `block`: its number in the grid; `steps_in_all`: those that were not kept included.
 
     `launch`, `launches`: which launch of the plan, counted from 1, and how many there are. `schedule`: in words.
-    `ended`: why the run stopped before the block was done; None when it was done.
+    `ended`: why the run stopped before the block was done; None when it was done. `shape`: the block's own; `arrays`
+    come with the values.
     """
 
     kernel: str
@@ -96,6 +125,8 @@ class Trace:
     steps: tuple[TracedStep, ...]
     steps_in_all: int
     ended: str | None = None
+    shape: tuple[int, int, int] = (1, 1, 1)
+    arrays: tuple[TracedArray, ...] = ()
 
     @property
     def warps(self) -> int:
@@ -112,7 +143,9 @@ class Tracer(Observer):
 
     def __init__(self, block: int, launch: int = 0) -> None:
         self.block, self.launch = block, launch
+        self.most_steps, self.most_requests = MOST_STEPS, MOST_REQUESTS
         self.steps: list[TracedStep] = []
+        self.arrays: tuple[TracedArray, ...] = ()
         self.steps_in_all = 0
         self._requests = 0
         self._column = -1
@@ -144,7 +177,7 @@ class Tracer(Observer):
         rows = self._rows(mask)
         if rows is None:
             return
-        self._lanes = _sets(rows)
+        self._lanes = lane_sets(rows)
         items = (*block.body, block.terminator) if block.terminator else block.body
         self._pending = [item for item in items if traits_of(item.opcode).issued]
 
@@ -167,8 +200,8 @@ class Tracer(Observer):
         if not present or block.terminator is None:
             return
         self._flush_to(block.terminator.opcode, block.terminator.line)
-        lanes = _sets(np.logical_or.reduce(present))
-        jump = _sets(sides[0]) if sides[0] is not None else (0,) * len(lanes)
+        lanes = lane_sets(np.logical_or.reduce(present))
+        jump = lane_sets(sides[0]) if sides[0] is not None else (0,) * len(lanes)
         self._add(TracedStep(block.line, "branch", block.terminator.opcode, lanes, taken=jump))
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
@@ -179,14 +212,14 @@ class Tracer(Observer):
                 (i.opcode for i in self._pending if i.line == line and traits_of(i.opcode).control == "barrier"), "bar"
             )
             self._flush_to(waiting, line)
-            self._add(TracedStep(line, "barrier", waiting, _sets(rows)))
+            self._add(TracedStep(line, "barrier", waiting, lane_sets(rows)))
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """A shuffle, a vote or __syncwarp()."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is not None:
             self._flush_to(opcode, line)
-            self._add(TracedStep(line, "sync", opcode, _sets(rows)))
+            self._add(TracedStep(line, "sync", opcode, lane_sets(rows)))
 
     def stop(self) -> None:
         """The run failed: what was announced and not executed is left out."""
@@ -229,12 +262,12 @@ class Tracer(Observer):
 
     def _add(self, step: TracedStep) -> None:
         self.steps_in_all += 1
-        if len(self.steps) < MOST_STEPS and self._requests <= MOST_REQUESTS:
+        if len(self.steps) < self.most_steps and self._requests <= self.most_requests:
             self.steps.append(step)
             self._requests += len(step.requests)
 
     def _add_access(self, access: Access, rows: Array) -> None:
-        if len(self.steps) >= MOST_STEPS or self._requests > MOST_REQUESTS:
+        if len(self.steps) >= self.most_steps or self._requests > self.most_requests:
             self.steps_in_all += 1
             return
         site, mask = access.site, access.mask
@@ -250,7 +283,7 @@ class Tracer(Observer):
                 if rows[part].any():
                     requests.append(_request(warp, offset[part], full[part], rows[part], access))
         at = 0 if access.space == "global" else start
-        step = TracedStep(site.line, _KINDS[site.op], site.opcode, _sets(rows), 1, (), access.space, array, at,
+        step = TracedStep(site.line, _KINDS[site.op], site.opcode, lane_sets(rows), 1, (), access.space, array, at,
                           site.size, tuple(requests))  # fmt: skip
         self._add(step)
 
@@ -277,7 +310,7 @@ def _request(warp: int, offset: Array, address: Array, active: Array, access: Ac
     return Request(warp, places, tuple(np.where(active, numbers, 0).tolist()), passes, None)
 
 
-def _sets(rows: Array) -> tuple[int, ...]:
+def lane_sets(rows: Array) -> tuple[int, ...]:
     """bool[T] -> one 32-bit set of lanes a warp."""
     packed = np.packbits(rows.reshape(-1, LANES), axis=1, bitorder="little")
     return tuple(packed.view("<u4").ravel().tolist())

@@ -1,0 +1,230 @@
+"""A trace that keeps the values which lanes carry, and where those that they combine came from: for the picture.
+
+It follows every register of the block: a value that was loaded remembers its word, one that was shuffled its lane,
+until an instruction makes a new one of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from engine.backends.emulator.meanings.table import DTYPES
+from engine.backends.emulator.ptx.names import readable
+from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Operand, Pair, Register, Vector
+from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import immediate
+from engine.backends.emulator.registers.values import UNSIGNED, Value, plain
+from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.watching.trace import Carried, TracedArray, TracedStep, Tracer, lane_sets
+from engine.records import Array, dtype_of
+
+MOST_STEPS = 4_000
+MOST_REQUESTS = 8_000
+MOST_VALUES = 400_000  # lane by lane, over all steps
+
+# What combines two values into one: the first word of the opcode -> how it is written.
+COMBINES = {"add": "+", "sub": "−", "mul": "×", "fma": "× +", "mad": "× +", "min": "min", "max": "max"}
+_TYPES = ("f32", "f64", "s32", "u32", "s64", "u64")
+
+# Where an operand came from: kind + KINDS * place. A place in memory is a byte address, in shared memory an offset.
+OWN, SHARED, GLOBAL, LANE = -1, 0, 1, 2
+KINDS = 3
+SHUFFLED = 4  # bytes that a shuffle moves: of a wider number it moves the halves, which are no numbers
+
+
+class ValueTracer(Tracer):
+    """A Tracer whose memory instructions, shuffles and combining instructions keep their values.
+
+    `dtype`: the element type of the choice, for PTX that does not tell a number's type.
+    """
+
+    def __init__(self, block: int, launch: int, dtype: str) -> None:
+        super().__init__(block, launch)
+        self.most_steps, self.most_requests = MOST_STEPS, MOST_REQUESTS
+        self._element = dtype_of(dtype)
+        self._origins: dict[int, Array] = {}
+        self._types: dict[int, str] = {}  # of the numbers in registers, as far as PTX tells
+        self._places: Array | None = None  # of the access that is being executed, coded as origins
+        self._sources: Array | None = None
+        self._values = 0
+
+    def on_launch(self, machine: Machine) -> None:
+        """A launch starts, with registers of its own."""
+        super().on_launch(machine)
+        self._origins, self._types = {}, {}
+
+    def on_chunk(self, info: ChunkInfo) -> None:
+        """The block's own chunk: its arrays are known."""
+        super().on_chunk(info)
+        if self._column >= 0:
+            self.arrays = tuple(_arrays(self._machine))
+
+    def on_access(self, access: Access) -> None:
+        """A load, store or atomic: what it stores is known now."""
+        count = self.steps_in_all
+        super().on_access(access)
+        if self.steps_in_all == count:
+            return
+        address = self._threads(access.address, access.mask).astype(np.int64)
+        kind = SHARED if access.space == "shared" else GLOBAL
+        self._places = address * KINDS + kind if access.space != "local" else None
+        if access.values:
+            code = access.site.opcode.rpartition(".")[2]
+            values = self._numbers(self._threads(access.values[0], access.mask), code)
+            self._keep(Carried(values))
+
+    def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
+        """A shuffle: whom each thread reads."""
+        if self._column >= 0 and mask.columns[self._column]:
+            self._sources = source[:, 0] if source.shape[1] == 1 else source[:, self._place(mask)]
+
+    def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
+        """An instruction is done: whence its result comes."""
+        rows = self._rows(mask) if self._column >= 0 else None
+        if rows is None:
+            return
+        traits, words = traits_of(item.opcode), item.words
+        target, source = item.operands[0], next(iter(_registers(*item.operands[1:2])), None)
+        code = words[-1]
+        if words[0] in ("mov", "shfl") and source is not None:
+            code = self._types.get(source, code)
+        self._types.update(dict.fromkeys(_registers(target), code))
+        if traits.memory == "load":
+            self._loaded(item, rows, mask, registers)
+        elif traits.memory == "atomic":
+            self._after_atomic(rows)
+            self._came(target, rows, None)
+        elif words[0] == "shfl" and self._sources is not None:
+            if code in DTYPES and DTYPES[code].itemsize == SHUFFLED:
+                made = self._numbers(self._of(target, mask, registers), code)
+                self._keep(Carried(made, sources=self._sources))
+            else:
+                self._keep(Carried(np.zeros(0), sources=self._sources))
+            self._came(target, rows, LANE + KINDS * self._sources)
+        elif words[0] == "selp" and before[2] is not None:
+            first, second = (self._origin_of(each, rows.size) for each in item.operands[1:3])
+            self._came(target, rows, np.where(self._threads(before[2], mask), first, second))
+        elif words[0] == "mov" and source is not None:
+            self._came(target, rows, self._origins.get(source))
+        else:
+            if words[0] in COMBINES and words[-1] in _TYPES and "wide" not in words and isinstance(target, Register):
+                self._combined(item, rows, mask, before, registers)
+            self._came(target, rows, None)
+
+    # ---- inside
+
+    def _loaded(self, item: Instruction, rows: Array, mask: Mask, registers: list[Value]) -> None:
+        target, code = item.operands[0], item.words[-1]
+        targets = target.items if isinstance(target, Vector) else (target,)
+        if self._places is not None:
+            self._keep(Carried(self._numbers(self._of(target, mask, registers), code)))
+        size = DTYPES[code].itemsize
+        for number, each in enumerate(targets):
+            self._came(each, rows, None if self._places is None else self._places + number * size * KINDS)
+        self._places = None
+
+    def _after_atomic(self, rows: Array) -> None:
+        """What the words of shared memory hold now."""
+        places, self._places = self._places, None
+        step = self.steps[-1] if self.steps else None
+        if places is None or step is None or step.carried is None or step.space != "shared":
+            return
+        at = np.where(rows, places // KINDS, 0)
+        memory = self._machine.words("shared")
+        column = np.full(at.shape, self._column)
+        code = step.opcode.rpartition(".")[2]
+        self._replace(replace(step.carried, after=self._numbers(memory.load(at, step.size, (column,)), code)))
+
+    def _combined(
+        self, item: Instruction, rows: Array, mask: Mask, before: list[Value], registers: list[Value]
+    ) -> None:
+        """Keep an instruction of which an operand came from memory or from another lane."""
+        code, sources = item.words[-1], item.operands[1:]
+        origins = tuple(self._origin_of(each, rows.size) for each in sources)
+        if not any((origin[rows] != OWN).any() for origin in origins):
+            return
+        operands = tuple(
+            self._numbers(self._threads(immediate(each, code) if isinstance(each, Immediate) else value, mask), code)
+            for each, value in zip(sources, before, strict=True)
+        )
+        self._flush_before(item)
+        self._add(TracedStep(item.line, "compute", item.opcode, lane_sets(rows)))
+        self._keep(Carried(self._numbers(self._of(item.operands[0], mask, registers), code), operands, origins))
+
+    def _origin_of(self, operand: Operand, threads: int) -> Array:
+        """Where an operand's value came from, in every thread."""
+        known = self._origins.get(operand.index) if isinstance(operand, Register) else None
+        return np.full(threads, OWN, np.int64) if known is None else known
+
+    def _flush_before(self, item: Instruction) -> None:
+        """Write down what is pending before this very instruction, and take it out."""
+        for number, each in enumerate(self._pending):
+            if each is item:
+                earlier, self._pending = self._pending[:number], self._pending[number + 1 :]
+                self._compute(earlier)
+                return
+
+    def _came(self, target: Operand, rows: Array, origin: Array | None) -> None:
+        """The register's value came from there, in these lanes."""
+        for each in _registers(target):
+            old = self._origins.get(each)
+            if origin is None and old is None:
+                continue
+            new = np.full(rows.size, OWN, np.int64) if old is None else old.copy()
+            new[rows] = OWN if origin is None else origin[rows]
+            self._origins[each] = new
+
+    def _of(self, target: Operand, mask: Mask, registers: list[Value]) -> Array:
+        """What a register (of several the first) holds now, a value a thread; zeros where it is none."""
+        first = next(iter(_registers(target)), None)
+        return np.zeros(mask.rows.size, np.uint32) if first is None else self._threads(registers[first], mask)
+
+    def _threads(self, value: Value, mask: Mask) -> Array:
+        """A value in the mask's rows and columns -> one entry a thread of the block."""
+        part = np.broadcast_to(plain(value), (mask.height, mask.width))[:, self._place(mask)]
+        full = np.zeros(mask.rows.size, part.dtype)
+        full[mask.rows] = part
+        return full
+
+    def _numbers(self, raw: Array, code: str) -> Array:
+        """Bits as numbers: of the type that the PTX tells, else of the choice's element."""
+        kind = DTYPES.get(code, raw.dtype)
+        if raw.dtype.itemsize > kind.itemsize:
+            raw = raw.view(UNSIGNED[8 * raw.dtype.itemsize]).astype(UNSIGNED[8 * kind.itemsize])
+        if (
+            code[0] in "ub"
+            and kind.itemsize == self._element.itemsize
+            and (code[0] == "b" or self._element.kind == "i")
+        ):
+            return raw.view(self._element)
+        return raw.view(kind) if raw.dtype.itemsize == kind.itemsize else raw
+
+    def _keep(self, carried: Carried) -> None:
+        """Give the step that was added last its values."""
+        self._values += carried.values.size * (1 + len(carried.operands))
+        if self._values <= MOST_VALUES:
+            self._replace(carried)
+
+    def _replace(self, carried: Carried) -> None:
+        if self.steps and self.steps_in_all == len(self.steps):
+            self.steps[-1] = replace(self.steps[-1], carried=carried)
+
+
+def _arrays(machine: Machine) -> Iterator[TracedArray]:
+    for array in machine.space.arrays():
+        yield TracedArray(readable(array.name), "global", array.base, array.size, array.element)
+    places = sorted((at, name) for name, at in machine.places("shared").items())
+    for (at, name), (end, _) in zip(places, [*places[1:], (machine.shared_size, "")], strict=False):
+        yield TracedArray(readable(name), "shared", at, end - at, machine.units["shared"])
+
+
+def _registers(*operands: Operand) -> list[int]:
+    """Those that operands name as values: a predicate beside a shuffled value is none."""
+    firsts = [each.first if isinstance(each, Pair) else each for each in operands]
+    parts = [part for each in firsts for part in (each.items if isinstance(each, Vector) else (each,))]
+    return [each.index for each in parts if isinstance(each, Register)]

@@ -1,0 +1,221 @@
+"""What one beat shows, as plain data: who is active, what is touched where and in which pass, what is combined.
+
+Lists run over the active threads in their order, places written as `runs` does. Values are those of the trace, floats
+to SHOWN_DIGITS digits; each is told once, where it is first seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
+from engine.backends.emulator.watching.passes import LANES
+from engine.backends.emulator.watching.trace import TracedArray, TracedStep
+from engine.picture.beats import Beat
+from engine.picture.runs import in_runs
+from engine.records import Array
+
+SHOWN_DIGITS = 4
+MOST_SUMS = 2  # of one beat that are drawn; the others are counted
+
+Number = int | float
+Values = tuple[Number | None, ...]  # None: not a number that JSON can carry
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A memory instruction. `array`: its position in the picture's list, -1 for local memory and what has no name.
+
+    `places`: byte offsets in the array, as runs. `served`: the pass (in global memory the sector) of each thread, as
+    runs. `passes`, `conflicts`: one a warp, 0 for a warp that takes no part. `values`: what each thread loads or puts;
+    `after`: what its word holds after an atomic.
+    """
+
+    kind: str
+    array: int
+    size: int
+    places: tuple[int, ...]
+    served: tuple[int, ...]
+    passes: tuple[int, ...]
+    conflicts: tuple[int, ...]
+    values: Values = ()
+    after: Values = ()
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One side of a combination. `source`: a position in the list of arrays, "lane", or "own" for a value at hand.
+
+    `places`: byte offsets in the array, or threads, as runs; -1 where this lane's value was its own.
+    """
+
+    source: int | str
+    places: tuple[int, ...]
+    values: Values
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An instruction that combines values, of which one came from memory or from another lane."""
+
+    symbol: str
+    operands: tuple[Operand, ...]
+    values: Values
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """Lanes that read a register of another lane. `sources`: the thread that each reads, as runs."""
+
+    sources: tuple[int, ...]
+    values: Values
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One beat. `kind`: "sum", "load", "store", "copy", "atomic", "shuffle", "branch", "barrier", "meet", "compute".
+
+    `lanes`: a 32-bit set of active lanes a warp. `taken`: of a branch, the lanes that jump. `slots`: its share of time.
+    `combined`: how many combining instructions it holds.
+    """
+
+    line: int
+    kind: str
+    lanes: tuple[int, ...]
+    slots: int
+    taken: tuple[int, ...] = ()
+    touches: tuple[Touch, ...] = ()
+    sums: tuple[Sum, ...] = ()
+    shuffles: tuple[Shuffle, ...] = ()
+    combined: int = 0
+
+    @property
+    def splits(self) -> bool:
+        """Whether it is a branch that splits a warp."""
+        return any(0 < jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
+
+
+def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> Frame:
+    """What a beat shows. `arrays`: those of the picture. `valued`: with its values."""
+    active = active_threads(beat.lanes)
+    combining = [step for step in beat.steps if step.kind == "compute" and step.carried is not None]
+    shuffling = [step for step in beat.steps if step.carried is not None and step.carried.sources is not None]
+    touching = [step for step in beat.steps if step.requests]
+    line, kind = _telling(beat, combining, shuffling, touching)
+    return Frame(
+        line=line,
+        kind=kind,
+        lanes=beat.lanes,
+        slots=beat.slots,
+        taken=beat.steps[-1].taken,
+        touches=tuple(
+            _touch(step, active, arrays, valued and not (combining and step.kind == "load")) for step in touching
+        ),
+        sums=tuple(_sum(step, active, arrays, valued) for step in combining[-MOST_SUMS:]),
+        shuffles=tuple(_shuffle(step, active, valued and not combining) for step in shuffling),
+        combined=len(combining),
+    )
+
+
+def active_threads(lanes: Sequence[int]) -> list[int]:
+    """Sets of lanes, one a warp -> thread numbers."""
+    return [warp * LANES + lane for warp, bits in enumerate(lanes) for lane in range(LANES) if bits >> lane & 1]
+
+
+def _telling(
+    beat: Beat, combining: Sequence[TracedStep], shuffling: Sequence[TracedStep], touching: Sequence[TracedStep]
+) -> tuple[int, str]:
+    """(the line that says what happens, the kind of frame)."""
+    last = beat.steps[-1]
+    if last.kind in ("branch", "barrier"):
+        return last.line, last.kind
+    if combining:
+        return combining[-1].line, "sum"
+    if shuffling:
+        return shuffling[-1].line, "shuffle"
+    if touching:
+        kinds = {step.kind for step in touching}
+        kind = "atomic" if "atomic" in kinds else "copy" if len(kinds) > 1 else touching[-1].kind
+        return touching[-1].line, kind
+    met = next((step for step in beat.steps if step.kind == "sync"), None)
+    return (met.line, "meet") if met else (last.line, "compute")
+
+
+def _touch(step: TracedStep, active: Sequence[int], arrays: Sequence[TracedArray], valued: bool) -> Touch:
+    by_warp = {request.warp: request for request in step.requests}
+    lanes = [(by_warp[thread // LANES], thread % LANES) for thread in active]
+    warps = range(len(step.lanes))
+    carried = step.carried if valued else None
+    return Touch(
+        kind=step.kind,
+        array=next((i for i, it in enumerate(arrays) if (it.space, it.name) == (step.space, step.array)), -1),
+        size=step.size,
+        places=in_runs([request.places[lane] - step.start for request, lane in lanes]),
+        served=in_runs([request.served[lane] for request, lane in lanes]),
+        passes=tuple(by_warp[warp].passes if warp in by_warp else 0 for warp in warps),
+        conflicts=tuple((by_warp[warp].conflicts or 0) if warp in by_warp else 0 for warp in warps),
+        values=_numbers(carried.values, active) if carried else (),
+        after=_numbers(carried.after, active) if carried and carried.after is not None else (),
+    )
+
+
+def _sum(step: TracedStep, active: Sequence[int], arrays: Sequence[TracedArray], valued: bool) -> Sum:
+    carried = step.carried
+    assert carried is not None
+    operands = [
+        _operand(origins[active].tolist(), _numbers(values, active) if valued else (), arrays)
+        for values, origins in zip(carried.operands, carried.origins, strict=True)
+    ]
+    values = _numbers(carried.values, active) if valued else ()
+    return Sum(COMBINES[step.opcode.partition(".")[0]], tuple(operands), values)
+
+
+def _operand(origins: Sequence[int], values: Values, arrays: Sequence[TracedArray]) -> Operand:
+    first = next((origin for origin in origins if origin != OWN), OWN)
+    if first == OWN:
+        return Operand("own", (), values)
+    kind = first % KINDS
+    if kind == LANE:
+        return Operand("lane", in_runs([o // KINDS if o % KINDS == LANE and o != OWN else -1 for o in origins]), values)
+    space, place = "global" if kind == GLOBAL else "shared", first // KINDS
+    here = [(i, it) for i, it in enumerate(arrays) if it.space == space and it.start <= place < it.start + it.size]
+    if not here:
+        return Operand("own", (), values)
+    number, array = here[0]
+    places = [
+        o // KINDS - array.start
+        if o != OWN and o % KINDS == kind and array.start <= o // KINDS < array.start + array.size
+        else -1
+        for o in origins
+    ]
+    return Operand(number, in_runs(places), values)
+
+
+def _shuffle(step: TracedStep, active: Sequence[int], valued: bool) -> Shuffle:
+    carried = step.carried
+    assert carried is not None and carried.sources is not None
+    values = _numbers(carried.values, active) if valued and carried.values.size else ()
+    return Shuffle(in_runs(carried.sources[active].tolist()), values)
+
+
+def _numbers(values: Array, active: Sequence[int]) -> Values:
+    return tuple(shown(value) for value in values[active].tolist())
+
+
+def shown(value: Number) -> Number | None:
+    """A number as the picture is told it: floats with SHOWN_DIGITS digits."""
+    if isinstance(value, int):
+        return value
+    return float(f"{value:.{SHOWN_DIGITS}g}") if np.isfinite(value) else None
+
+
+def told(frame: Frame) -> int:
+    """How many values a frame tells."""
+    return (
+        sum(len(touch.values) + len(touch.after) for touch in frame.touches)
+        + sum(len(it.values) + sum(len(operand.values) for operand in it.operands) for it in frame.sums)
+        + sum(len(shuffle.values) for shuffle in frame.shuffles)
+    )

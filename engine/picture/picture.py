@@ -1,0 +1,141 @@
+"""The picture of one block: what the browser needs to draw and to play it.
+
+picture(choice, block) -> Picture; packed(choice, block) -> Packed, the same as one text for a browser
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+
+from engine.backends.emulator.watching.trace import Trace, TracedArray
+from engine.measuring.tracing import trace
+from engine.picture.beats import Beat, cut
+from engine.picture.frames import Frame, frame_of, told
+from engine.records import Progress, Settled
+
+MOST_FRAMES = 600
+MOST_VALUES = 30_000  # of all frames: a hall of browsers loads them
+
+
+@dataclass(frozen=True)
+class DrawnArray:
+    """An array that the block touches. `size`, `element`: bytes. `columns`: elements in a row, where it is a matrix."""
+
+    name: str
+    space: str
+    start: int
+    size: int
+    element: int
+    columns: int | None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One block, frame by frame. `lines`: the text of each .cu line that it executes.
+
+    `shape`: threads of the block by x, y and z. `whole`: False where frames are left out at the end. `slots`: of all
+    frames together. `ended`: why the run stopped before the block was done, if it did.
+    """
+
+    kernel: str
+    block: int
+    blocks: int
+    launch: int
+    launches: int
+    threads: int
+    shape: tuple[int, int, int]
+    schedule: str
+    lines: dict[int, str]
+    arrays: tuple[DrawnArray, ...]
+    frames: tuple[Frame, ...]
+    slots: int
+    whole: bool
+    ended: str | None
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A picture on its way to a browser. `text`: its JSON; `digest` tells two apart; `words`: for who cannot see it.
+
+    `lines`: those of the .cu file that the block executes.
+    """
+
+    text: str
+    digest: str
+    words: str
+    lines: tuple[int, ...]
+    ended: str | None
+
+
+def picture(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Picture:
+    """The picture of block number `block` of launch number `launch` (from 1). Raises what `trace` raises."""
+    return picture_of(trace(choice, block, progress, launch=launch, values=True), choice.n)
+
+
+def packed(choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1) -> Packed:
+    """The picture as a browser takes it. Raises what `trace` raises."""
+    made = picture(choice, block, progress, launch=launch)
+    text = json.dumps(asdict(made), separators=(",", ":"))
+    return Packed(text, hashlib.sha256(text.encode()).hexdigest(), in_words(made), tuple(made.lines), made.ended)
+
+
+def in_words(picture: Picture) -> str:
+    """What the picture shows, as a sentence."""
+    kinds = [frame.kind for frame in picture.frames]
+    splits = sum(frame.splits for frame in picture.frames)
+    conflicts = sum(sum(touch.conflicts) for frame in picture.frames for touch in frame.touches)
+    counts = [
+        (kinds.count("sum"), "steps that combine values"),
+        (kinds.count("barrier"), "barriers"),
+        (splits, "branches that split a warp"),
+        (conflicts, "bank conflicts"),
+    ]
+    said = "".join(f", {count:,} {noun}" for count, noun in counts if count)
+    return f"block {picture.block:,} of {picture.blocks:,}, {picture.threads:,} threads{said}."
+
+
+def picture_of(trace: Trace, n: int) -> Picture:
+    """The picture of a trace that kept its values. An array of n * n elements is a matrix of n columns."""
+    met = {(step.space, step.array) for step in trace.steps if step.requests}
+    arrays = [array for array in trace.arrays if (array.space, array.name) in met]
+    beats = cut(trace.steps)
+    frames = _frames(beats[:MOST_FRAMES], arrays)
+    lines = trace.source.splitlines()
+    told = sorted({step.line for step in trace.steps})
+    return Picture(
+        kernel=trace.kernel,
+        block=trace.block,
+        blocks=trace.blocks,
+        launch=trace.launch,
+        launches=trace.launches,
+        threads=trace.threads,
+        shape=trace.shape,
+        schedule=trace.schedule,
+        lines={line: lines[line - 1].strip() for line in told if 0 < line <= len(lines)},
+        arrays=tuple(_drawn(array, n) for array in arrays),
+        frames=frames,
+        slots=sum(frame.slots for frame in frames),
+        whole=trace.steps_in_all == len(trace.steps) and len(frames) == len(beats),
+        ended=trace.ended,
+    )
+
+
+def _frames(beats: Sequence[Beat], arrays: Sequence[TracedArray]) -> tuple[Frame, ...]:
+    """The beats' frames. In a row of multiply-adds only the last tells its values."""
+    made: list[Frame] = []
+    values = 0
+    for beat, after in zip_longest(beats, beats[1:]):
+        inner = after is not None and beat.multiplies and after.multiplies
+        frame = frame_of(beat, arrays, valued=not inner and values <= MOST_VALUES)
+        values += told(frame)
+        made.append(frame)
+    return tuple(made)
+
+
+def _drawn(array: TracedArray, n: int) -> DrawnArray:
+    matrix = array.space == "global" and n > 1 and array.size == n * n * array.element
+    return DrawnArray(array.name, array.space, array.start, array.size, array.element, n if matrix else None)

@@ -1,0 +1,67 @@
+"""Mounts the player of pictures: one block, or the same block on two rungs side by side.
+
+Streamlit takes one text of JavaScript, so the modules beside this file are joined into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from engine.figures.banks import wave_colour
+from engine.figures.lanes import colours_of
+from engine.figures.look import GREEN, RED
+from engine.picture.picture import Packed
+
+_HERE = Path(__file__).parent
+# Each after those that it imports; the last one is the component.
+_MODULES = ("film", "pen", "layout", "memory", "stage", "timeline", "gif", "theme", "moments", "player")
+PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": GREEN, "split": RED}
+
+
+def show(pictures: Sequence[tuple[str, Packed]], key: str, height: str) -> None:
+    """Draw the pictures, each with its title, on one clock. `height`: of the drawing, as CSS says it."""
+    _component()(
+        key=key,
+        data={
+            "id": " ".join(f"{title} {picture.digest}" for title, picture in pictures),
+            "pictures": [
+                {"title": title, "picture": picture.text, "colours": colours_of(picture.lines)}
+                for title, picture in pictures
+            ],
+            "palette": PALETTE,
+            "height": height,
+            "told": " Beside it: ".join(f"{title}: {picture.words}" for title, picture in pictures),
+        },
+    )
+
+
+def joined() -> str:
+    """The modules as one text: each but the last is a function that gives what it exports."""
+    *others, last = (_scoped((_HERE / f"{name}.js").read_text(encoding="utf-8")) for name in _MODULES)
+    made = []
+    for name, text in zip(_MODULES, others, strict=False):
+        exported = re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.MULTILINE)
+        inner = re.sub(r"^export ", "", text, flags=re.MULTILINE)
+        made.append(f"const ${name} = (() => {{\n{inner}\nreturn {{ {', '.join(exported)} }};\n}})();")
+    return "\n".join([*made, last])
+
+
+def _scoped(text: str) -> str:
+    """Imports as what they mean here: the names are in the other module's own scope."""
+    return re.sub(r"^import (\{.*?\}) from '\./(\w+)\.js';", r"const \1 = $\2;", text, flags=re.MULTILINE)
+
+
+@lru_cache(maxsize=1)
+def _component() -> Any:
+    return st.components.v2.component(
+        "kernel_ladder_picture",
+        html=(_HERE / "player.html").read_text(encoding="utf-8"),
+        css=(_HERE / "player.css").read_text(encoding="utf-8"),
+        js=joined(),
+    )

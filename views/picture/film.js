@@ -1,0 +1,121 @@
+// A picture's data made ready to be drawn: frames unpacked, their places in time, what lanes and words hold before each.
+
+export const WARP = 32;
+const EVERY = 16; // frames between two remembered states
+
+// Runs of evenly spaced numbers, as `engine/picture/runs.py` writes them, three entries each.
+export function unpacked(runs) {
+  const made = [];
+  for (let at = 0; at < runs.length; at += 3)
+    for (let i = 0; i < runs[at]; i++) made.push(runs[at + 1] + i * runs[at + 2]);
+  return made;
+}
+
+export class Film {
+  constructor(picture, title, colours) {
+    Object.assign(this, { picture, title, colours, frames: [], starts: [], states: [] });
+    let slot = 0;
+    for (const frame of picture.frames) {
+      this.starts.push(slot);
+      slot += frame.slots;
+      this.frames.push(prepared(frame));
+    }
+    this.slots = slot;
+    this.warps = Math.ceil(picture.threads / WARP);
+    this.mostPasses = Math.max(1, ...this.frames.flatMap((f) => f.touches.map((t) => this.isShared(t) ? Math.max(...t.passes) : 1)));
+    this.shuffles = this.frames.some((f) => f.shuffles.length);
+    this.bands = Math.min(2, Math.max(0, ...this.frames.map((f) => f.touches.filter((t) => this.isGlobal(t)).length)));
+  }
+
+  space(touch) { return touch.array < 0 ? '' : this.picture.arrays[touch.array].space; }
+  isShared(touch) { return this.space(touch) === 'shared'; }
+  isGlobal(touch) { return this.space(touch) === 'global'; }
+
+  // The number of the frame at a moment, and how far it has come, from 0 to 1.
+  at(slot) {
+    let low = 0, high = this.frames.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.starts[middle] <= slot) low = middle; else high = middle - 1;
+    }
+    if (!this.frames.length) return { number: 0, progress: 1 };
+    const progress = (slot - this.starts[low]) / Math.max(1, this.frames[low].slots);
+    return { number: low, progress: Math.min(1, Math.max(0, progress)) };
+  }
+
+  // What lanes and shared words hold when the first `number` frames are over; the last few asked for are remembered.
+  state(number) {
+    this.recent ??= new Map();
+    if (!this.recent.has(number)) {
+      if (this.recent.size > 3) this.recent.delete(this.recent.keys().next().value);
+      this.recent.set(number, this.replayed(number));
+    }
+    return this.recent.get(number);
+  }
+
+  replayed(number) {
+    let at = Math.min(Math.floor(number / EVERY), this.states.length - 1);
+    let state = at < 0 ? this.blank() : copied(this.states[at]);
+    at = Math.max(0, at * EVERY);
+    for (; at < number; at++) {
+      if (at % EVERY === 0 && at / EVERY === this.states.length) this.states.push(copied(state));
+      this.apply(state, this.frames[at]);
+    }
+    return state;
+  }
+
+  blank() {
+    const { threads, arrays } = this.picture;
+    return {
+      hand: new Array(threads).fill(null), // the number that a thread took or made last
+      line: new Array(threads).fill(0), // the line that it executed last
+      made: new Array(threads).fill(0), // multiply-adds that it has done
+      words: arrays.map((a) => (a.space === 'shared' ? new Array(Math.ceil(a.size / a.element)).fill(null) : null)),
+    };
+  }
+
+  apply(state, frame) {
+    for (const thread of frame.threads) state.line[thread] = frame.line;
+    for (const touch of frame.touches) {
+      const array = this.picture.arrays[touch.array];
+      const words = array && state.words[touch.array];
+      const held = touch.after.length ? touch.after : touch.values;
+      frame.threads.forEach((thread, i) => {
+        if (words && (touch.kind !== 'load' || held.length)) words[touch.places[i] / array.element] = held.length ? held[i] : null;
+        if (touch.kind === 'load' && touch.values.length) state.hand[thread] = touch.values[i];
+      });
+    }
+    for (const { values } of frame.shuffles) if (values.length) frame.threads.forEach((t, i) => (state.hand[t] = values[i]));
+    for (const { values } of frame.sums) frame.threads.forEach((t, i) => (state.hand[t] = values.length ? values[i] : null));
+    if (frame.combined) for (const thread of frame.threads) state.made[thread] += frame.combined;
+  }
+}
+
+function prepared(frame) {
+  const threads = [];
+  frame.lanes.forEach((bits, warp) => {
+    for (let lane = 0; lane < WARP; lane++) if ((bits >>> lane) & 1) threads.push(warp * WARP + lane);
+  });
+  return {
+    ...frame,
+    threads,
+    active: new Set(threads),
+    touches: frame.touches.map((t) => ({ ...t, places: unpacked(t.places), served: unpacked(t.served) })),
+    sums: frame.sums.map((s) => ({ ...s, operands: s.operands.map((o) => ({ ...o, places: unpacked(o.places) })) })),
+    shuffles: frame.shuffles.map((s) => ({ ...s, sources: unpacked(s.sources) })),
+    splits: frame.taken.some((jump, warp) => jump !== 0 && jump !== frame.lanes[warp]),
+  };
+}
+
+function copied(state) {
+  return { hand: [...state.hand], line: [...state.line], made: [...state.made], words: state.words.map((w) => w && [...w]) };
+}
+
+// A number as a cell shows it: as short as it can be told.
+export function short(value) {
+  if (value === null || value === undefined) return '';
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e5) return String(value).replace('-', '−');
+  const text = size >= 1e5 || size < 1e-3 ? value.toExponential(0) : value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0);
+  return text.replace(/^(-?)0\./, '$1.').replace('-', '−').replace('e+', 'e');
+}

@@ -1,0 +1,105 @@
+// Where everything of a block stands: its threads, the words of its shared memory, what it takes from global memory.
+// Threads and words stand 32 in a row: a warp in a row, a bank in a column. Where the block is two-dimensional and keeps
+// two tiles, they stand as in every drawing of a matrix product: N above, M at the left, P in the corner.
+
+import { WARP } from './film.js';
+
+export function layout(film, box, scale) {
+  const { picture } = film;
+  const shared = picture.arrays.map((array, number) => ({ array, number })).filter(({ array }) => array.space === 'shared');
+  const matrices = picture.arrays.map((array, number) => ({ array, number })).filter(({ array }) => array.columns);
+  const gap = 10 * scale;
+  const made = { box, scale, words: new Map(), matrices: new Map(), bands: [], banks: null, labels: [] };
+  let rest = box;
+  if (matrices.length) {
+    const side = Math.min(box.width * 0.34, box.height);
+    place_matrices(made, matrices, { ...box, width: side });
+    rest = { ...box, x: box.x + side + gap * 1.6, width: box.width - side - gap * 1.6 };
+  }
+  const square = picture.shape[1] > 1 ? picture.shape[0] : 0;
+  if (square && shared.length === 2 && matrices.length > 1) place_tiles(made, film, shared, square, rest);
+  else place_rows(made, film, shared, square && !shared.length ? square : WARP, rest);
+  return made;
+}
+
+// A grid of cells: where the cell with a number stands.
+// `air`: the part of a row's height that is left free above its cells, for the arrows.
+function grid(x, y, columns, count, width, height, air = 0) {
+  const space = Math.min(width, height) > 7 ? 1.5 : Math.min(width, height) > 3 ? 0.5 : 0;
+  const high = height * (1 - air) - space, rows = Math.ceil(count / columns);
+  return {
+    x, y, columns, count, rows, width: columns * width, height: rows * height,
+    cell: (number) => ({ x: x + (number % columns) * width, y: y + Math.floor(number / columns) * height + height * air, width: width - space, height: high }),
+  };
+}
+
+function label(made, words, x, y, align = 'left') { made.labels.push({ words, x, y, align }); }
+
+function place_rows(made, film, shared, columns, box) {
+  const { picture } = film, { scale } = made;
+  const head = 15 * scale;
+  const width = Math.min(box.width / columns, 44 * scale);
+  const laneRows = Math.ceil(picture.threads / columns);
+  const bandRows = Math.min(film.warps, 8);
+  const blocks = shared.map(({ array, number }) => {
+    const across = Math.max(1, 128 / array.element);
+    const count = Math.ceil(array.size / array.element);
+    return { array, number, across, count, rows: Math.ceil(count / across), cell: columns === WARP ? (width * 32) / across : (box.width / across) };
+  });
+  const stack = film.mostPasses > 8 ? 5 : 2.6; // rows of the banks' strip
+  const bandRow = shared.length || film.shuffles ? 0.5 : 0.9, arced = film.shuffles ? 1.5 : 1;
+  const roomy = (b) => (b.rows <= 8 ? 1.55 : 1);
+  const units = laneRows * arced + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0);
+  const heads = 1 + film.bands + blocks.length + (shared.length ? 1 : 0);
+  const wall = 20 * scale;
+  const row = Math.max(1.5, Math.min(width * 1.25, 34 * scale, (box.height - heads * head - wall) / units));
+  const full = width * columns, x = box.x + Math.max(0, (box.width - full) / 2);
+  let y = box.y;
+  for (let band = 0; band < film.bands; band++) {
+    made.bands.push({ x, y: y + head, width: full, row: row * bandRow, rows: bandRows, label: { x, y: y + head / 2 } });
+    y += head + bandRows * row * bandRow;
+  }
+  label(made, columns === WARP ? 'threads: a warp in each row' : 'threads of the block', x, y + head / 2);
+  made.lanes = grid(x, y + head, columns, picture.threads, width, row * arced, 1 - 1 / arced);
+  y += head + made.lanes.height;
+  made.wall = { x, y: y + 3 * scale, width: full, height: wall - 6 * scale };
+  y += wall;
+  for (const block of blocks) {
+    label(made, `shared memory: ${block.array.name}`, x, y + head / 2);
+    made.words.set(block.number, grid(x, y + head, block.across, block.count, block.cell, row * roomy(block), 1 - 1 / roomy(block)));
+    y += head + block.rows * row * roomy(block);
+  }
+  if (shared.length) made.banks = { x, y: y + head, width: columns === WARP ? full : box.width, height: stack * row, label: { x, y: y + head / 2 } };
+}
+
+function place_tiles(made, film, shared, columns, box) {
+  const { picture } = film, { scale } = made, head = 15 * scale, gap = 12 * scale;
+  const counts = shared.map(({ array }) => Math.ceil(array.size / array.element));
+  const tileRows = counts.map((count) => Math.ceil(count / columns));
+  const below = Math.max(tileRows[0], Math.ceil(picture.threads / columns)), above = tileRows[1];
+  const cell = Math.max(1.5, Math.min((box.width - gap) / (2 * columns), (box.height - 2 * head - gap) / (above + below), 26 * scale));
+  const x = box.x, right = x + columns * cell + gap, y = box.y + head, low = y + above * cell + head + gap;
+  label(made, `shared memory: ${shared[1].array.name}`, right, y - head / 2);
+  made.words.set(shared[1].number, grid(right, y, columns, counts[1], cell, cell));
+  label(made, shared[0].array.name, x, low - head / 2);
+  made.words.set(shared[0].number, grid(x, low, columns, counts[0], cell, cell));
+  label(made, 'threads: one element of P each', right, low - head / 2);
+  made.lanes = grid(right, low, columns, picture.threads, cell, cell);
+  made.wall = { x, y: low - head - gap * 0.9, width: 2 * columns * cell + gap, height: gap * 0.8 };
+  const high = Math.min(above * cell - head, 70 * scale); // in the corner that a product leaves free
+  made.banks = { x, y: y + above * cell - high, width: columns * cell, height: high, label: { x, y: y + above * cell - high - head / 2 } };
+}
+
+function place_matrices(made, matrices, box) {
+  const { scale } = made, head = 15 * scale, gap = 10 * scale;
+  const classic = matrices.length === 3;
+  const across = classic ? 2 : 1, down = classic ? 2 : matrices.length;
+  const side = Math.max(10, Math.min((box.width - (across - 1) * gap) / across, (box.height - down * head - (down - 1) * gap) / down));
+  const spots = classic ? [[0, 1], [1, 0], [1, 1]] : matrices.map((_, i) => [0, i]);
+  matrices.forEach(({ array, number }, i) => {
+    const [column, row] = spots[i];
+    const x = box.x + column * (side + gap), y = box.y + row * (side + gap + head) + head;
+    label(made, `${array.name}  ${array.columns} × ${array.columns}`, x, y - head / 2);
+    made.matrices.set(number, { x, y, side, columns: array.columns });
+  });
+}

@@ -1,0 +1,38 @@
+// The moments of pictures that stand still well: where a step ends, where to begin, what a loop on a slide shows.
+
+import { WARP } from './film.js';
+
+const IMAGES = 140; // of a loop, as many as a slide can carry
+
+// The moments to step through: the ends of all frames that tell something; lanes that compute together tell nothing.
+export function stopsOf(films) {
+  const every = films.flatMap((film) => film.frames.map((frame, i) => [film.starts[i] + frame.slots * 0.999, tells(film, frame)]));
+  const chosen = every.filter(([, told]) => told);
+  return [...new Set((chosen.length ? chosen : every).map(([slot]) => slot))].sort((a, b) => a - b);
+}
+
+function tells(film, frame) {
+  if (frame.kind !== 'compute' && frame.kind !== 'branch') return true;
+  return frame.splits || frame.lanes.some((bits, warp) => bits && frame.threads.length && Math.min(WARP, film.picture.threads - WARP * warp) > ones(bits));
+}
+
+const ones = (bits) => (bits >>> 0).toString(2).replaceAll('0', '').length;
+
+// The moment to begin with: where most bank conflicts are, else the first sum, split or access.
+export function opening({ frames, starts }) {
+  const worst = Math.max(0, ...frames.map((frame) => Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts))));
+  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => f.sums.length, (f) => f.shuffles.length, (f) => f.splits, (f) => f.touches.length];
+  for (const fits of wanted) { const at = frames.findIndex(fits); if (at >= 0) return starts[at] + frames[at].slots * 0.999; }
+  return 0;
+}
+
+// The images of the loop: each telling frame while it moves and when it is done.
+export function imagesOf(film, stops, total) {
+  const every = Math.max(1, Math.ceil((2 * stops.length) / IMAGES));
+  const chosen = stops.filter((_, i) => i % every === 0);
+  const made = chosen.flatMap((slot) => {
+    const { number } = film.at(slot), start = film.starts[number] ?? 0;
+    return [{ slot: Math.min(slot, start + (slot - start) * 0.35), hundredths: 25 }, { slot, hundredths: 65 }];
+  });
+  return [...made, { slot: total, hundredths: 250 }];
+}
