@@ -87,7 +87,7 @@ def error_controls(page: Page) -> None:
                   icon=":material/query_stats:",
                   help=f"Every rung with {len(SIZES)} sizes from {SIZES[0]:,} to {SIZES[-1]:,} points.")  # fmt: skip
         st.caption("Open: this rung against the integral. Filled: every rung against the exact trapezoid sum, "
-                   "which leaves rounding alone.")  # fmt: skip
+                   "which leaves rounding alone. The slide says O(h); for a smooth function it is O(h²).")  # fmt: skip
 
 
 def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:

@@ -150,8 +150,8 @@ TODAY: dict[str, tuple[str, ...]] = {
         "Counting differently gains {times trapezoid_shared_relaunch trapezoid_sequential}, and "
         "{times trapezoid_shared_relaunch trapezoid_sequential n=16777216} at N = 2^24 (lecture: "
         "{paper trapezoid_shared_relaunch trapezoid_sequential}).",
-        "The lecture gives the error of the rule as O(h); for a function as smooth as this one it is O(h²), which the "
-        "picture of the errors shows.",
+        "The slide gives the error of the rule as O(h). That is true but says too little: for a function as smooth as "
+        "this one it is O(h²), which the picture of the errors shows.",
         "The race is wrong here too. Its time is left blank, as that of a wrong answer says nothing.",
     ),
     "heidelberg-operators": (

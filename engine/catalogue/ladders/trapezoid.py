@@ -27,14 +27,17 @@ _COOPER = Ladder(
              "at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum")),
         Rung("trapezoid_shared_host", "shared memory",
              "The function values lay in global memory, where only one block needed them; now they are shared by "
-             "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum")),
+             "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum"), "faster"),
+        Rung("trapezoid_any_block", "any block size",
+             "The tree asked for a power of two; with one more test a block may have 100 threads. Its fourth warp then "
+             "has four lanes at work.", "Warps", "host", promise="same"),
         Rung("trapezoid_shared_relaunch", "second reduce",
              "The host added the block sums one after the other; now a second kernel reduces them.",
-             "Synchronize", "relaunch", published("cooper", "shared-memory + second reduce")),
+             "Synchronize", "relaunch", published("cooper", "shared-memory + second reduce"), "faster"),
         Rung("trapezoid_sequential", "count differently",
              "For five steps every warp kept a working thread; now half of the warps have nothing to do from the first "
              "step on.",
-             "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce")),
+             "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce"), "faster"),
     ),
 )  # fmt: skip
 

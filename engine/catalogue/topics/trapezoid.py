@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from engine.catalogue.data import unit_roundoff
-from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.ladders.trapezoid import LADDERS
 from engine.catalogue.plans import given_source
 from engine.records import Array, Buffer, Check, Choice, HostRun, HostSum, Launch, Plan, Scalar, Settled, Step
@@ -23,6 +23,7 @@ INTEGRAL = -0.347022118633863243825  # of f from A to B
 SIZE = (B - A) * sqrt(5)  # |sin g + 2 cos g| is at most sqrt(5), so no sum of h |f(x)| is larger
 MAX_N = 2**28
 BLOCK_SIZES = (8, 32, 64, 128, 256, 512, 1024)  # 8 is the multiprocessor that the lecture draws
+ANY_SIZES = (8, 32, 64, 96, 100, 128, 256, 512, 1024)  # of 100 threads the last warp is not full
 SUMMED_MAX_N = 2**20  # up to here the expected sum is added up, above it follows from the Euler-Maclaurin formula
 
 # x = a + i h: 2; g: 6; sine, cosine (one each), twice the cosine, their sum: 4; times h: 1; the sum over points: 1.
@@ -37,25 +38,38 @@ _ONLY_DOUBLE = {
     "int32": "an integral is no whole number; choose float64.",
     "float32": "the lecture integrates in double precision; choose float64.",
 }
+_TREE = BlockNeed(
+    "each step of its tree halves the block (that of trapezoid_any_block need not)", least=2, power_of_two=True
+)
+_ANY = BlockNeed()
 
 
 def _kernel(
-    name: str, title: str, combine: str, expect: str = "ok", shows: str = "", processor: Literal["gpu", "cpu"] = "gpu"
+    name: str,
+    title: str,
+    combine: str,
+    expect: str = "ok",
+    shows: str = "",
+    processor: Literal["gpu", "cpu"] = "gpu",
+    needs: BlockNeed = _TREE,
+    sizes: tuple[int, ...] = BLOCK_SIZES,
 ) -> Kernel:
-    return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=BLOCK_SIZES, combines=(combine,),
-                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE, processor=processor)  # fmt: skip
+    return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=sizes, combines=(combine,),
+                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE, processor=processor, needs=needs)  # fmt: skip
 
 
 KERNELS = (
-    _kernel("trapezoid_scalar", "One thread of the CPU", "none", processor="cpu"),
-    _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong"),
+    _kernel("trapezoid_scalar", "One thread of the CPU", "none", processor="cpu", needs=_ANY),
+    _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong",
+            needs=_ANY),
     _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
     _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
+    _kernel("trapezoid_any_block", "Shared memory, any block size, host sum", "host", shows="+warp_instructions",
+            sizes=ANY_SIZES, needs=_ANY),
     _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
-    _kernel(
-        "trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch", shows="divergent_branches"
-    ),
-)
+    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch",
+            shows="divergent_branches"),
+)  # fmt: skip
 
 
 def plan(kernel: Kernel, choice: Settled) -> Plan:

@@ -15,7 +15,7 @@ from math import prod
 
 from engine.catalogue import KERNELS
 from engine.choices import settle
-from engine.lectures.claims import crovella, cs121, heidelberg, other_lectures
+from engine.lectures.claims import cooper, crovella, cs121, cs121_tiling, heidelberg, hekun
 from engine.lectures.claims.kinds import Agreement, AnyClaim, Best, Claim, Computed, Count, Ends, Timed, Untestable
 from engine.records import Choice, Measurement, Settled
 from engine.tables import value_of
@@ -24,7 +24,14 @@ from engine.words import three_digits
 __all__ = ["CLAIMS", "AnyClaim", "Best", "Claim", "Computed", "Count", "Ends", "Timed", "Untestable", "Verdict",
            "claims_of", "counted", "runs", "said", "verdict"]  # fmt: skip
 
-CLAIMS: tuple[AnyClaim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *heidelberg.CLAIMS, *other_lectures.CLAIMS)
+CLAIMS: tuple[AnyClaim, ...] = (
+    *cs121.CLAIMS,
+    *cs121_tiling.CLAIMS,
+    *crovella.CLAIMS,
+    *heidelberg.CLAIMS,
+    *cooper.CLAIMS,
+    *hekun.CLAIMS,
+)
 
 # Times that differ by less than this are not called different: what repeats from run to run is no better.
 MARGIN = 0.02

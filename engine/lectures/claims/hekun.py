@@ -1,75 +1,18 @@
-"""What Cooper (2014) and He Kun (2024) claim, with what decides it."""
+"""What He Kun claims (CUDA programming model: Reduction, 2024), with what decides it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from engine.lectures.arithmetic.glibc import sum_of_digits
-from engine.lectures.claims.kinds import COOPER, HEKUN, AnyClaim, Claim, Computed, Count, Ends, Timed
+from engine.lectures.claims.kinds import HEKUN, AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.records import Choice
-
-
-def _integral(kernel: str) -> Choice:
-    combine = {"trapezoid_blocked_global": "host", "trapezoid_shared_host": "host"}.get(kernel, "relaunch")
-    return Choice(kernel, 65536, 256, dtype="float64", combine=combine if kernel != "trapezoid_scalar" else "none")
-
-
-def _emulated(choice: Choice) -> Choice:
-    return replace(choice, device="emulator")
-
-
-_COOPERS: tuple[AnyClaim, ...] = (
-    Ends("integral", COOPER, "Our example", "The value of the integral is about -0.34702211863386324383.",
-         "cooper", _emulated(_integral("trapezoid_scalar")), ("ok",), "65536 points, on the CPU"),
-    Ends("value-changes", COOPER, "CUDA Reduce",
-         "It also says the integral value is about -0.326483, though that value changes almost every run.",
-         "cooper", _emulated(replace(_integral("trapezoid_global_race"), combine="none")), ("wrong",)),
-    Ends("syncthreads", COOPER, "Blocked Reduce",
-         "Any time a thread refers to any memory that is not directly associated with that thread, it should call "
-         "__syncthreads() first.",
-         "cooper", _emulated(_integral("trapezoid_blocked_global")), ("wrong", "hazard"), "without it in the loop",
-         ("            f_val[i] += f_val[i + jump];\n        __syncthreads();",
-          "            f_val[i] += f_val[i + jump];")),
-    Ends("early-return", COOPER, "Divergent branch", "Every time we go through the loop we drop half the threads.",
-         "cooper", _emulated(_integral("trapezoid_shared_host")), ("ok",), "return before the barrier, as on the slide",
-         ("        if (tid % (2 * jump) == 0)\n            f_val[tid] += f_val[tid + jump];",
-          "        if (tid % (2 * jump) != 0) return;\n        f_val[tid] += f_val[tid + jump];")),
-    Ends("page-faults", COOPER, "Syncthreads()",
-         "You should probably choose a block size smaller than the SM. Otherwise... page faults.",
-         "cooper", _emulated(replace(_integral("trapezoid_sequential"), block_size=1024)),
-         ("out-of-bounds", "crashed"), "1024 threads per block", today="ok",
-         why="The warps of a block take turns on the cores of an SM, however few these are; memory is not paged for "
-         "it."),
-    Timed("gpu-wins", COOPER, "So what?",
-          "We have taken a scalar program that took five seconds to execute, and sped it up so much that it now takes "
-          ".09 seconds.",
-          "cooper", ((_integral("trapezoid_scalar"), _integral("trapezoid_sequential")),), 5500 / 80,
-          today="direction",
-          why="More than in the lecture: both are thousands of times faster today, the GPU a little more so."),
-    Timed("shared-memory", COOPER, "Shared memory",
-          "This simple change to shared memory cuts the overall execution time to about 0.24 seconds.",
-          "cooper", ((_integral("trapezoid_blocked_global"), _integral("trapezoid_shared_host")),), 270 / 240,
-          today="close", why="What a block has just written to global memory lies in the caches; and at this size both "
-          "wait for the copy to the host."),
-    Timed("shared-memory-large", COOPER, "Shared memory", "It is faster than global memory.",
-          "cooper", ((replace(_integral("trapezoid_blocked_global"), n=2**24),
-                      replace(_integral("trapezoid_shared_host"), n=2**24)),), None, "2^24 points"),
-    Timed("second-reduce", COOPER, "Shared memory",
-          "The problem is probably that stupid sloppy sequential sum at the end. Converting to that "
-          "second "
-          "interleaved call cuts the time to about 0.10 seconds.",
-          "cooper", ((_integral("trapezoid_shared_host"), _integral("trapezoid_shared_relaunch")),), 240 / 100),
-    Timed("count-differently", COOPER, "Divergent branch", "Count differently. This version executes in about 0.08 "
-          "seconds.", "cooper", ((_integral("trapezoid_shared_relaunch"), _integral("trapezoid_sequential")),),
-          100 / 80, today="direction",
-          why="Less than in the lecture: at this size launching takes most of the time of both."),
-)  # fmt: skip
 
 _TREE = Choice("reduce_register_tree", 4096, 128, device="emulator")
 _STORE = "    partial[tid] = sum;\n    __syncthreads();"
 _HALVED = "            sum = partial[tid] + partial[tid + stride];\n        __syncthreads();"
 
-_HEKUNS: tuple[AnyClaim, ...] = (
+CLAIMS: tuple[AnyClaim, ...] = (
     Claim("three-steps", HEKUN, "1. Threads reduce by half every time",
           "If using CPU, there will be 7 plus operation, however, on GPU, there are only 3 steps.",
           "hekun", "reduce_sequential",
@@ -123,5 +66,3 @@ _HEKUNS: tuple[AnyClaim, ...] = (
              "hekun", lambda: sum_of_digits(10_000_000), "in all", 45011704,
              "ten million numbers rand() % 10, without srand()", source="the numbers of glibc's rand()"),
 )  # fmt: skip
-
-CLAIMS: tuple[AnyClaim, ...] = (*_COOPERS, *_HEKUNS)

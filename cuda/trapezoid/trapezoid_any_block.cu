@@ -1,0 +1,36 @@
+// trapezoid_any_block: the sum in shared memory, for block sizes that are no powers of two as well.
+// Idea: in each step of the tree a thread asks whether there is a value beside its own; with 100 threads, at the end of
+//   the block, there is none.
+// Fixes: the block size, which had to be a power of two.
+// Limit: partial warps. Threads are loaded by warps of 32: of 100 threads the fourth warp has 4, and its 28 other lanes
+//   do nothing in any instruction.
+// Conditions: n >= 2 points; any block size. One sum per block is left to be combined.
+// Lecture: Cooper 2014, "Warps".
+static __device__ T f(T x)
+{
+    T g = 2. + x * (-1. + x * (0.5 - x * 0.2));  // Horner form
+    return sin(g) + 2 * cos(g);
+}
+
+extern "C" __global__ void trapezoid_any_block(T *out, T a, T b, unsigned int n)
+{
+    __shared__ T f_val[BLOCK_SIZE];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    T h = (b - a) / (n - 1);
+
+    // each thread evaluates one point; the two ends count half
+    f_val[tid] = (i < n) ? f(a + i * h) * h : 0;
+    if (i == 0 || i == n - 1) f_val[tid] /= 2;
+    __syncthreads();
+
+    // reduce in shared memory; nobody returns before the last barrier
+    for (unsigned int jump = 1; jump < blockDim.x; jump *= 2) {
+        if (tid % (2 * jump) == 0 && tid + jump < blockDim.x)
+            f_val[tid] += f_val[tid + jump];
+        __syncthreads();
+    }
+
+    // write the sum of this block
+    if (tid == 0) out[blockIdx.x] = f_val[0];
+}

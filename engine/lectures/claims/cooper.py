@@ -1,0 +1,114 @@
+"""What Cooper claims (Warps, Blocks, and Synchronization, 2014), with what decides it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log2
+
+from engine.catalogue.gpu_models import H200, MULTIPROCESSORS
+from engine.catalogue.topics.trapezoid import INTEGRAL, trapezoid_sum
+from engine.lectures.claims.kinds import COOPER, AnyClaim, Claim, Computed, Count, Ends, Timed
+from engine.records import Choice
+
+_PRINTED = "the lecture's own figures"
+
+
+def _integral(kernel: str) -> Choice:
+    combine = {"trapezoid_blocked_global": "host", "trapezoid_shared_host": "host"}.get(kernel, "relaunch")
+    return Choice(kernel, 65536, 256, dtype="float64", combine=combine if kernel != "trapezoid_scalar" else "none")
+
+
+def _emulated(choice: Choice) -> Choice:
+    return replace(choice, device="emulator")
+
+
+def _order(partitions: int) -> float:
+    """By which power of h the error falls when the number of trapezoids is doubled."""
+    one, other = (abs(trapezoid_sum(count + 1) - INTEGRAL) for count in (partitions, 2 * partitions))
+    return log2(one / other)
+
+
+CLAIMS: tuple[AnyClaim, ...] = (
+    Ends("integral", COOPER, "Our example", "The value of the integral is about -0.34702211863386324383.",
+         "cooper", _emulated(_integral("trapezoid_scalar")), ("ok",), "65536 points, on the CPU"),
+    Ends("value-changes", COOPER, "CUDA Reduce",
+         "It also says the integral value is about -0.326483, though that value changes almost every run.",
+         "cooper", _emulated(replace(_integral("trapezoid_global_race"), combine="none")), ("wrong",)),
+    Ends("syncthreads", COOPER, "Blocked Reduce",
+         "Any time a thread refers to any memory that is not directly associated with that thread, it should call "
+         "__syncthreads() first.",
+         "cooper", _emulated(_integral("trapezoid_blocked_global")), ("wrong", "hazard"), "without it in the loop",
+         ("            f_val[i] += f_val[i + jump];\n        __syncthreads();",
+          "            f_val[i] += f_val[i + jump];")),
+    Ends("early-return", COOPER, "Divergent branch", "Every time we go through the loop we drop half the threads.",
+         "cooper", _emulated(_integral("trapezoid_shared_host")), ("ok",), "return before the barrier, as on the slide",
+         ("        if (tid % (2 * jump) == 0)\n            f_val[tid] += f_val[tid + jump];",
+          "        if (tid % (2 * jump) != 0) return;\n        f_val[tid] += f_val[tid + jump];")),
+    Ends("page-faults", COOPER, "Syncthreads()",
+         "You should probably choose a block size smaller than the SM. Otherwise... page faults.",
+         "cooper", _emulated(replace(_integral("trapezoid_sequential"), block_size=1024)),
+         ("out-of-bounds", "crashed"), "1024 threads per block", today="ok",
+         why="The warps of a block take turns on the cores of an SM, however few these are; memory is not paged for "
+         "it."),
+    Timed("gpu-wins", COOPER, "So what?",
+          "We have taken a scalar program that took five seconds to execute, and sped it up so much that it now takes "
+          ".09 seconds.",
+          "cooper", ((_integral("trapezoid_scalar"), _integral("trapezoid_sequential")),), 5500 / 80,
+          today="direction",
+          why="More than in the lecture: both are thousands of times faster today, the GPU a little more so."),
+    Timed("shared-memory", COOPER, "Shared memory",
+          "This simple change to shared memory cuts the overall execution time to about 0.24 seconds.",
+          "cooper", ((_integral("trapezoid_blocked_global"), _integral("trapezoid_shared_host")),), 270 / 240,
+          today="close", why="What a block has just written to global memory lies in the caches; and at this size both "
+          "wait for the copy to the host."),
+    Timed("shared-memory-large", COOPER, "Shared memory", "It is faster than global memory.",
+          "cooper", ((replace(_integral("trapezoid_blocked_global"), n=2**24),
+                      replace(_integral("trapezoid_shared_host"), n=2**24)),), None, "2^24 points"),
+    Timed("second-reduce", COOPER, "Shared memory",
+          "The problem is probably that stupid sloppy sequential sum at the end. Converting to that "
+          "second "
+          "interleaved call cuts the time to about 0.10 seconds.",
+          "cooper", ((_integral("trapezoid_shared_host"), _integral("trapezoid_shared_relaunch")),), 240 / 100),
+    Timed("count-differently", COOPER, "Divergent branch", "Count differently. This version executes in about 0.08 "
+          "seconds.", "cooper", ((_integral("trapezoid_shared_relaunch"), _integral("trapezoid_sequential")),),
+          100 / 80, today="direction",
+          why="Less than in the lecture: at this size launching takes most of the time of both."),
+    Computed("order-of-the-error", COOPER, "The Trapezoidal Rule", "The composite trapezoidal rule: ... + O(h).",
+             "cooper", lambda: round(_order(1024), 2), "is the power of h", 1,
+             "the error with 1,024 trapezoids against that with 2,048", counted=2,
+             why="O(h) is true but says too little: for a function as smooth as this one the error is O(h²), and half "
+             "the width leaves a quarter of it.", source="the exact sums of the rule"),
+    Computed("at-a-time", COOPER, "What's wrong?!", "We have 65536 threads. We can work on 2688 of them at a time.",
+             "cooper", lambda: MULTIPROCESSORS * H200.threads, "threads at a time", 2688, "on the H200",
+             counted=270_336,
+             why="2,688 are the cores of 14 SMs of 192. An SM holds more threads than it has cores, 2,048 today, and "
+             "the H200 has 132 SMs: all 65,536 threads are there at once. The sum stays wrong, as nobody waits.",
+             source="the GPU's limits"),
+    Computed("rounds-of-threads", COOPER, "Syncthreads()", "SMs on this card have size 192.",
+             "cooper", lambda: 2688 / 192, "SMs", 14, "2688 threads at a time", source=_PRINTED),
+    Computed("hours", COOPER, "So what?", "Executed 3600 times, we would have changed a 5.5 hour program.",
+             "cooper", lambda: 3600 * 5.5 / 3600, "hours", 5.5, "3600 times 5.5 seconds", source=_PRINTED),
+    Computed("minutes", COOPER, "So what?", "We would have changed it into a 5.5 minute program.",
+             "cooper", lambda: round(3600 * 0.09 / 60, 1), "minutes", 5.5, "3600 times .09 seconds", counted=5.4,
+             why="The slide rounds: .09 seconds make 5.4 minutes, and the last version's .08 would make 4.8.",
+             source=_PRINTED),
+    Claim("partial-warp", COOPER, "Warps",
+          "Any block whose thread count is not a multiple of 32 will result in one warp that is not full. Wasted "
+          "cycles on some SPs.",
+          "cooper", "trapezoid_any_block", Count("thread_instructions", "warp_instructions", line="T g = 2."),
+          "of 32 lanes", 25, "100 threads: four warps, the last of which has 4", n=10_000, block_size=100,
+          dtype="float64", combine="host"),
+    Timed("wasted-cycles", COOPER, "Warps",
+          "Any block whose thread count is not a multiple of 32 will result in one warp that is not full. Wasted "
+          "cycles on some SPs.",
+          "cooper", ((Choice("trapezoid_any_block", 2**24, 100, dtype="float64", combine="host"),
+                      Choice("trapezoid_any_block", 2**24, 128, dtype="float64", combine="host")),), None,
+          "blocks of 100 against 128 threads, 2^24 points"),
+    Timed("bad-for-cache", COOPER, "Divergent branch",
+          "On the first couple of iterations, the stride is very large: could be bad for cache.",
+          "cooper", ((replace(_integral("trapezoid_sequential"), n=2**24),
+                      replace(_integral("trapezoid_shared_relaunch"), n=2**24)),), None,
+          "the large strides against the small ones, 2^24 points", today="differs",
+          why="The values lie in shared memory, where no cache can miss. Neighbours read neighbours, whatever the "
+          "stride, and use all banks."),
+)  # fmt: skip
