@@ -10,13 +10,16 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from engine.compile.headers import STANDARD_HEADERS
 from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
 
 EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
 # cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
 # same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
 _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
+# The C headers that students' files include out of habit. NVRTC knows their functions already but has no such files;
+# where one defines types or constants, CUDA's own C++ library has them. They are files, and not handed to NVRTC as
+# texts: with texts it was seen to crash after compile errors.
+STANDARD_HEADERS = Path(__file__).parent / "include"
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
@@ -34,8 +37,7 @@ def compile_source(source: Source, architecture: str) -> bytes:
         *(() if re.search(r"\bcuda\b", source.text) else (_LEAN_GROUPS,)),
     )
     text = f'using T = {C_TYPES[source.dtype]};\n#line 1 "{source.name}"\n{source.text}'
-    names, bodies = ([word.encode() for word in words] for words in (STANDARD_HEADERS, STANDARD_HEADERS.values()))
-    program = nvrtc.createProgram(text, source.name, bodies, names)
+    program = nvrtc.createProgram(text, source.name, (), ())
     try:
         nvrtc.compileProgram(program, options)
         made = nvrtc.getPTX(program) if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
@@ -70,12 +72,14 @@ def compile_launch(launch: Launch, architecture: str) -> bytes:
 
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[str, ...]:
-    """Where `cooperative_groups.h` and what it includes lie: the runtime wheel and CuPy's bundled CCCL."""
+    """Where headers lie: those of C, `cooperative_groups.h` (the runtime wheel's), and CuPy's bundled CCCL: libcu++,
+    CUB and Thrust."""
     import cupy
     import nvidia
 
-    folders = [Path(folder) / "cu13" / "include" for folder in nvidia.__path__]
-    folders.append(Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl" / "libcudacxx")
+    cccl = Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl"
+    folders = [STANDARD_HEADERS, *(Path(folder) / "cu13" / "include" for folder in nvidia.__path__)]
+    folders += [cccl / part for part in ("libcudacxx", "cub", "thrust")]
     return tuple(str(folder) for folder in folders if folder.is_dir())
 
 

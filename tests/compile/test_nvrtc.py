@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
-from engine.compile.headers import STANDARD_HEADERS
-from engine.compile.nvrtc import compile_source
+from engine.compile.nvrtc import STANDARD_HEADERS, compile_source
 from engine.records import CompileError, Source
 
 BROKEN = (
@@ -27,7 +28,7 @@ def test_the_first_error_is_one_sentence_with_its_line(text: str, line: int, wha
 
 
 def test_the_headers_that_students_include_are_there_and_agree_with_each_other() -> None:
-    lines = [f"#include <{name}>" for name in STANDARD_HEADERS]
+    lines = [f"#include <{name}>" for name in sorted(path.name for path in STANDARD_HEADERS.iterdir())]
     text = (
         "\n".join(lines)
         + """
@@ -66,3 +67,12 @@ extern "C" __global__ void f(T *out) {
     bodies = [re.findall(r"(?ms)^\.visible \.entry f\(.*?^}", ptx.decode()) for ptx in (lean, full)]
     one, other = ([line for line in body[0].splitlines() if ".loc" not in line] for body in bodies)
     assert one == other
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(2000, marks=(pytest.mark.thorough, pytest.mark.timeout(1200)))])
+def test_the_compiler_outlives_files_that_fail(count: int) -> None:
+    command = [sys.executable, "-m", "tests.compile.failing", str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1000)
+    told = re.fullmatch(rf"{count} failed, peak (\d+) MB\n", done.stdout)
+    assert done.returncode == 0 and told, (done.returncode, done.stdout[-500:], done.stderr[-500:])
+    assert int(told[1]) < 600  # nothing is left over from each

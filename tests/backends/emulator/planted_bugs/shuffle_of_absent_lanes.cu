@@ -1,5 +1,5 @@
 // Bug: a shuffle names lanes that do not come
-// Expect: divergent-barrier
+// Expect: divergent-barrier, warp-race
 // Tool: synccheck
 // Launch: 2 64 128
 extern "C" __global__ void shuffle_of_absent_lanes(const T *in, T *out, unsigned int n) {

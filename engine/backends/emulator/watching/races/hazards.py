@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
@@ -24,7 +25,7 @@ from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.collisions import collision
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.shuffles import undefined
+from engine.backends.emulator.watching.races.shuffles import Shuffles
 from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array, Finding
 
@@ -58,6 +59,7 @@ class Hazards(Observer):
         self._info = info
         self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
+        self._shuffles = Shuffles(self._machine, self._findings, info)
         self._sample = np.zeros(1, np.int64)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
 
@@ -83,17 +85,13 @@ class Hazards(Observer):
         """Lanes make their writes visible."""
         self._clocks.fence(mask, "cta" in opcode.split("."))
 
+    def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
+        """Lanes go through a basic block, with what they hold."""
+        self._shuffles.enter(block, mask)
+
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Lanes read each other's registers."""
-        found = undefined(mask, source)
-        if found is not None:
-            row, column, read = found
-            lane = self._machine.lane_name(row, int(mask.columns_at()[column]))
-            message = (
-                f"line {line}: {lane} and all others of its warp that execute this shuffle read from lanes that do "
-                f"not, here from lane {read}; such a value is undefined."
-            )
-            self._findings.report("warp-race", line, None, message)
+        self._shuffles.shuffle(line, mask, source)
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction names lanes that never come."""

@@ -95,7 +95,7 @@ PLANTED = {
     ),
     "a shuffle names lanes that stay away": (
         "int v = in[i];\nif (t % 32 < 16)\n  v += __shfl_down_sync(~0u, v, 1);\nout[i] = v * 3;",
-        [("divergent-barrier", 6, None)],
+        [("divergent-barrier", 6, None), ("warp-race", 7, 6)],
     ),
     "a ticket without a fence": (
         "__shared__ bool last;\nif (t == 0) {\n out[1 + blockIdx.x] = in[i];\n"

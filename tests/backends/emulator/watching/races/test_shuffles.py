@@ -22,7 +22,9 @@ UNDEFINED = {
 }  # fmt: skip
 DEFINED = (
     "v += __shfl_down_sync(0xffffffff, v, 16);",
-    "if (t < 8) for (int d = 4; d; d /= 2) v += __shfl_down_sync(0xff, v, d);",
+    "if (t < 8) for (int d = 4; d; d /= 2) v += __shfl_down_sync(0xff, v, d); if (t) return;",
+    "if (t < 20) { for (int d = 16; d; d /= 2) { int w = __shfl_down_sync(0xfffff, v, d); if (t + d < 20) v += w; } }",
+    "if (t < 8) for (int d = 4; d; d /= 2) v += __shfl_down_sync(0xff, v, d, 8);",
     "if (t % 32 < 20) v = __shfl_up_sync(0xfffff, v, 1);",
     "if (t % 2) v = __shfl_sync(0xaaaaaaaa, v, 5);",
     "if (t == 3) v = __shfl_sync(8, v, 3);",
@@ -45,6 +47,32 @@ def test_a_value_of_nobody_is_found(name: str, schedule: Schedule) -> None:
     body, said = UNDEFINED[name]
     (finding,) = [one for one in found(body, schedule) if one.kind == "warp-race"]  # its mask may be a finding, too
     assert finding.line == 3 and said in finding.message
+
+
+STORED = {
+    "a tree that is too high": "if (t < 20) for (int d = 16; d; d /= 2) v += __shfl_down_sync(0xfffff, v, d);",
+    "a tree whose every lane stores": "if (t < 8) for (int d = 4; d; d /= 2) v += __shfl_down_sync(0xff, v, d);",
+    "a neighbour beyond the last": "if (t < 5) { int w = __shfl_down_sync(0x1f, v, 1); v = w * 3 + 1; }",
+    "by an atomic": "if (t < 5) { v = __shfl_down_sync(0x1f, v, 1); atomicAdd(out, v); } v = 0;",
+    "in shared memory": "__shared__ int s[5]; if (t < 5) { s[t] = v + __shfl_down_sync(0x1f, v, 1); v = s[0]; }",
+    "of one block only": "if (t < 8 + 24 * blockIdx.x) v += __shfl_down_sync(blockIdx.x ? ~0u : 0xffu, v, 1);",
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: one.kind)
+@pytest.mark.parametrize("name", sorted(STORED))
+def test_what_was_made_of_a_value_of_nobody_must_not_be_stored(name: str, schedule: Schedule) -> None:
+    (finding,) = [one for one in found(STORED[name], schedule) if one.kind == "warp-race"]
+    assert finding.other_line == 3 and finding.line in (3, 4)
+    assert "stores what came of the shuffle at line 3, where lane " in finding.message
+
+
+def test_the_lane_that_was_missed_and_the_one_that_stores_are_named() -> None:
+    only_the_first = STORED["a tree that is too high"] + " if (t) return;"
+    (finding,) = found(only_the_first, LOCKSTEP)
+    assert finding.message.startswith(
+        "Line 4: thread 0 of block 0 stores what came of the shuffle at line 3, where lane "
+    )
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: one.kind)
