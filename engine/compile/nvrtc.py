@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from engine.compile.includes import check_includes
 from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
 
 EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
@@ -28,6 +29,7 @@ def compile_source(source: Source, architecture: str) -> bytes:
     """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line."""
     from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
 
+    check_includes(source, include_folders())
     options = (
         f"-arch={architecture}",
         "-lineinfo",
