@@ -13,7 +13,7 @@ from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
 from engine.history.history import Known, device_line
 from engine.host.rates import peak_of
 from engine.plan import strides
-from engine.records import Measurement, Rates, Settled, dtype_of
+from engine.records import Choice, Measurement, Rates, Settled, dtype_of
 from engine.words import size_text
 
 MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"
@@ -204,16 +204,7 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
     """One row a measurement, for a file or a sweep: what was asked, how it ended, every number with its origin."""
     rows = [
         {
-            "kernel": m.kernel,
-            "n": m.choice.n,
-            "block_size": m.choice.block_size,
-            "parameter": m.choice.parameter,
-            "grid_size": m.grid_size,
-            "grid_asked": m.choice.grid_size,
-            "elements": elements_of(m),
-            "dtype": m.choice.dtype,
-            "cache": m.choice.cache,
-            "combine": m.choice.combine,
+            **_asked(m.choice, m),
             "status": m.status,
             "reason": m.reason,
             **_numbers(m if m.status in ("ok", "hazard") else None),
@@ -223,6 +214,38 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
         for m in measurements
     ]
     return pd.DataFrame(rows, dtype=object)
+
+
+def sweep_rows(cells: Sequence[tuple[Settled, Known]]) -> pd.DataFrame:
+    """One row a cell of a sweep: what became of it, its time and where that is from, and what was counted here."""
+    rows = [
+        {
+            **_asked(choice, fact.shown),
+            "status": fact.shown.status if fact.shown else None,
+            "reason": fact.shown.reason if fact.shown else None,
+            "checked": checked_by(fact.shown) if fact.shown else None,
+            **_numbers(fact.timed),
+            "origin": device_line(fact.timed) if fact.timed else None,
+            **plotted(fact.counted.counters if fact.counted else None),
+        }
+        for choice, fact in cells
+    ]
+    return pd.DataFrame(rows, dtype=object)
+
+
+def _asked(choice: Choice, ran: Measurement | None) -> dict[str, object]:
+    return {
+        "kernel": choice.kernel,
+        "n": choice.n,
+        "block_size": choice.block_size,
+        "parameter": choice.parameter,
+        "grid_size": ran.grid_size if ran else None,
+        "grid_asked": choice.grid_size,
+        "elements": elements_of(ran) if ran else None,
+        "dtype": choice.dtype,
+        "cache": choice.cache,
+        "combine": choice.combine,
+    }
 
 
 def elements_of(measurement: Measurement) -> float | None:

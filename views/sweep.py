@@ -60,7 +60,9 @@ def main() -> None:
 
 
 def run(sweep: Sweep) -> None:
-    """Run every cell."""
+    """Run every cell, and show what the runs will tell: the emulator counts, and has no times."""
+    if COLUMNS[sweep.key].group != COUNTED and sweep.choice(sweep.cells[0]).device == "emulator":
+        st.session_state["value"] = sweep.topic.ladders[0].counter
     names = [f"{KERNELS[kernel].title}, {value:,}" for kernel, value in sweep.cells]
     work.start(WORK, [sweep.choice(cell) for cell in sweep.cells], names)
 
@@ -86,9 +88,8 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
             st.html(f'<p class="verdict">{escape(said)}</p>')
         st.html(table_html(sweep, facts, values, best))
     why_not(facts)
-    every = [m for fact in facts.values() if (m := fact.failed or fact.live or fact.recorded)]
-    timed = [fact.timed for fact in facts.values() if fact.timed and fact.timed not in every]
-    st.download_button("CSV", tables.csv_of([*every, *timed]), f"sweep-{sweep.topic.name}.csv", "text/csv",
+    rows = tables.sweep_rows([(sweep.choice(cell), fact) for cell, fact in facts.items()])
+    st.download_button("CSV", tables.frame_csv(rows), f"sweep-{sweep.topic.name}.csv", "text/csv",
                        on_click="ignore", icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
 
 
@@ -145,7 +146,7 @@ def table_html(
         cells[cell] = (value, text, (failed.reason or "") if failed else "")
     rows = [(kernel, KERNELS[kernel].title) for kernel in sweep.kernels]
     most = {kernel: (at, text_of(sweep.key, value)) for kernel, (at, value) in best.items()}
-    return grid.sweep_html(rows, sweep.values, sweep.titles, cells, most, sweep.smallest, sweep.headings)
+    return grid.sweep_html(rows, sweep.values, sweep.titles, cells, most, sweep.headings)
 
 
 def lecture(sweep: Sweep) -> None:
@@ -176,9 +177,9 @@ def lecture(sweep: Sweep) -> None:
             f"{figure.gpu or 'GPU not named'}, N = {size_text(figure.n)}, {figure.dtype}</small></h2>"
         )
         titles = [str(v) for v in sweep.values]
-        headings = (sweep.topic.block_label, "maxThr", "maxBW")
+        headings = (sweep.topic.block_label, "Best block size", "Highest bandwidth")
         rows = [(kernel, KERNELS[kernel].title) for kernel in kernels]
-        st.html(grid.sweep_html(rows, sweep.values, titles, texts, best, False, headings))
+        st.html(grid.sweep_html(rows, sweep.values, titles, texts, best, headings))
 
 
 def why_not(facts: dict[Cell, Known]) -> None:

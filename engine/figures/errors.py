@@ -47,7 +47,7 @@ def error_lines(
     sizes = sorted({size for points in every for size, _ in points})
     layout = base_layout(look)
     layout["height"] = look.height or 470
-    shown = spread(sizes, 7)
+    shown = spread(sizes, 7, log=True)
     layout["xaxis"] |= {
         "type": "log",
         "title": {"text": "N", "font": {"size": look.font - 1}},

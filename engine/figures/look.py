@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log10
 from typing import Any
 
 Figure = dict[str, Any]
@@ -50,12 +51,20 @@ def base_layout(look: Look) -> dict[str, Any]:
     }
 
 
-def spread(values: Sequence[int], most: int) -> list[int]:
-    """At most `most` of the values, the first and the last among them."""
-    if len(values) <= most:
+def spread(values: Sequence[int], most: int, log: bool) -> list[int]:
+    """Those of the values, in order, that can carry a tick: the last and, where there is room, the first and others.
+
+    There is room for `most` ticks on the axis, which is logarithmic or not.
+    """
+    if len(values) < 2:
         return list(values)
-    step = -(-(len(values) - 1) // (most - 1))
-    return sorted({*values[::step], values[-1]})
+    places = [log10(value) if log else float(value) for value in values]
+    apart = (places[-1] - places[0]) / most * 0.999
+    kept = [0]
+    for i in range(1, len(values) - 1):
+        if places[i] - places[kept[-1]] >= apart and places[-1] - places[i] >= apart:
+            kept.append(i)
+    return [values[i] for i in (*kept, len(values) - 1)]
 
 
 def centred(text: str, size: int) -> dict[str, Any]:

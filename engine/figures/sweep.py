@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from engine.figures.bars import LETTER
 from engine.figures.look import DASHES, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, base_layout, spread
 from engine.tables import COLUMNS
 from engine.words import size_text, text_of
@@ -51,19 +52,19 @@ def size_lines(
         ends.append((float(part[column].iloc[-1]), float(part[metric].iloc[-1]), name, colour))
     sizes = sorted({int(n) for n in frame[column]}) if len(frame) else []
     log = column == "n" or all(n > 0 and n & (n - 1) == 0 for n in sizes)
+    ticks = spread(sizes, 9, log)
     layout = base_layout(look)
     layout["height"] = look.height or 460
-    layout["showlegend"] = False
     layout["xaxis"] |= {
         "type": "log" if log else "linear",
-        "title": {"text": title},
-        "tickvals": spread(sizes, 9),
-        "ticktext": [size_text(n) for n in spread(sizes, 9)],
+        "title": {"text": f"{title}, logarithmic scale" if log else title},
+        "tickvals": ticks,
+        "ticktext": [size_text(n) for n in ticks],
     }
     top = 1.05 * max((value for line in data for value in line["y"]), default=0.0) or 1.0
     layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "range": [0, top]}
     longest = max((len(name) for _, _, name, _ in ends), default=0)
-    layout["margin"] |= {"l": 70, "r": 24 + round(longest * look.font * 0.5), "t": 16}
+    layout["margin"] |= {"l": 70, "r": 30 + round(longest * (look.font - 1) * LETTER), "t": 16}
     layout["annotations"] = _end_labels(ends, top, layout["height"] - 80, look)
     if band is not None and data:
         _mark_band(layout, band, look)
@@ -86,10 +87,12 @@ def _end_labels(
     """The names of the lines at the right edge of an axis up to `top`, pushed apart where they end close together."""
     step = look.font * 1.35
     labels = []
-    below = -1e9  # pixels from the bottom that are taken
-    for _, value, name, colour in sorted(ends, key=lambda end: end[1]):
-        at = max(value / top * height, below + step)
-        below = at
+    order = sorted(ends, key=lambda end: end[1])
+    places: list[float] = []  # in pixels from the bottom
+    for i, (_, value, _, _) in enumerate(order):
+        highest = height - (len(order) - 1 - i) * step  # there must be room for those above
+        places.append(max(min(value / top * height, highest), places[-1] + step if places else -step))
+    for at, (_, _, name, colour) in zip(places, order, strict=True):
         labels.append(
             {
                 "text": name,

@@ -13,7 +13,7 @@ import pytest
 from engine import tables, words
 from engine.catalogue import LADDERS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.figures.look import Figure, Look
+from engine.figures.look import Figure, Look, spread
 from engine.figures.sweep import size_lines
 from engine.history.history import Known
 from tests.test_tables import choices, measured
@@ -143,3 +143,14 @@ def test_lines_over_n_are_labelled_at_their_ends_without_overlap() -> None:
 def test_lines_of_nothing_are_an_empty_figure() -> None:
     frame = tables.measurement_table([measured("reduce_strided", None, status="wrong")])
     assert size_lines(frame, "bandwidth_gb_s", {"reduce_strided": "x"})["data"] == []
+
+
+def test_ticks_do_not_meet_and_end_labels_stay_in_the_picture() -> None:
+    sizes = [2**14, 2**18, 2**20, 2**22, 2**24, 2**24 + 2**20, 2**26]
+    kept = spread(sizes, 7, log=True)
+    assert kept[0] == sizes[0] and kept[-1] == sizes[-1] and 2**24 + 2**20 not in kept
+    assert min(log10(b / a) for a, b in itertools.pairwise(kept)) > log10(sizes[-1] / sizes[0]) / 8
+    kernels = [rung.kernel for rung in HARRIS.rungs]
+    runs = [measured(kernel, 10.0, n=n, bandwidth_gb_s=1000.0) for kernel in kernels for n in (1024, 4096)]
+    figure = size_lines(tables.measurement_table(runs), "bandwidth_gb_s", {k: k for k in kernels})
+    assert max(note["y"] for note in figure["layout"]["annotations"]) <= 1.0

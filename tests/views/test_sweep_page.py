@@ -10,11 +10,15 @@ import pytest
 
 from engine.catalogue import KERNELS, TOPICS
 from engine.choices import settle
+from engine.counters import IN_PLOTS
 from engine.history import history
+from engine.history.history import Known
 from engine.records import Choice
+from engine.tables import frame_csv, sweep_rows
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
+from views.html.grid import sweep_html
 from views.sweeping.sweep import ways_of
 
 
@@ -26,7 +30,7 @@ def test_every_topic_can_be_swept(topic: str, over: str) -> None:
     app = opened("sweep", topic=topic, sweep=over)
     assert not app.error and not app.exception
     html = html_of(app)
-    words = {"blocks": "maxThr", "sizes": "best N", "knob": "best at", "elements": "best at"}
+    words = {"blocks": "Best ", "sizes": "Best N", "knob": "Best at", "elements": "Best at"}
     assert words[over] in html
 
 
@@ -91,7 +95,7 @@ def test_the_heat_table_holds_what_was_run() -> None:
     app.button(key="run").click().run()
     html = html_of(app)
     assert html.count('class="heat') == 4 and "Barriers" in html and "emulator" in html
-    assert "minThr" in html
+    assert "<th>Best block size</th><th>Least</th>" in html
 
 
 def test_lines_over_n() -> None:
@@ -105,7 +109,10 @@ def test_times_of_a_gpu_fill_the_table_with_the_best_block_size() -> None:
         choice = settle(Choice("reduce_sequential", 4096, block_size, device="emulator"))
         history.remember(choice, measured(choice, bandwidth_gb_s=bandwidth))
     html = html_of(opened("sweep", kernels="reduce_sequential", blocks="32,64,128", n="4096", device="emulator"))
-    assert "maxThr" in html and '<td class="total">64</td><td class="total">300</td>' in html
+    assert (
+        "<th>Best block size</th><th>Highest bandwidth</th>" in html
+        and '<td class="total">64</td><td class="total">300</td>' in html
+    )
     assert "NVIDIA H200, live" in html
 
 
@@ -152,3 +159,39 @@ def test_another_topic_takes_its_own_variants() -> None:
     assert not app.exception and not app.error
     assert set(app.session_state["kernels"]) <= {kernel.name for kernel in TOPICS["matmul"].kernels}
     assert all(name in KERNELS for name in app.session_state["kernels"])
+
+
+def test_run_shows_what_the_emulator_can_tell() -> None:
+    app = opened("sweep", topic="memory", sweep="knob", knob="STRIDE", values="1,32", n="1024", kernels="banks_strided")
+    assert app.session_state["value"] == "bandwidth_gb_s"
+    app.button(key="run").click().run()
+    assert app.session_state["value"] in IN_PLOTS and html_of(app).count('class="heat') == 2
+    assert not app.error and not app.exception
+
+
+def test_the_darkest_cell_holds_the_largest_number_and_the_legend_says_so() -> None:
+    cells = {("a", 1): (0.0, "0", ""), ("a", 2): (9.0, "9", "")}
+    html = sweep_html([("a", "A")], [1, 2], ["1", "2"], cells, {"a": (1, "0")}, ("Stride", "Best at", "Least"))
+    assert 'best" style="--share:0.000">0<' in html and 'style="--share:1.000">9<' in html
+    assert '<div class="ramp"><span>0</span><i></i><span>9</span>' in html
+    alike = {("a", 1): (0.0, "0", ""), ("a", 2): (0.0, "0", "")}
+    html = sweep_html([("a", "A")], [1, 2], ["1", "2"], alike, {"a": (1, "0")}, ("Stride", "Best at", "Least"))
+    assert html.count("--share:0.000") == 2 and "ramp" not in html
+
+
+def test_a_cell_is_one_row_of_the_file() -> None:
+    choice = settle(Choice("reduce_sequential", 4096, 64, device="emulator"))
+    counted = measured(choice, device={"kind": "emulator", "name": None}, time_us=None, counters={"barriers": 9.0})
+    recorded = measured(choice, origin="recorded", time_us=7.0)
+    text = frame_csv(sweep_rows([(choice, Known(counted, recorded)), (choice, Known())]))
+    first, second = csv.DictReader(io.StringIO(text))
+    assert (first["Time (µs)"], first["Barriers"], first["Checked"]) == ("7.0", "9.0", "emulated")
+    assert "recorded" in first["Origin"] and second["Time (µs)"] == second["Correct?"] == "" != second["Kernel"]
+
+
+def test_topic_and_block_size_survive_every_switch() -> None:
+    app = opened("sweep", topic="reduction", sweep="sizes")
+    app.segmented_control(key="topic").select("memory").run()
+    for way in ("blocks", "knob"):
+        app.segmented_control(key="sweep").select(way).run()
+    assert (asked(app)["topic"], asked(app)["block"]) == ("memory", "256")

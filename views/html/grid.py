@@ -90,14 +90,13 @@ def sweep_html(
     titles: Sequence[str],
     cells: Mapping[tuple[str, int], tuple[float | None, str, str]],
     best: Mapping[str, tuple[int, str]],
-    smallest: bool,
     headings: tuple[str, str, str],
 ) -> str:
-    """Heidelberg's table: variants x swept values, coloured from the worst to the best cell, then each row's best.
+    """Heidelberg's table: variants x swept values, the darker the larger, each row's best framed and told at its end.
 
     `rows`: (kernel, title); `values`, `titles`: what is swept and what its columns are called; `cells`: (kernel, value)
-    -> (number or None, text, why); `best`: kernel -> (value, text); `smallest`: the least number is the best;
-    `headings`: over the swept columns, the best one, its number.
+    -> (number or None, text, why); `best`: kernel -> (value, text); `headings`: over the swept columns, the
+    best one, its number.
     """
     numbers = [number for number, _, _ in cells.values() if number is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
@@ -112,17 +111,27 @@ def sweep_html(
                 kind = "bad" if text else "pending"
                 line.append(f'<td class="{kind}" title="{escape(why)}">{escape(text) or "·"}</td>')
                 continue
-            share = 1.0 if high == low else (number - low) / (high - low)
-            style = f"--share:{1 - share if smallest else share:.3f}"
+            share = 0.0 if high == low else (number - low) / (high - low)
+            style = f"--share:{share:.3f}"
             line.append(f'<td class="heat {"best" if value == at else ""}" style="{style}">{escape(text)}</td>')
         total = escape(by[at]) if at is not None else "–"
         body.append(f'<tr>{"".join(line)}<td class="total">{total}</td><td class="total">{escape(most)}</td></tr>')
     heads = "".join(f"<th>{escape(title)}</th>" for title in titles)
-    return (
+    texts = {number: text for number, text, _ in cells.values() if number is not None}
+    ramp = _ramp(texts[low], texts[high]) if low < high else ""
+    return ramp + (
         f'<div class="scroll"><table class="ladder heatmap"><thead><tr><th></th><th class="group" '
         f'colspan="{len(values)}">{escape(headings[0])}</th><th colspan="2"></th></tr>'
         f'<tr><th class="text">Variant</th>{heads}<th>{escape(headings[1])}</th><th>{escape(headings[2])}</th></tr>'
         f"</thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _ramp(low: str, high: str) -> str:
+    """The legend of the heat."""
+    return (
+        f'<div class="ramp"><span>{escape(low)}</span><i></i><span>{escape(high)}</span>'
+        "<b></b><span>the best of its row</span></div>"
     )
 
 

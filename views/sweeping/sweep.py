@@ -65,12 +65,10 @@ class Sweep:
 
     @property
     def headings(self) -> tuple[str, str, str]:
-        """Over the swept columns, over the best one, and over its number; for block sizes as Heidelberg's table."""
-        if self.over != "blocks":
-            return (self.label, "best N" if self.over == "sizes" else "best at", "best")
-        most = "min" if self.smallest else "max"
-        word = {"bandwidth_gb_s": "BW", "gflop_s": "GFLOP/s", "time_us": "time"}.get(self.key, "value")
-        return (self.label, f"{most}Thr", f"{most}{word}")
+        """Over the swept columns, over the best one, and over its number: Heidelberg's maxThr and maxBW in words."""
+        at = {"blocks": f"Best {self.label.partition(' (')[0].lower()}", "sizes": "Best N"}.get(self.over, "Best at")
+        words = {"time_us": "Shortest time", "bandwidth_gb_s": "Highest bandwidth", "gflop_s": "Highest throughput"}
+        return (self.label, at, words.get(self.key, "Least" if self.smallest else "Most"))
 
     @property
     def smallest(self) -> bool:
