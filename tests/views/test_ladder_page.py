@@ -163,6 +163,12 @@ def test_presenting_shows_the_rung_and_nothing_else() -> None:
     assert len(figures_of(app)) == 1
 
 
+def test_a_promise_that_a_time_does_not_keep_is_said() -> None:
+    small = html_of(opened(ladder="cs121-access", rung="copy_strided", n="1024"))
+    assert "That it is slower than the rung before does not hold at this N" in small
+    assert "does not hold at this N" not in html_of(opened(ladder="cs121-access", rung="copy_strided", n="2^22"))
+
+
 def test_the_chosen_plot_is_shown() -> None:
     for show in ("rate", "time", "speedup", "counters"):
         assert len(figures_of(opened(show=show))) == 1

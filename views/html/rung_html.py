@@ -68,14 +68,16 @@ def rung_source(ladder: Ladder, position: int, fold: bool = False) -> str:
     )
 
 
-def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, ran: str = "") -> str:
+def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, ran: str = "", unkept: str = "") -> str:
     """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters.
 
-    The times are of `choice`; Run runs `run`. `ran`: when the run on the page was, if it was now.
+    The times are of `choice`; Run runs `run`. `ran`: when the run on the page was, if it was now. `unkept`: what the
+    rung's words promise and its time does not keep.
     """
     failed, live, topic = fact.failed, fact.live, topic_of(choice.kernel)
     if failed is None:
-        tiles, said, log = _tiles(row, topic), _sentence(fact, choice, run, ran), ()
+        tiles, log = _tiles(row, topic), ()
+        said = " · ".join(filter(None, (_sentence(fact, choice, run, ran), escape(unkept))))
     else:
         expected = KERNELS[row["kernel"]].expect
         lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.history.history import Known
+from engine.lectures.promises import unkept
 from views.html import rung_html, when
 from views.session.page import Page
 
@@ -14,4 +15,8 @@ def numbers(page: Page, frame: pd.DataFrame, facts: list[Known]) -> str:
     """The big numbers of the rung on the page."""
     known = facts[page.position]
     ran = when.ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
-    return rung_html.numbers(frame.to_dict("records")[page.position], known, page.choice, page.run, ran)
+    said = ""
+    if page.position:
+        before = facts[page.position - 1].timed
+        said = unkept(page.ladder.rungs[page.position], before, known.timed, page.topic.metric)
+    return rung_html.numbers(frame.to_dict("records")[page.position], known, page.choice, page.run, ran, said)

@@ -18,8 +18,8 @@ _OPERATORS = Ladder(
         Rung("reduce_product", "product", "A tree of sums needs only that + is associative, and so is *.",
              "Parallel reduction", "relaunch"),
         Rung("reduce_min", "minimum", "A product of floats depends on the order of rounding; a minimum does not.",
-             "Parallel reduction", "relaunch"),
-        Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch"),
+             "Parallel reduction", "relaunch", promise="same"),
+        Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch", promise="same"),
     ),
 )  # fmt: skip
 
@@ -39,9 +39,11 @@ _HISTOGRAM = Ladder(
              "Parallel reduction: h_k"),
         Rung("histogram_shared", "shared atomics",
              "All threads of the GPU shared 256 addresses; now only those of a block do.",
-             "Parallel reduction on a GPU"),
+             "Parallel reduction on a GPU", promise="faster"),
         Rung("histogram_warps", "a copy per warp",
-             "The warps of a block still shared them; now only the lanes of a warp do.", "Parallel reduction on a GPU"),
+             "The warps of a block still shared them; now only the lanes of a warp do, and the hardware had served "
+             "them well enough.", "Parallel reduction on a GPU",
+             promise="same"),
     ),
 )  # fmt: skip
 

@@ -19,9 +19,9 @@ _TILING = Ladder(
         Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
              "Coalescing example"),
         Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; when x chooses the "
-             "column its accesses coalesce.", "Exploiting data reuse"),
+             "column its accesses coalesce.", "Exploiting data reuse", promise="faster"),
         Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a "
-             "block fetches a tile once and shares it.", "Tiled matrix multiplication"),
+             "block fetches a tile once and shares it.", "Tiled matrix multiplication", promise="faster"),
     ),
 )  # fmt: skip
 
@@ -40,30 +40,33 @@ _BEYOND_TILING = Ladder(
         Rung("matmul_naive", "naive", "Where the lecture starts: both operands of each product from global "
              "memory.", "Exploiting data reuse"),
         Rung("matmul_tiled", "tiled", "Every element was fetched by width threads; now a block fetches it once.",
-             "Tiled matrix multiplication"),
+             "Tiled matrix multiplication", promise="faster"),
         Rung("matmul_register_1d", "registers, 1-D",
-             "Each product took two words from shared memory; now an element of N serves eight products."),
+             "Each product took two words from shared memory; now an element of N serves eight products.",
+             promise="faster"),
         Rung("matmul_register_2d", "registers, 2-D",
-             "An element of M still served one product; now 16 words serve 64 products."),
+             "An element of M still served one product; now 16 words serve 64 products.", promise="faster"),
         Rung("matmul_vectorized", "four words at once",
-             "Sixteen loads for 64 products, one word each; now four loads take four words each."),
+             "Sixteen loads for 64 products, one word each; now four loads take four words each.", promise="faster"),
         Rung("matmul_warp_tile", "warp tile",
-             "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96."),
+             "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96. Shared memory was not "
+             "what held the kernel up.", promise="same"),
         Rung("matmul_async_copy", "async copy",
-             "The block waited for each phase to arrive; now three phases are on their way while one is used."),
+             "The block waited for each phase to arrive; now three phases are on their way while one is used.",
+             promise="faster"),
         Rung("matmul_wide_tile", "wide tile",
              "Sixteen words for 64 products, and a test at every copy; now 24 words serve 128 products, and only the "
-             "first phase is tested."),
+             "first phase is tested.", promise="faster"),
         Rung("matmul_free_registers", "free registers",
              "Not the issue slots held the products back but the registers' two banks; now a sum and the element of N "
-             "that it needs can lie in different ones."),
+             "that it needs can lie in different ones.", promise="faster"),
         Rung("matmul_prefetch", "prefetch",
              "Products waited for shared memory after every barrier; now the words of the next k are read while this "
-             "one's are multiplied."),
+             "one's are multiplied.", promise="faster"),
         Rung("matmul_sliced_k", "sliced k",
              "At widths around 1,000 most multiprocessors had no block, and a ragged number of blocks leaves many "
              "idle; now blocks are smaller, and four slices of each share the length of the sums. Elsewhere the rung "
-             "before is faster."),
+             "before is faster.", promise="slower"),
         Rung("matmul_warp_slices", "warp slices",
              "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
              "no other, and a piece of P is 32 x 32. Above that width the rung before is faster."),

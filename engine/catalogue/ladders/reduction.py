@@ -11,6 +11,7 @@ _SHUFFLE = Rung(
     "The tree went through shared memory with a barrier per step; now the lanes hand over registers.",
     "Warp shuffle reduction",
     "atomic",
+    promise="same",
 )
 
 _HARRIS = Ladder(
@@ -28,17 +29,19 @@ _HARRIS = Ladder(
              "Reduction #1: Interleaved Addressing", "relaunch", published("harris", "interleaved-divergent")),
         Rung("reduce_strided", "#2", "The working threads were spread over all warps; now they are consecutive.",
              "Reduction #2: Interleaved Addressing", "relaunch",
-             published("harris", "interleaved-bank-conflicts")),
+             published("harris", "interleaved-bank-conflicts"), promise="faster"),
         Rung("reduce_sequential", "#3", "The strided index met in a few banks; now neighbours use different banks.",
-             "Reduction #3: Sequential Addressing", "relaunch", published("harris", "sequential")),
+             "Reduction #3: Sequential Addressing", "relaunch", published("harris", "sequential"), promise="faster"),
         Rung("reduce_first_add", "#4", "Half of the threads never added; now each adds once while it loads.",
-             "Reduction #4: First Add During Load", "relaunch", published("harris", "first-add-during-load")),
+             "Reduction #4: First Add During Load", "relaunch", published("harris", "first-add-during-load"),
+             promise="faster"),
         Rung("reduce_unroll_volatile", "#5",
              "The loop cost more than the additions; the slides unroll the last warp and trust in its lockstep.",
-             "Reduction #5: Unroll the Last Warp", "relaunch", published("harris", "unroll-last-warp")),
+             "Reduction #5: Unroll the Last Warp", "relaunch", published("harris", "unroll-last-warp"),
+             promise="faster"),
         Rung("reduce_unroll_syncwarp", "#5 Volta",
              "Since Volta no warp promises lockstep; __syncwarp between read and write makes the steps safe.",
-             "Reduction #5: Unroll the Last Warp", "relaunch"),
+             "Reduction #5: Unroll the Last Warp", "relaunch", promise="same"),
         Rung("reduce_complete_volatile", "#6",
              "On the slides, volatile again: a loop was left for large strides; a constant block size removes it.",
              "Reduction #6: Completely Unrolled", "relaunch", published("harris", "completely-unrolled")),
@@ -54,10 +57,10 @@ _HARRIS = Ladder(
         Rung("reduce_grid_stride_host", "#8",
              "The code had grown complicated; with a grid-stride loop the plain tree of #3 will do, though a thread "
              "now has one load on its way, not two. The host adds the rest.",
-             "Reduce version 8", "host"),
+             "Reduce version 8", "host", promise="slower"),
         Rung("reduce_grid_stride_atomic", "#9",
              "The block sums had to go to the host; now one atomic per block adds them on the GPU.",
-             "Reduce version 9", "atomic"),
+             "Reduce version 9", "atomic", promise="faster"),
         _SHUFFLE,
     ),
 )  # fmt: skip
@@ -79,12 +82,13 @@ _ONE_ATOMIC = Ladder(
              "Atomics to the rescue", "atomic"),
         Rung("reduce_grid_stride_host", "#8",
              "All additions waited for one address; now each block adds its own elements, and the host the rest.",
-             "Reduce version 8", "host"),
+             "Reduce version 8", "host", promise="faster"),
         Rung("reduce_atomic_cas", "atomicCAS",
-             "The host had to add; where a type has no atomicAdd, a loop around compare-and-swap makes one.",
-             "atomicAdd implementation", "atomic"),
+             "The host had to add; where a type has no atomicAdd, a loop around compare-and-swap makes one, and tries "
+             "again whenever another block came first.",
+             "atomicAdd implementation", "atomic", promise="slower"),
         Rung("reduce_grid_stride_atomic", "#9", "When blocks meet the loop tries again; the atomic unit does not.",
-             "Reduce version 9", "atomic"),
+             "Reduce version 9", "atomic", promise="faster"),
         _SHUFFLE,
     ),
 )  # fmt: skip
@@ -103,13 +107,13 @@ _SIX_VERSIONS = Ladder(
              "Reduction #1: interleaved addressing", "relaunch", throughput("interleaved-divergent")),
         Rung("reduce_strided", "#2", "Every second thread worked, so every warp diverged; now the first ones work.",
              "Reduction #2: interleaved addressing non-divergent", "relaunch",
-             throughput("interleaved-non-divergent")),
+             throughput("interleaved-non-divergent"), promise="faster"),
         Rung("reduce_sequential", "#3", "The index left bank conflicts; shared memory is best accessed using tid.",
              "Reduction #3: sequential addressing non-divergent", "relaunch",
-             throughput("sequential-non-divergent")),
+             throughput("sequential-non-divergent"), promise="faster"),
         Rung("reduce_first_add", "#4", "Half of the threads only loaded; now all add once while they load, in half "
              "as many blocks.",
-             "Reduction #4: first add during load", "relaunch", throughput("first-add")),
+             "Reduction #4: first add during load", "relaunch", throughput("first-add"), promise="faster"),
         Rung("reduce_unroll_guarded", "#5",
              "Loop control was pure overhead; a last warp in lockstep needs none. As printed, without volatile, the "
              "sum is wrong on a GPU of today.",
@@ -138,11 +142,11 @@ _SIX_VERSIONS = Ladder(
              "Escape the new feature", "relaunch"),
         Rung("reduce_unroll_shuffle", "Volta: shuffle",
              "Two waits, a load and a store per step become one shuffle, which waits by itself.",
-             "Warp-level instructions", "relaunch"),
+             "Warp-level instructions", "relaunch", promise="same"),
         Rung("reduce_cooperative", "Volta: groups",
              "Nothing in the code said which threads work together; cooperative groups give them a name and a "
-             "barrier.",
-             "Escape the new feature"),
+             "barrier. A grid that waits together must fit the GPU at once, and so takes longer.",
+             "Escape the new feature", promise="slower"),
     ),
 )  # fmt: skip
 
@@ -162,10 +166,11 @@ _HEKUN = Ladder(
              "threads reduce by half every time, and 8 numbers take 3 steps.",
              "1. Threads reduce by half every time", "relaunch"),
         Rung("reduce_grid_stride_atomic", "2", "Every element had its thread; a grid-stride loop reuses a few "
-             "threads, and one atomic per block ends it in one launch.", "2. Grid stride loop", "atomic"),
+             "threads, and one atomic per block ends it in one launch.", "2. Grid stride loop", "atomic",
+             promise="faster"),
         Rung("reduce_register_tree", "full code", "The running sum lay in shared memory, and a tree step read and "
              "wrote at once; now the sum is a private register, and a barrier parts reading from writing.",
-             "Full code", "atomic", published("hekun", "grid-stride-atomic (GPU)", grid_size=32)),
+             "Full code", "atomic", published("hekun", "grid-stride-atomic (GPU)", grid_size=32), promise="same"),
     ),
 )  # fmt: skip
 
@@ -183,13 +188,13 @@ _ONE_LAUNCH = Ladder(
              "Warp shuffle reduction", "atomic"),
         Rung("reduce_cooperative", "grid sync",
              "The atomics add in any order, to a zeroed result; with a barrier for the grid, block 0 adds. The "
-             "barrier is cheap; that all blocks must fit the GPU at once is not."),
+             "barrier is cheap; that all blocks must fit the GPU at once is not.", promise="slower"),
         Rung("reduce_last_block", "last block",
              "All blocks waited for the slowest, and had to fit the GPU at once; now none waits, and the block that "
-             "finishes last adds."),
+             "finishes last adds.", promise="faster"),
         Rung("reduce_vectorized", "vectorized",
              "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 "
-             "bytes keep the memory busy, and the sums travel with a flag of their own."),
+             "bytes keep the memory busy, and the sums travel with a flag of their own.", promise="faster"),
     ),
 )  # fmt: skip
 
@@ -208,11 +213,12 @@ _EXERCISE = Ladder(
         Rung("reduce_unroll_volatile", "volatile", "A compiler of today reorders the slide's loads and stores; "
              "volatile keeps their order, and the trust in lockstep is what is left.", "Exercise", "relaunch"),
         Rung("reduce_unroll_syncwarp", "__syncwarp", "Lockstep is no longer promised; the warp waits between "
-             "reading and writing.", "Exercise", "relaunch"),
+             "reading and writing.", "Exercise", "relaunch", promise="same"),
         Rung("reduce_unroll_shuffle", "shuffle", "Two waits, a load and a store per step become one shuffle, which "
-             "waits by itself.", "Exercise", "relaunch"),
-        Rung("reduce_cooperative", "groups", "Masks and lane numbers were written by hand; groups know theirs.",
-             "Exercise", "grid-sync"),
+             "waits by itself.", "Exercise", "relaunch", promise="same"),
+        Rung("reduce_cooperative", "groups", "Masks and lane numbers were written by hand; groups know theirs. The "
+             "grid must fit the GPU at once, and so takes longer.", "Exercise", "grid-sync",
+             promise="slower"),
     ),
 )  # fmt: skip
 
