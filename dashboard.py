@@ -24,9 +24,10 @@ FOLDER = Path(__file__).parent
 def frame() -> None:
     """What every page has in common, then the page itself."""
     st.set_page_config(page_title="Kernel Ladder", page_icon=str(FOLDER / "views" / "html" / "icon.svg"), layout="wide")
+    ladder = st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True)
     page = st.navigation(
         [
-            st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True),
+            ladder,
             st.Page("views/sweep.py", title="Sweep", icon=":material/grid_on:"),
             st.Page("views/inside.py", title="Inside", icon=":material/frame_inspect:"),
             st.Page("views/machine.py", title="This machine", icon=":material/memory:"),
@@ -35,8 +36,12 @@ def frame() -> None:
     )
     st.html(FOLDER / "views" / "html" / "style.css")
     keyboard.listen(state.OPTIONAL)
+    if keyboard.present_asked():  # on a page that has nothing to present of its own
+        state.keep("", {"present": "1"})
+        st.switch_page(ladder)
     state.recall(page.url_path)
     state.restore(page.url_path)
+    st.html('<button class="showkeys corner" type="button" title="Keys (?)" aria-label="Keys">?</button>')
     page.run()
 
 

@@ -159,7 +159,8 @@ def test_presenting_shows_the_rung_and_nothing_else() -> None:
     app = opened(present="1", rung="reduce_strided")
     html = html_of(app)
     assert 'class="presenting"' in html and KERNELS["reduce_strided"].title in html
-    assert not app.selectbox and not app.button and 'table class="ladder"' not in html
+    assert 'table class="ladder"' not in html and 'class="rungtext"' not in html
+    assert [menu.key for menu in app.selectbox] == ["n", "block", "plot"], "what the bar offers"
     assert len(figures_of(app)) == 1
 
 

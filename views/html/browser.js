@@ -68,6 +68,7 @@ window.kernelLadder = (() => {
 
   document.addEventListener('click', (event) => {
     if (event.target.closest?.('.showkeys')) help();
+    if (event.target.closest?.('.leave')) perform('leave');
   });
 
   // Back. Streamlit would tell the server the address that the browser went back to, but so does every click that

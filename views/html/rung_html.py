@@ -38,6 +38,7 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> str:
     header = kernel.header
     small = [
         ("Requirements", header.get("Conditions", "")),
+        ("Ladder", ladder.summary),
         ("Lecture", ladder.lecture),
         ("Slide", rung.slide),
         ("Also in", header.get("Lecture", "")),
@@ -186,7 +187,9 @@ def presenting_title(ladder: Ladder, position: int) -> str:
     idea = kernel.header.get("Idea", "")
     return (
         f'<header class="presenting"><h1><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>'
-        f"<p>{escape(ladder.title)} · {position + 1} of {len(ladder.rungs)}</p></header>"
+        f"<p>{escape(ladder.title)} · {position + 1} of {len(ladder.rungs)}"
+        '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
+        "</p></header>"
         f'<p class="idea">{escape(_sentence_case(idea))}</p>'
     )
 

@@ -1,13 +1,13 @@
-"""What hangs off a topic: pictures in the place of the ladder's bars, and sections below its table.
+"""What hangs off a topic: pictures in the place of the ladder's bars, scenes that move, and sections below its table.
 
-Each module makes one of them; the two lists here are their order on the page. `plot` draws them, `block` has the
+Each module makes one of them; the lists here are their order on the page. `plot` draws them, `block` has the
 pictures of the page Inside.
 """
 
 from __future__ import annotations
 
 from views.panels import arithmetic, claims, complexity, floats, law, occupancy, paper, roofline, trapezoids
-from views.panels.entries import Picture, Section
+from views.panels.entries import Picture, Scene, Section
 from views.session.page import Page
 
 PICTURES: tuple[Picture, ...] = (
@@ -20,6 +20,7 @@ PICTURES: tuple[Picture, ...] = (
     floats.REPEATS,
     paper.PICTURE,
 )
+SCENES: tuple[Scene, ...] = ()
 SECTIONS: tuple[Section, ...] = (
     arithmetic.SECTION,
     paper.SECTION,
@@ -33,6 +34,11 @@ SECTIONS: tuple[Section, ...] = (
 def pictures_of(page: Page) -> dict[str, Picture]:
     """The pictures that are offered on this page, by their name in the address."""
     return {picture.name: picture for picture in PICTURES if picture.offered(page)}
+
+
+def scenes_of(page: Page) -> dict[str, Scene]:
+    """The scenes that are offered on this page, by their name in the address."""
+    return {scene.name: scene for scene in SCENES if scene.offered(page)}
 
 
 def sections_of(page: Page) -> dict[str, Section]:

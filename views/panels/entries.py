@@ -30,6 +30,20 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Scene:
+    """A picture that moves, in the place of the plot, while presenting as well. `name`: in the address. `title`: on the
+    button.
+
+    `show(page)` draws it, its widgets included, once a run of the script; the place around it has a fixed height.
+    """
+
+    name: str
+    title: str
+    offered: Callable[[Page], bool]
+    show: Callable[[Page], None]
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the page below the table. `html(page, what is known of each rung)` is drawn anew with every result;
     `controls(page)`: its widgets, drawn once, above it."""

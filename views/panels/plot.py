@@ -24,15 +24,24 @@ RATES = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
 
 
 class Drawing:
-    """The place of a plot. A figure that has not changed is left alone, as each new one is built up from nothing."""
+    """The place of the plot that is chosen, or of the scene."""
 
-    def __init__(self, height: int | Literal["stretch"]) -> None:
+    def __init__(self, page: Page, height: int | Literal["stretch"]) -> None:
         """`height`: in pixels, or what is left of the place around it."""
+        self._page = page
         self._place = st.container(key="drawing", height=height, border=False)
         self._drawn: list[str] = []
+        self._scene = panels.scenes_of(page).get(plot_shown(page))
+        if self._scene is not None:
+            with self._place:
+                self._scene.show(page)
 
-    def show(self, figure: Figure) -> None:
-        """Draw `figure` in the place of the one before, unless it stands there already."""
+    def show(self, frame: pd.DataFrame, facts: list[Known], look: Look) -> None:
+        """Draw the plot in the place of the one before. One that has not changed is left alone, as each new one is
+        built up from nothing."""
+        if self._scene is not None:
+            return
+        figure = figure_of(self._page, frame, facts, look)
         # The same figure has the same key in the next run of the script: the browser then keeps what it has drawn.
         key = sha256(json.dumps(figure, default=str).encode()).hexdigest()
         if self._drawn[-1:] == [key]:
@@ -45,7 +54,8 @@ class Drawing:
 def plots_of(page: Page) -> dict[str, str]:
     """What the plots are called that the page offers, by their name in the address."""
     words = {"rate": RATES[page.topic.metric], "time": "Time", "speedup": "Speedup", "counters": "Counters"}
-    return words | {name: picture.title for name, picture in panels.pictures_of(page).items()}
+    words |= {name: picture.title for name, picture in panels.pictures_of(page).items()}
+    return words | {name: scene.title for name, scene in panels.scenes_of(page).items()}
 
 
 def plot_shown(page: Page) -> str:
@@ -60,21 +70,29 @@ def counter_shown(page: Page) -> str:
     return asked if asked in IN_PLOTS else page.ladder.counter
 
 
-def menu(page: Page) -> None:
-    """The menu of the plots, and the widgets of the one that is drawn.
+def menu(page: Page, slide: bool = False) -> None:
+    """The menu of the plots, and the widgets of the one that is drawn; on a `slide`, parts of its bar.
 
     What is drawn need not have been asked for: a rung that lacks a plot shows another one, and the next has it again.
     """
     words, shown = plots_of(page), plot_shown(page)
     st.session_state["plot"] = shown
+    if slide:
+        st.selectbox("Plot", list(words), list(words).index(shown), key="plot", on_change=_ask, format_func=words.get)
+        _controls(page, shown)
+        return
     with st.container(horizontal=True, key="plotchoice", vertical_alignment="center"):
         st.segmented_control("Plot", list(words), default=shown, key="plot", on_change=_ask, format_func=words.get,
                              required=True, label_visibility="collapsed")  # fmt: skip
-        if shown == "counters":
-            counters = {key: tables.COLUMNS[key].title for key in IN_PLOTS}
-            st.session_state["counter"] = counter_shown(page)
-            st.selectbox("Counter", list(counters), list(counters).index(st.session_state["counter"]), key="counter",
-                         format_func=counters.get, label_visibility="collapsed", width=240)  # fmt: skip
+        _controls(page, shown)
+
+
+def _controls(page: Page, shown: str) -> None:
+    if shown == "counters":
+        counters = {key: tables.COLUMNS[key].title for key in IN_PLOTS}
+        st.session_state["counter"] = counter_shown(page)
+        st.selectbox("Counter", list(counters), list(counters).index(st.session_state["counter"]), key="counter",
+                     format_func=counters.get, label_visibility="collapsed", width=240)  # fmt: skip
     picture = panels.pictures_of(page).get(shown)
     if picture is not None and picture.controls is not None:
         picture.controls(page)

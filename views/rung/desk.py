@@ -8,7 +8,7 @@ from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, facts_of, figure_of, menu, words_of
+from views.panels.plot import Drawing, facts_of, menu, words_of
 from views.rung import results
 from views.rung.actions import run_ladder, run_rung, toggle_presenting
 from views.rung.table import Table
@@ -34,7 +34,7 @@ def show(page: Page) -> None:
         numbers = Place("numbers")
         menu(page)
         look = plot_look(page)
-        drawing, beneath = Drawing(look.height or SMALLEST_PLOT), Place("plotwords")
+        drawing, beneath = Drawing(page, look.height or SMALLEST_PLOT), Place("plotwords")
         found = Place("answer" if answer.is_array(page.choice) else "noanswer")
     table = Table(page)
     section = section_chosen(page)
@@ -44,7 +44,7 @@ def show(page: Page) -> None:
         with work.RENDER:
             facts, frame = facts_of(page)
             numbers.html(results.numbers(page, frame, facts))
-            drawing.show(figure_of(page, frame, facts, look))
+            drawing.show(frame, facts, look)
             beneath.html(words_of(page, facts))
             found.html(answer.strip_html(facts[page.position].live))
             table.show(frame, facts)

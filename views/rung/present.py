@@ -8,9 +8,10 @@ import streamlit as st
 
 from engine.figures.look import Look
 from views.html import answer, rung_html
-from views.panels.plot import Drawing, facts_of, figure_of, words_of
+from views.panels.plot import Drawing, facts_of, menu, words_of
 from views.rung import results
-from views.session import keyboard, work
+from views.rung.actions import run_ladder, run_rung
+from views.session import choices, keyboard, rungs, work
 from views.session.page import WORK, Page
 from views.session.place import Place
 
@@ -27,20 +28,38 @@ def show(page: Page) -> None:
             st.html(rung_html.presenting_source(page.ladder, page.position))
         with right:
             numbers = Place("numbers")
-            drawing, beneath = Drawing("stretch"), Place("plotwords")
+            drawing, beneath = Drawing(page, "stretch"), Place("plotwords")
             found = Place("answer" if answer.is_array(page.choice) else "noanswer")
+    bar(page)
     look = plot_look(page)
 
     def draw() -> None:
         with work.RENDER:
             facts, frame = facts_of(page)
             numbers.html(results.numbers(page, frame, facts))
-            drawing.show(figure_of(page, frame, facts, look))
+            drawing.show(frame, facts, look)
             beneath.html(words_of(page, facts))
             found.html(answer.strip_html(facts[page.position].live, answer.SHOWN_IN_HALL))
 
     work.follow(WORK, draw)
     draw()
+
+
+def bar(page: Page) -> None:
+    """What the mouse finds: it appears when the mouse moves, and fades."""
+    with st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.button("←", key="previous", on_click=rungs.step, args=(page.ladder, -1), disabled=page.position == 0,
+                  help="The rung before (arrow left)")  # fmt: skip
+        st.button("→", key="next", on_click=rungs.step, args=(page.ladder, 1), help="The next rung (arrow right)",
+                  disabled=page.position == len(page.ladder.rungs) - 1)  # fmt: skip
+        choices.size(page.topic)
+        choices.block_size(page.topic)
+        menu(page, slide=True)
+        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
+                  help="Check this rung's answer, then measure it (R)")  # fmt: skip
+        st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),
+                  help="Every rung with these choices, one after the other (L)")  # fmt: skip
+        st.html('<button class="showkeys" type="button" title="Keys (?)">Keys</button>')
 
 
 def plot_look(page: Page) -> Look:

@@ -15,6 +15,7 @@ from views.session import keys
 
 _CONNECT = "export default ({ data, setStateValue }) => window.kernelLadder.connect(data, setStateValue);"
 _ACTIONS, _ANSWERED, _ARRIVED = "key actions", "last key answered", "last step back answered"
+_PRESENT = "present asked"
 
 
 def listen(optional: Sequence[str]) -> None:
@@ -59,8 +60,17 @@ def arrived() -> None:
 
 
 def on_key(actions: dict[str, Callable[[], None]]) -> None:
-    """What the page's keys do: an action's name -> a callback."""
-    st.session_state[_ACTIONS] = actions
+    """What the page's keys do: an action's name -> a callback. Where a page says nothing else, P presents the rung."""
+    st.session_state[_ACTIONS] = {"present": _ask_present, **actions}
+
+
+def present_asked() -> bool:
+    """Whether P was pressed on a page that has nothing to present of its own."""
+    return bool(st.session_state.pop(_PRESENT, False))
+
+
+def _ask_present() -> None:
+    st.session_state[_PRESENT] = True
 
 
 def _told() -> Mapping[str, Any]:

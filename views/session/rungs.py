@@ -67,13 +67,13 @@ def own_choices(ladder: Ladder) -> dict[str, str]:
 
 def pickers(ladder: Ladder) -> int:
     """The menus for the ladder and the rung; returns the rung's position."""
-    left, right = st.columns([1.45, 3.3], vertical_alignment="bottom")
+    left, right = st.columns([1.45, 3.3], vertical_alignment="center")
     every = names(ladder)
     position = every.index(st.session_state["rung"])
     with left:
         st.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder",
                      format_func=lambda name: LADDERS[name].title, on_change=_take_ladder,
-                     help=f"{ladder.summary} Lecture: {ladder.lecture}")  # fmt: skip
+                     label_visibility="collapsed")  # fmt: skip
     # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
     with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
         # Both arrows come first: they keep their places, however many lines the rungs take.

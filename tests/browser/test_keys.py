@@ -1,0 +1,73 @@
+"""The lecturer's keys and the bar of a slide, in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_dashboard import HARRIS, heading, opened
+
+
+def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&present=1")
+    heading(page, "Interleaved addressing, divergent")
+    page.keyboard.press("PageDown")
+    heading(page, "bank conflicts")
+    page.keyboard.press("b")
+    expect(page.locator(".blackscreen")).to_be_visible()
+    page.keyboard.press("PageDown")
+    expect(page.locator(".blackscreen")).to_have_count(0)
+    heading(page, "Sequential addressing")
+    page.keyboard.press("PageUp")
+    heading(page, "bank conflicts")
+    bar = page.locator(".st-key-bar")
+    page.mouse.move(400, 300)
+    expect(bar).to_have_css("opacity", "1")
+    expect(bar).to_have_css("opacity", "0")
+
+
+@pytest.mark.thorough
+def test_the_bar_changes_the_block_size_and_the_plot_and_the_cross_leads_out(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&present=1")
+    page.mouse.move(400, 300)
+    page.locator(".st-key-bar .st-key-block input").click()
+    page.get_by_role("option", name="256").click()
+    expect(page).to_have_url(re.compile("block=256"))
+    page.locator(".st-key-bar .st-key-plot input").click()
+    page.get_by_role("option", name="Speedup").click()
+    expect(page).to_have_url(re.compile("show=speedup"))
+    expect(page.locator(".st-key-drawing")).to_contain_text("Cumulative speedup")
+    page.locator(".leave").click()
+    expect(page.locator("table.ladder").first).to_be_visible()
+    assert "block=256" in page.url and "present" not in page.url
+
+
+@pytest.mark.thorough
+def test_space_home_and_end_do_what_a_slide_show_does(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&present=1")
+    page.keyboard.press("End")
+    heading(page, "shuffle")
+    page.keyboard.press("Home")
+    heading(page, "Interleaved addressing, divergent")
+    page.keyboard.press("Space")
+    heading(page, "bank conflicts")
+    page.keyboard.press("Shift+Space")
+    heading(page, "Interleaved addressing, divergent")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", ["/", "/sweep", "/inside", "/machine"])
+def test_on_every_page_the_question_mark_shows_the_keys_and_p_presents(page: Page, address: str, path: str) -> None:
+    opened(page, f"{address}{path}")
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys")).to_contain_text("fill the screen")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.keys")).to_have_count(0)
+    page.locator(".showkeys").first.click()
+    expect(page.locator("dialog.keys")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys")).to_have_count(0)
+    page.keyboard.press("p")
+    expect(page.locator(".presenting")).to_be_visible()
