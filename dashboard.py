@@ -35,7 +35,7 @@ def frame() -> None:
         position="top",
     )
     st.html(FOLDER / "views" / "html" / "style.css")
-    keyboard.listen(state.OPTIONAL)
+    keyboard.listen()
     if keyboard.present_asked():  # on a page that has nothing to present of its own
         state.keep("", {"present": "1"})
         st.switch_page(ladder)

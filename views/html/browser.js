@@ -2,7 +2,9 @@
    that fades, the source at its changed lines, and what a screen reader should hear. It stands in the page before
    Streamlit's own scripts, and lives as long as the window; keyboard.py connects it with the server. */
 window.kernelLadder = (() => {
-  const own = { data: {}, tell: null, count: 0, pressed: [], popped: 0, path: location.pathname };
+  const own = { tell: null, height: 0, count: 0, pressed: [], popped: 0, path: location.pathname };
+  let given = {}; // the keys, the help, and the names that an address leaves out when plain
+  own.begin = (all) => { given = all; };
   const presenting = () => document.querySelector('.presenting') !== null;
   const app = () => document.querySelector('.stApp') ?? document.body;
 
@@ -15,7 +17,7 @@ window.kernelLadder = (() => {
   };
   const actionOf = (event) => {
     const key = (event.shiftKey && event.key === ' ' ? 'Shift+' : '') + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
-    return own.data.everywhere?.[key] ?? (presenting() ? own.data.presenting?.[key] : undefined);
+    return given.everywhere[key] ?? (presenting() ? given.presenting[key] : undefined);
   };
   window.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
@@ -50,7 +52,7 @@ window.kernelLadder = (() => {
     const dialog = document.createElement('dialog');
     dialog.className = 'keys';
     dialog.setAttribute('aria-label', 'Keys');
-    dialog.innerHTML = own.data.help;
+    dialog.innerHTML = given.help;
     dialog.addEventListener('click', () => dialog.remove());
     dialog.addEventListener('close', () => dialog.remove());
     app().append(dialog);
@@ -86,7 +88,7 @@ window.kernelLadder = (() => {
     const now = new URLSearchParams(location.search);
     const added = [...next.searchParams.keys()].filter((name) => !now.has(name));
     return next.pathname === location.pathname && [...now].every(([name, value]) => next.searchParams.get(name) === value)
-      && !added.some((name) => own.data.optional?.includes(name));
+      && !added.some((name) => given.optional.includes(name));
   };
   history.pushState = (state, title, url) => {
     const next = new URL(url, location.href);
@@ -105,7 +107,7 @@ window.kernelLadder = (() => {
 
   own.connect = (data, tell) => {
     const first = own.tell === null;
-    Object.assign(own, { data, tell });
+    Object.assign(own, { tell, height: data.height });
     if (first && own.pressed.length) tell('pressed', own.pressed); // pressed while the page was being loaded
     own.measure();
     own.look();
@@ -113,7 +115,7 @@ window.kernelLadder = (() => {
   };
 
   own.measure = () => {
-    if (Math.abs(innerHeight - own.data.height) > 24) own.tell?.('height', innerHeight);
+    if (Math.abs(innerHeight - own.height) > 24) own.tell?.('height', innerHeight);
   };
   let resized;
   window.addEventListener('resize', () => {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from views.session import keys, state
 from views.session.compressed import ASSETS
 
 SCRIPT = Path(__file__).parents[1] / "html" / "browser.js"
@@ -58,4 +60,6 @@ def _is_page(start: Message) -> bool:
 def _head() -> bytes:
     names = [file.name for part in PARTS for file in (ASSETS / "static" / "js").glob(f"{part}.*.js")]
     ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in names)
-    return f"<script>{SCRIPT.read_text()}</script>{ahead}".encode()
+    given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
+             "optional": state.OPTIONAL}  # fmt: skip
+    return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>{ahead}".encode()

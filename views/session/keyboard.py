@@ -1,39 +1,29 @@
 """What the browser tells beside Streamlit's own widgets: keys, Back, the height of its window.
 
-`views/html/browser.js` listens; `views/session/keys.py` says which keys there are.
+`views/html/browser.js` listens, which `views/session/entry.py` puts into the page; `views/session/keys.py` says which
+keys there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 import streamlit as st
-
-from views.session import keys
 
 _CONNECT = "export default ({ data, setStateValue }) => window.kernelLadder.connect(data, setStateValue);"
 _ACTIONS, _ANSWERED, _ARRIVED = "key actions", "last key answered", "last step back answered"
 _PRESENT = "present asked"
 
 
-def listen(optional: Sequence[str]) -> None:
-    """Mount the listener. A page says what its keys do with `on_key`.
-
-    `optional`: the names that an address leaves out when plain: adding one is a step that Back takes back.
-    """
+def listen() -> None:
+    """Connect the server with the browser's script. A page says what its keys do with `on_key`."""
     st.session_state[_ACTIONS] = st.session_state.get(_ACTIONS, {})
     component = st.components.v2.component("kernel_ladder_browser", js=_CONNECT)
     component(
         key="keyboard",
-        data={
-            "height": window_height(),
-            "everywhere": keys.everywhere(),
-            "presenting": keys.presenting(),
-            "help": keys.help_html(),
-            "optional": list(optional),
-        },
+        data={"height": window_height()},
         on_pressed_change=_pressed,
         on_height_change=lambda: None,
         on_popped_change=lambda: None,
