@@ -123,7 +123,7 @@ def test_back_works_at_once_one_press_a_rung_and_one_a_page(page: Page, address:
     expect(page).to_have_url(re.compile("rung=reduce_strided"))
     page.get_by_role("link", name="Sweep").click()
     expect(page).to_have_url(re.compile(r"/sweep\?.*topic=reduction"))
-    expect(page.locator("table.heatmap")).to_be_visible()
+    expect(page.locator("table.heatmap").first).to_be_visible()
     page.go_back()
     heading(page, "bank conflicts")
     page.go_back()
