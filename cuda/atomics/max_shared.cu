@@ -3,7 +3,7 @@
 // Fixes: one atomic per element: every block finds its own largest number, then one block the largest of these.
 // Limit: a barrier per step of the tree, and a second launch.
 // Conditions: any n and any grid size; power-of-two block size.
-// Lecture: Crovella 2020, homework: max reduction, from "Reduce version 8".
+// Lecture: our exercise after Crovella 2020: max reduction, from "Reduce version 8".
 extern "C" __global__ void max_shared(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[BLOCK_SIZE];

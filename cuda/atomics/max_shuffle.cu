@@ -3,7 +3,7 @@
 // Fixes: the barrier per step: one barrier, and one shared word per warp.
 // Limit: reading memory; at small n the second launch.
 // Conditions: any n and any grid size; the block size is a multiple of 32.
-// Lecture: Crovella 2020, homework: max reduction, from "Warp shuffle reduction".
+// Lecture: our exercise after Crovella 2020: max reduction, from "Warp shuffle reduction".
 extern "C" __global__ void max_shuffle(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[32];  // one number per warp

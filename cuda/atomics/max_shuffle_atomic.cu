@@ -4,7 +4,7 @@
 // Limit: reading memory; at small n, the blocks that wait at one address.
 // Conditions: any n and any grid size; the block size is a multiple of 32; int32, as CUDA has no atomicMax for float or
 //   double. The result holds in[0] before, copied there by the first launch.
-// Lecture: Crovella 2020, homework: max reduction, from "Reduce version 9".
+// Lecture: our exercise after Crovella 2020: max reduction, from "Reduce version 9".
 extern "C" __global__ void max_shuffle_atomic(const T *in, T *out, unsigned int n)
 {
     __shared__ T partial[32];  // one number per warp

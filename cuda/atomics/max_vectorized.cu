@@ -5,7 +5,7 @@
 // Limit: the memory itself at large n. At small n the launch and two trips to memory.
 // Conditions: any n and any grid size; in starts at a multiple of 16 bytes; the block size is a multiple of 32. The
 //   slots are zero before the first launch; the last block makes them zero again.
-// Lecture: none. Crovella 2020, homework: max reduction, brought to the memory's speed.
+// Lecture: none: our exercise after Crovella 2020: max reduction, brought to the memory's speed.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };

@@ -4,7 +4,7 @@
 // Fixes: nothing; this is how a matrix in row-major order wants to be read.
 // Limit: parallelism. There are only n threads for n * n numbers, and each has a few loads in flight.
 // Conditions: any n; the matrix is n x n, row by row.
-// Lecture: CS121, "Coalescing example", by row; Crovella 2020, homework: column sums.
+// Lecture: CS121, "Coalescing example", by row; our exercise after Crovella 2020: column sums.
 extern "C" __global__ void column_sums(const T *in, T *out, unsigned int n)
 {
     unsigned int column = blockIdx.x * blockDim.x + threadIdx.x;

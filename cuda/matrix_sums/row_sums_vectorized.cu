@@ -5,7 +5,7 @@
 // Limit: the memory itself, once the rows are long; at small n, blocks that have little to do.
 // Conditions: any n; in starts at a multiple of 16 bytes, the rows need not; the matrix is n x n, row by row; the block
 //   size is a multiple of 32.
-// Lecture: none: Crovella 2020, homework: row sums, with the loads of the vectorized sum.
+// Lecture: none: our exercise after Crovella 2020: row sums, with the loads of the vectorized sum.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T);
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 

@@ -5,7 +5,7 @@
 // Limit: each thread still adds only two elements before the tree. A large array needs many short-lived blocks,
 //   and the tree and the barriers are paid in all of them.
 // Conditions: the block size is a power of two from 32 to 1024; two elements per thread.
-// Lecture: none has this code. It is #6 of Harris (reduce_complete_volatile) and of Heidelberg 07
+// Lecture: none as it stands. It is #6 of Harris (reduce_complete_volatile) and of Heidelberg 07
 //   (reduce_complete_guarded) with __syncwarp in the last warp, which makes it right on every GPU.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {

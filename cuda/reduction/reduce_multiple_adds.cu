@@ -4,7 +4,7 @@
 // Fixes: the tree and its barriers are paid once per block, and the number of blocks no longer grows with n.
 // Limit: reading memory, when the grid is large enough. The block sums still need a second launch.
 // Conditions: any grid size; the block size is a power of two from 32 to 1024.
-// Lecture: none has this code. It is Harris #7 (reduce_multiple_volatile) with __syncwarp in the last warp, which makes
+// Lecture: none as it stands. It is Harris #7 (reduce_multiple_volatile) with __syncwarp in the last warp, which makes
 //   it right on every GPU; Heidelberg 07 names multiple adds per thread as the next step.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {

@@ -4,8 +4,8 @@
 //   visible, so the answer no longer depends on lockstep.
 // Limit: instruction overhead again. The loop over the larger strides still counts, compares and branches.
 // Conditions: the block size is a power of two; two elements per thread. Right on every GPU.
-// Lecture: none has this code. It is Harris's #5 with __syncwarp in place of volatile; Heidelberg 07, "Escape the new
-//   feature": warp-level primitives.
+// Lecture: none as it stands. It is Harris's #5 with __syncwarp in place of volatile, which Heidelberg 07, "Escape the
+//   new feature", asks for.
 __device__ void warp_reduce(T *partial, unsigned int tid)
 {
     T sum = partial[tid];

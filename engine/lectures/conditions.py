@@ -37,9 +37,9 @@ def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Set
 
 
 def label(ladder: Ladder, rung: Rung) -> str:
-    """The rung's label; with a stand-in, what runs here: "#5 (here #5 volatile)"."""
+    """The rung's label; with a stand-in, what runs here: "#5, here volatile"."""
     other = next((one.label for one in ladder.rungs if one.kernel == rung.stand_in), "")
-    return f"{rung.label} (here {other})" if other else rung.label
+    return f"{rung.label}, here {other.removeprefix(rung.label).strip()}" if other else rung.label
 
 
 def published_ladders() -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> str:
         ("Ladder", ladder.summary),
         ("Lecture", ladder.lecture),
         ("Slide", rung.slide),
-        ("Also in", header.get("Lecture", "")),
+        ("In the lectures", header.get("Lecture", "")),
     ]
     lines = "".join(f"<p><b>{name}</b> {escape(_sentence_case(words))}</p>" for name, words in small if words)
     return f'<div class="smallprint">{lines}</div>'

@@ -46,14 +46,14 @@ _HARRIS = Ladder(
              "On the slides, volatile again: a loop was left for large strides; a constant block size removes it.",
              "Reduction #6: Completely Unrolled", "relaunch", published("harris", "completely-unrolled")),
         Rung("reduce_complete_unroll", "#6 Volta", "Its last warp leaned on lockstep, as in #5; __syncwarp again.",
-             "Reduction #6: Completely Unrolled", "relaunch"),
+             "Reduction #6: Completely Unrolled", "relaunch", promise="same"),
         Rung("reduce_multiple_volatile", "#7",
              "On the slides, volatile again: every block paid for a whole tree to add few elements; now each thread "
              "adds many before the tree.",
              "Reduction #7: Multiple Adds / Thread", "relaunch",
-             published("harris", "multiple-elements-per-thread")),
+             published("harris", "multiple-elements-per-thread"), promise="faster"),
         Rung("reduce_multiple_adds", "#7 Volta", "Its last warp leaned on lockstep, as in #5 and #6; __syncwarp again.",
-             "Reduction #7: Multiple Adds / Thread", "relaunch"),
+             "Reduction #7: Multiple Adds / Thread", "relaunch", promise="same"),
         Rung("reduce_grid_stride_host", "#8",
              "The code had grown complicated; with a grid-stride loop the plain tree of #3 will do, though a thread "
              "now has one load on its way, not two. The host adds the rest.",
@@ -132,18 +132,18 @@ _SIX_VERSIONS = Ladder(
              "The loop for large strides again; without it this is Harris's #6, and what Heidelberg's can be compared "
              "with.",
              "Reduction #6: complete unrolling", "relaunch"),
-        Rung("reduce_unroll_plain", "Volta: no if",
+        Rung("reduce_unroll_plain", "no if",
              "Back to #5. The slide says 'No need for if (tid < s)', though its code has one in every step: without "
              "if and without volatile every lane adds old numbers, and the sum is wrong even in lockstep.",
              "Volta's (and after) SIMT model", "relaunch"),
-        Rung("reduce_unroll_syncwarp", "Volta: __syncwarp",
+        Rung("reduce_unroll_syncwarp", "__syncwarp",
              "Nothing made a lane wait; now the warp waits between reading and writing, so lockstep is not needed. "
              "This is the exercise's second half.",
              "Escape the new feature", "relaunch"),
-        Rung("reduce_unroll_shuffle", "Volta: shuffle",
+        Rung("reduce_unroll_shuffle", "shuffle",
              "Two waits, a load and a store per step become one shuffle, which waits by itself.",
              "Warp-level instructions", "relaunch", promise="same"),
-        Rung("reduce_cooperative", "Volta: groups",
+        Rung("reduce_cooperative", "groups",
              "Nothing in the code said which threads work together; cooperative groups give them a name and a "
              "barrier. A grid that waits together must fit the GPU at once, and so takes longer.",
              "Escape the new feature", promise="slower"),
@@ -154,7 +154,8 @@ _HEKUN = Ladder(
     name="hekun",
     title="He Kun: from halving threads to one kernel",
     lecture="He Kun 2024, CUDA programming model: Reduction",
-    summary="Ten million ints, 256 threads per block. Choose 32 blocks to run it as he does.",
+    summary="Ten million ints, 256 threads per block. Choose 32 blocks to run it as he does, and N = 8 with a block "
+    "size of 8 for his picture.",
     n=10_000_000,
     block_size=256,
     dtype="int32",

@@ -211,10 +211,10 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "crovella-order", ((Choice("filter_atomic", 2**24, 256), Choice("filter_aggregated", 2**24, 256)),), None,
           "one atomic per warp against one per lane", today="close",
           why="The compiler aggregates by itself: one lane draws for all that add one to the same address."),
-    Timed("max-shuffle", CROVELLA, "Homework", "Warp shuffle benefits: reduce or eliminate shared memory usage.",
+    Timed("max-shuffle", CROVELLA, "Warp shuffle benefits", "Reduce or eliminate shared memory usage.",
           "crovella-max", ((Choice("max_shared", 2**20, 256), Choice("max_shuffle", 2**20, 256)),), None,
           "max reduction"),
-    Timed("max-atomic", CROVELLA, "Homework", "Parallel Reduction + Atomics.",
+    Timed("max-atomic", CROVELLA, "Agenda", "Parallel Reduction + Atomics.",
           "crovella-max", ((Choice("max_shuffle", 2**20, 256), Choice("max_shuffle_atomic", 2**20, 256)),), None,
           "max reduction in one launch"),
     Timed("enough-threads", CROVELLA, "Transformation vs. reduction",
@@ -227,6 +227,6 @@ CLAIMS: tuple[AnyClaim, ...] = (
          why="Since CUDA 9 it has one, for grids that fit the GPU as a whole: the limit that the slide names."),
     Untestable("sync-is-expensive", CROVELLA, "Problem: Global Synchronization",
                "Expensive to build in hardware for GPUs with high processor count.", "one-launch",
-               "No run tells what hardware costs to build. What using it costs can be timed: two microseconds at "
-               "most, where both grids have equally many blocks."),
+               "No run tells what hardware costs to build. What using it costs can be timed, with equally many blocks "
+               "on both sides: Then and now has the figures."),
 )  # fmt: skip
