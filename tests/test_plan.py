@@ -6,8 +6,9 @@ from math import ceil
 import pytest
 
 from engine.catalogue import KERNELS, default_choice, topic_of
+from engine.catalogue.topics.tensor import MULTIPLE
 from engine.plan import ELEMENTS, grid_for, offered, plan, strides
-from engine.records import Choice, HostSum, Launch, NotRunnable
+from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
 
 CHOICE = replace(default_choice("reduce_first_add"), source="")
 
@@ -41,6 +42,12 @@ CHOICE = replace(default_choice("reduce_first_add"), source="")
         ({"kernel": "reduce_vectorized", "grid_size": 0}, "from 1 to"),
         ({"kernel": "reduce_vectorized", "grid_size": 2**28}, "too large: the kernels count with 32 bits"),
         ({"kernel": "matmul_tiled", "n": 64, "block_size": 16}, "choose float32"),
+        ({"kernel": "tensor_mma", "n": 1000, "block_size": 256, "dtype": "bfloat16"}, "no multiple of 256"),
+        ({"kernel": "tensor_mma", "n": 1024, "block_size": 256, "dtype": "float32"}, "choose bfloat16"),
+        (
+            {"kernel": "tensor_mma", "n": 1024, "block_size": 256, "dtype": "bfloat16", "device": "emulator"},
+            "runs only on a GPU",
+        ),
         ({"kernel": "matmul_tiled", "n": 64, "dtype": "float32", "block_size": 12}, "tile width of 12"),
     ],
 )
@@ -54,6 +61,8 @@ def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, words
 @pytest.mark.parametrize("n", [2, 33, 1000, 4097])
 def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):
     entry = KERNELS[kernel]
+    if entry.topic == "tensor":
+        n = max(1, n // MULTIPLE) * MULTIPLE
     for block_size in entry.block_sizes:
         for combine in entry.combines:
             choice = Choice(kernel, n, block_size, dtype=entry.dtypes[0], combine=combine, source="")
@@ -64,6 +73,7 @@ def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: 
             sizes = {buffer.name: buffer.count for buffer in made.buffers}
             assert sizes[made.result] >= made.result_count
             assert all(arg in sizes for launch in launches for arg in launch.args if isinstance(arg, str))
+            assert all(arg.buffer in sizes for launch in launches for arg in launch.args if isinstance(arg, TensorMap))
 
 
 def test_relaunching_ends_with_one_block_and_levels_that_shrink():

@@ -68,9 +68,12 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     asm volatile("cp.async.wait_group 1;" ::: "memory");
     __syncwarp();
     read(0, tiles[0], 0);
+    int stage = 0;
     #pragma unroll 1
     for (int phase = 0; phase < phases; ++phase) {
-        Tiles &now = tiles[phase % 2], &next = tiles[(phase + 1) % 2];
+        Tiles &now = tiles[stage];
+        stage = 1 - stage;
+        Tiles &next = tiles[stage];
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k) {
             if (k + 1 < DEPTH) read((k + 1) % 2, now, k + 1);

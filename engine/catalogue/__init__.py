@@ -12,7 +12,18 @@ from difflib import get_close_matches
 
 from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
 from engine.catalogue.ladders.today import paragraph
-from engine.catalogue.topics import aggregate, atomics, floats, matmul, matrix_sums, memory, reduction, trapezoid, volta
+from engine.catalogue.topics import (
+    aggregate,
+    atomics,
+    floats,
+    matmul,
+    matrix_sums,
+    memory,
+    reduction,
+    tensor,
+    trapezoid,
+    volta,
+)
 from engine.records import Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
@@ -21,6 +32,7 @@ __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Run
 _TOPICS = (
     reduction.TOPIC,
     matmul.TOPIC,
+    tensor.TOPIC,
     trapezoid.TOPIC,
     memory.TOPIC,
     matrix_sums.TOPIC,
@@ -32,6 +44,7 @@ _TOPICS = (
 # The lectures' ladders in the order of menus, where it is not that of the topics: one that is not named here follows.
 _FIRST = (
     "harris", "crovella", "heidelberg", "hekun", "one-launch", "cs121-tiling", "cooper", "beyond-tiling",
+    "tensor-cores",
     "heidelberg-operators", "heidelberg-histogram", "float-truths", "cs121-latency", "cs121-bandwidth",
     "cs121-constant", "cs121-coalescing", "cs121-one-matrix", "cs121-access", "cs121-banks", "cs121-divergence",
     "cs121-barriers", "crovella-atomics", "crovella-order", "crovella-warps",
@@ -62,7 +75,7 @@ def _place(ladder: Ladder) -> tuple[bool, int]:
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in _TOPICS for kernel in topic.kernels}
 _LADDERS = [
-    replace(ladder, topic=topic.name, today=paragraph(ladder.name))
+    replace(ladder, topic=topic.name, today=ladder.today or paragraph(ladder.name))
     for topic in _TOPICS
     for ladder in (*topic.ladders, _all_rungs(topic))
 ]

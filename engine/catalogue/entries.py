@@ -89,6 +89,8 @@ class Kernel:
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
     "rounds" (right up to some n, beyond which rounding makes it wrong).
     `refuses`: element type, or block size as text -> why it cannot run with it.
+    `capability`: the compute capability that its instructions need, as in Source. `emulated`: whether the emulator has
+    those instructions.
     `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
     """
 
@@ -107,6 +109,8 @@ class Kernel:
     parameter: Parameter | None = None
     tile: Tile | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
+    capability: str = ""
+    emulated: bool = True
     work: str = ""
     processor: Literal["gpu", "cpu"] = "gpu"
     needs: BlockNeed | None = None
@@ -206,8 +210,8 @@ class Ladder:
     `n`: the lecture's own; `emulator_n`: the largest that the emulator counts in a lecture's patience, None where that
     is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
     engine.counters.IN_PLOTS that its lesson is about.
-    The catalogue adds the name of the `topic` whose module lists the ladder, and `today`: why the numbers of today have
-    another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
+    The catalogue adds the name of the `topic` whose module lists the ladder, and, where it has none, `today`: why the
+    numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
     """
 
     name: str

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.compile.includes import check_includes
-from engine.records import C_TYPES, CompileError, Launch, Source, dtype_of
+from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
 EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
 # cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
@@ -21,17 +21,22 @@ _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 # where one defines types or constants, CUDA's own C++ library has them. They are files, and not handed to NVRTC as
 # texts: with texts it was seen to crash after compile errors.
 STANDARD_HEADERS = Path(__file__).parent / "include"
+TENSOR_MAP_BYTES = 128
+_PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
 @lru_cache(maxsize=512)
 def compile_source(source: Source, architecture: str) -> bytes:
-    """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line."""
+    """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line.
+
+    NotRunnable: the source needs another GPU.
+    """
     from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
 
     check_includes(source, include_folders())
     options = (
-        f"-arch={architecture}",
+        f"-arch={_fitting(source, architecture)}",
         "-lineinfo",
         "--std=c++17",
         *(f"-D{name}={value}" for name, value in source.defines),
@@ -54,7 +59,7 @@ def compile_source(source: Source, architecture: str) -> bytes:
 def compile_launch(launch: Launch, architecture: str) -> bytes:
     """A launch's source for `architecture`, once its kernel is there and takes what the launch passes: CompileError."""
     ptx = compile_source(launch.source, EMULATED_ARCHITECTURE).decode()
-    wanted = [8 if isinstance(argument, str) else dtype_of(argument.dtype).itemsize for argument in launch.args]
+    wanted = [_bytes_of(argument) for argument in launch.args]
     found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
     sentence = ""
     if not found:
@@ -62,14 +67,36 @@ def compile_launch(launch: Launch, architecture: str) -> bytes:
             f"{launch.source.name} has no kernel named {launch.kernel}: it must hold "
             f'extern "C" __global__ void {launch.kernel}(...).'
         )
-    elif [int(bits) // 8 for bits in re.findall(r"\.param \.[a-z](\d+)", found[1])] != wanted:
-        passed = ", ".join(argument if isinstance(argument, str) else argument.dtype for argument in launch.args)
+    elif [int(bits) // 8 * int(many or 1) for bits, many in _PARAMETER.findall(found[1])] != wanted:
+        passed = ", ".join(
+            argument if isinstance(argument, str) else argument.dtype if isinstance(argument, Scalar)
+            else f"a map of {argument.buffer}" for argument in launch.args
+        )  # fmt: skip
         sentence = (
             f"{launch.kernel} in {launch.source.name} must take these {len(wanted)} arguments and no others: {passed}."
         )
     if sentence:
         raise CompileError(sentence, sentence)
     return compile_source(launch.source, architecture)
+
+
+def _bytes_of(argument: str | Scalar | TensorMap) -> int:
+    if isinstance(argument, TensorMap):
+        return TENSOR_MAP_BYTES
+    return 8 if isinstance(argument, str) else dtype_of(argument.dtype).itemsize
+
+
+def _fitting(source: Source, architecture: str) -> str:
+    """The architecture with the letter that the source's instructions need: "sm_90a"."""
+    if not source.capability or not architecture.startswith("sm_"):
+        return architecture
+    own, wanted, only = int(architecture[3:]), int(source.capability.rstrip("a")), source.capability.endswith("a")
+    if own < wanted or (only and own != wanted):
+        raise NotRunnable(
+            f"{source.name} needs a GPU of compute capability {wanted / 10}{' and no other' if only else ' or later'}; "
+            f"this is {own / 10}."
+        )
+    return f"sm_{source.capability}" if only else architecture
 
 
 @lru_cache(maxsize=1)

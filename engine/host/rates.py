@@ -10,6 +10,8 @@ from engine.records import Rates
 # Multiply-adds per multiprocessor and cycle, by compute capability: CUDA programming guide, "Throughput of native
 # arithmetic instructions". FP32: 128 where it is not listed.
 _FP32_LANES = {"70": 64, "72": 64, "75": 64, "80": 64}
+# Of matrices of bfloat16 with float sums, on the tensor cores: from NVIDIA's architecture papers.
+_BFLOAT16_LANES = {"80": 1024, "86": 256, "89": 256, "90": 2048}
 _FP64_LANES = {"70": 32, "75": 2, "80": 32, "86": 2, "87": 2, "89": 2, "90": 64, "100": 64, "120": 2}
 
 
@@ -24,7 +26,8 @@ def peak_of(device: Mapping[str, Any], metric: str, dtype: str) -> float | None:
         return device.get("peak_bandwidth_gb_s")
     if dtype == "float32":
         return device.get("peak_gflop_s")
-    lanes = _FP64_LANES.get(device.get("compute_capability", "")) if dtype == "float64" else None
+    known = {"float64": _FP64_LANES, "bfloat16": _BFLOAT16_LANES}.get(dtype, {})
+    lanes = known.get(device.get("compute_capability", ""))
     if lanes is None:
         return None
     return arithmetic_peak(device["multiprocessors"], lanes, device["clock_max_mhz"])

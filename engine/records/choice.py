@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Progress = Callable[[float, str], None]  # (fraction done 0..1, what is being done)
 
-# The element types a kernel can be compiled for: name -> (C type, NumPy type).
-C_TYPES: dict[str, str] = {"int32": "int", "float32": "float", "float64": "double"}
+# The element types a kernel can be compiled for: name -> C type. C++ and NumPy know no bfloat16, only its 16 bits.
+C_TYPES: dict[str, str] = {"int32": "int", "float32": "float", "float64": "double", "bfloat16": "unsigned short"}
 CACHE_STATES: tuple[str, ...] = ("cold-clean", "cold-dirty", "hot")
 DEVICES: tuple[str, ...] = ("auto", "gpu", "emulator")
 
@@ -95,4 +95,4 @@ class Settled(Choice):
 
 def dtype_of(name: str) -> np.dtype[Any]:
     """NumPy's dtype for a type name; KeyError for an unknown one is a bug of the caller."""
-    return np.dtype({"int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8"}[name])
+    return np.dtype({"int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8", "bfloat16": "u2"}[name])

@@ -11,12 +11,17 @@ from engine.records.choice import Settled
 
 @dataclass(frozen=True)
 class Source:
-    """One translation unit. `name` is what messages call it; `defines` become compiler macros; `dtype` becomes `T`."""
+    """One translation unit. `name` is what messages call it; `defines` become compiler macros; `dtype` becomes `T`.
+
+    `capability`: the compute capability that its instructions need: "80", that or any later; "90a", that one and no
+    other.
+    """
 
     name: str
     text: str
     dtype: str
     defines: tuple[tuple[str, int], ...] = ()
+    capability: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,15 +43,28 @@ class Scalar:
 
 
 @dataclass(frozen=True)
+class TensorMap:
+    """A square matrix of bfloat16 as Hopper's copy engine sees it: `width` elements a side, copied in boxes of
+    `rows` x `columns`, of which a row has 128 bytes. It is passed by value."""
+
+    buffer: str
+    width: int
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
 class Launch:
-    """One kernel launch. `args` are buffer names or scalars, in the kernel's order."""
+    """One kernel launch. `args` are buffer names, scalars or maps, in the kernel's order. `shared_bytes`: of shared
+    memory, beside what the kernel itself declares."""
 
     kernel: str
     source: Source
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    args: tuple[str | Scalar, ...]
+    args: tuple[str | Scalar | TensorMap, ...]
     cooperative: bool = False
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True)

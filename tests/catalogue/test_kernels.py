@@ -18,7 +18,7 @@ SIZES_OF_WIDTHS = (1, 31, 32, 33, 100)  # where n is the width of a matrix
 
 ON_THE_CPU = {name for name in KERNELS if host_step(plan(default_choice(name)))}
 
-ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock"]
+ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock" and kernel.emulated]
 
 
 # The quick run meets every kernel with its middle block size, at many ragged blocks; the thorough one at every size
@@ -43,6 +43,15 @@ def measured(choice: Choice, schedule: str | None = None) -> Measurement:
         return measure(replace(choice, device="emulator"), schedule=schedule)
     except (NotRunnable, CompileError, RunFailed) as error:
         return failed(choice, error)
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS.values() if not kernel.emulated], ids=lambda k: k.name)
+def test_a_kernel_that_the_emulator_cannot_run_is_refused_there_and_planned_for_a_gpu(kernel: Kernel):
+    found = measured(default_choice(kernel.name))
+    assert found.status == "refused" and found.reason == (
+        f"{kernel.name} runs only on a GPU: the emulator has no tensor cores."
+    )
+    assert plan(replace(default_choice(kernel.name), device="gpu")).steps
 
 
 @pytest.mark.parametrize(("kernel", "n", "block_size"), CASES)

@@ -11,11 +11,12 @@ from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, TOPICS, topic_of
 from engine.choices import settle
 from engine.plan import plan
-from engine.records import Choice
+from engine.records import C_TYPES, Choice
 
 pytestmark = pytest.mark.gpu
 
-SIZES = {"reduction": (1, 31, 33, 1000, 4097, 2**18, 2**22 + 3), "matmul": (1, 31, 100, 257, 1025)}
+SIZES = {"reduction": (1, 31, 33, 1000, 4097, 2**18, 2**22 + 3), "matmul": (1, 31, 100, 257, 1025),
+         "tensor": (256, 768, 2048)}  # fmt: skip
 BLOCKS = {"reduction": (32, 64, 128, 1024)}
 RIGHT = [kernel for kernel in KERNELS.values() if kernel.expect != "wrong"]
 
@@ -32,7 +33,7 @@ def sizes(kernel):
     return SIZES.get(kernel.topic, (TOPICS[kernel.topic].default_n,))
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("dtype", C_TYPES)
 @pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.name)
 def test_the_answer_is_right(kernel, dtype):
     if dtype not in kernel.dtypes:

@@ -36,6 +36,7 @@ from engine.records import (
     RunFailed,
     Scalar,
     Source,
+    TensorMap,
     Zero,
     dtype_of,
 )  # fmt: skip
@@ -230,6 +231,8 @@ def _arguments(device: Device, program: Program, step: Launch) -> dict[str, byte
     for param, argument in zip(program.params, step.args, strict=True):
         if isinstance(argument, Scalar):
             raw = np.array([argument.value], dtype_of(argument.dtype)).tobytes()
+        elif isinstance(argument, TensorMap):
+            raise NotRunnable("The emulator has no copy engine: choose a GPU.")
         else:
             raw = device.arrays[argument].base.to_bytes(8, "little")
         if len(raw) != param.size:

@@ -20,6 +20,7 @@ from cupy_backends.cuda.api import driver, runtime
 
 from engine.backends.cuda_failures import cuda_failure
 from engine.backends.gpu.memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
+from engine.backends.gpu.tensor_maps import encoded
 from engine.compile.nvrtc import compile_launch, compile_source
 from engine.records import (
     Array,
@@ -32,11 +33,13 @@ from engine.records import (
     Run,
     Scalar,
     Source,
+    TensorMap,
     Zero,
     dtype_of,
 )
 
 MAX_THREADS_PER_BLOCK = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+MAX_DYNAMIC_SHARED_BYTES = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 MULTIPROCESSORS = 16  # cudaDevAttrMultiProcessorCount
 
 
@@ -86,7 +89,7 @@ def prepare(plan: Plan, recipe: Recipe) -> Prepared:
         keep: list[Any] = []
         for step in plan.steps:
             if isinstance(step, Launch):
-                launch, kept = launcher(step, arrays)
+                launch, kept = (_shared_launcher if step.shared_bytes else launcher)(step, arrays)
                 steps.append(launch)
                 keep += kept
             elif isinstance(step, Zero):
@@ -134,6 +137,17 @@ def launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[A
     return partial(driver.launchCooperativeKernel, *where), kept
 
 
+def _shared_launcher(launch: Launch, arrays: Arrays) -> tuple[Callable[[], None], list[Any]]:
+    """As `launcher`, with shared memory beside what the kernel declares, which must be allowed first."""
+    compile_launch(launch, architecture())
+    module, function = _function(launch.source, launch.kernel)
+    driver.funcSetAttribute(function, MAX_DYNAMIC_SHARED_BYTES, launch.shared_bytes)
+    values = [_argument(argument, arrays) for argument in launch.args]
+    pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+    where = (*launch.grid, *launch.block, launch.shared_bytes, stream().ptr, ctypes.addressof(pointers), 0)
+    return partial(driver.launchKernel, function, *where), [module, values, pointers]
+
+
 def _check_residency(launch: Launch, function: int, threads: int) -> None:
     per_multiprocessor = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0)
     fits = per_multiprocessor * runtime.deviceGetAttribute(MULTIPROCESSORS, runtime.getDevice())
@@ -145,7 +159,9 @@ def _check_residency(launch: Launch, function: int, threads: int) -> None:
         )
 
 
-def _argument(argument: str | Scalar, arrays: Arrays) -> Any:
+def _argument(argument: str | Scalar | TensorMap, arrays: Arrays) -> Any:
+    if isinstance(argument, TensorMap):
+        return encoded(argument, arrays[argument.buffer].data.ptr)
     if isinstance(argument, str):
         return ctypes.c_uint64(arrays[argument].data.ptr)
     return np.ctypeslib.as_ctypes_type(dtype_of(argument.dtype))(argument.value)

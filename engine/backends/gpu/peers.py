@@ -10,6 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 from cupy.cuda import cub
+from cupy_backends.cuda.api import runtime
 
 from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.memory import stream
@@ -83,6 +84,24 @@ def _cublas(prepared: Prepared) -> Peer:
     return Peer("cuBLAS", alive, lambda: product.get(stream=stream()))
 
 
+def _cublas_bfloat16(prepared: Prepared) -> Peer:
+    """cublasGemmEx of bfloat16 on the tensor cores, with float sums and a float product; order as in `_cublas`."""
+    library, handle = _cublas_handle()
+    n = prepared.plan.choice.n
+    product = cupy.empty(n * n, np.float32)
+    one, zero = np.ones(1, np.float32), np.zeros(1, np.float32)
+    left, right = prepared.arrays["M"].data.ptr, prepared.arrays["N"].data.ptr
+    keep, half, single = library.CUBLAS_OP_N, runtime.CUDA_R_16BF, runtime.CUDA_R_32F
+    enqueue = partial(library.gemmEx, handle, keep, keep, n, n, n, one.ctypes.data, right, half, n, left, half, n,
+                      zero.ctypes.data, product.data.ptr, single, n, library.CUBLAS_COMPUTE_32F,
+                      library.CUBLAS_GEMM_DEFAULT)  # fmt: skip
+
+    def alive(kept: object = (one, zero, product)) -> None:
+        enqueue()
+
+    return Peer("cuBLAS bfloat16", alive, lambda: product.get(stream=stream()))
+
+
 @lru_cache(maxsize=1)
 def _cublas_handle() -> tuple[Any, int]:
     try:
@@ -100,4 +119,8 @@ def _cublas_handle() -> tuple[Any, int]:
     return cublas, handle
 
 
-_BUILDERS: dict[str, Callable[[Prepared], Peer]] = {"CUB": _cub, "cuBLAS": _cublas}
+_BUILDERS: dict[str, Callable[[Prepared], Peer]] = {
+    "CUB": _cub,
+    "cuBLAS": _cublas,
+    "cuBLAS bfloat16": _cublas_bfloat16,
+}

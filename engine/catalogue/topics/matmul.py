@@ -9,17 +9,14 @@ from __future__ import annotations
 from functools import lru_cache
 from math import ceil
 
-import numpy as np
-
-from engine.catalogue import checks, data
+from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Tile, Topic
 from engine.catalogue.ladders.matmul import LADDERS
 from engine.catalogue.plans import given_source
+from engine.catalogue.topics import products
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled
 
 SEEDS = {"M": 512, "N": 1024}
-WHOLE_CHECK_MAX = 512  # up to this width every element is checked; above, SAMPLED_ROWS whole rows
-SAMPLED_ROWS = 32
 
 _ONLY_FLOAT = {
     "int32": "The lecture multiplies float matrices; choose float32.",
@@ -27,11 +24,13 @@ _ONLY_FLOAT = {
 }
 
 
-def _kernel(name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), shows: str = "") -> Kernel:
+def _kernel(
+    name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), shows: str = "", capability: str = ""
+) -> Kernel:
     why = _TOO_MANY_SUMS.format(rows=tile.rows, columns=tile.columns)
     refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": why})
     return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, shows=shows,
-                  refuses=refuses)  # fmt: skip
+                  refuses=refuses, capability=capability)  # fmt: skip
 
 
 _TOO_MANY_SUMS = (
@@ -46,6 +45,7 @@ _WARPS = dict.fromkeys(
     ("8", "32"),
     "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
 )
+_COPIES = "80"  # the first compute capability with asynchronous copies
 
 KERNELS = (
     _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
@@ -57,19 +57,21 @@ KERNELS = (
         "matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16), shows="shared_load_requests"
     ),
     _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16), shows="wavefronts"),
-    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16), shows="barriers"),
+    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16), shows="barriers",
+            capability=_COPIES),
     _kernel("matmul_wide_tile", "8 x 16 sums per thread, no test inside", Tile(8, 16), (8, 16),
-            shows="branches"),
+            shows="branches", capability=_COPIES),
     _kernel("matmul_free_registers", "Sums in registers that do not collide", Tile(8, 16), (8, 16),
-            shows="+global_store_requests"),
+            shows="+global_store_requests", capability=_COPIES),
     _kernel("matmul_prefetch", "The next words are read while these are multiplied", Tile(8, 16), (8, 16),
-            shows="=global_load_sectors"),
+            shows="=global_load_sectors", capability=_COPIES),
     # A block of 16 x 16 threads computes 64 x 128: a quarter of its threads would be enough, and each slice is that.
     Kernel("matmul_sliced_k", "matmul", "Four slices of a block share the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES,
-           shows="+global_load_sectors"),
+           shows="+global_load_sectors", capability=_COPIES),
     Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
-           block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS, shows="barriers"),
+           block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS, shows="barriers",
+           capability=_COPIES),
 )  # fmt: skip
 
 
@@ -124,43 +126,15 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 @lru_cache(maxsize=4)
-def _reference(dtype: str, n: int) -> tuple[Array, Array, Array]:
-    """The checked rows, their products in float64, and the size of each element's rounding walk (before the factor u).
-
-    The same bound as for sums: an element is a chain of n roundings over the products m_ik n_kj.
-    """
-    rows = np.arange(n) if n <= WHOLE_CHECK_MAX else np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).astype(int))
-    left, right = (data.repeated(data.period(dtype, seed), n * n).reshape(n, n) for seed in SEEDS.values())
-    m_rows, columns = left[rows].astype(np.float64), right.astype(np.float64)
-    products = m_rows @ columns
-    size = np.sqrt(np.square(m_rows) @ np.square(columns)) + np.abs(products)
-    return rows, products, size
+def _reference(dtype: str, n: int) -> products.Reference:
+    left, right = (data.period(dtype, seed) for seed in SEEDS.values())
+    return products.reference(left, right, n)
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The product against float64, element by element; result and expected are the element that misses by most.
-
-    The bound of an element is ten standard deviations of its n roundings, as for reductions.
-    """
-    n, dtype = plan.choice.n, plan.choice.dtype
-    rows, expected, size = _reference(dtype, n)
-    found = output.reshape(n, n)[rows].astype(np.float64)
-    error = np.abs(found - expected)
-    bound = 10 * data.unit_roundoff(dtype) * np.sqrt(plan.additions) * size
-    misses = np.where(np.isfinite(found), error / np.maximum(bound, np.finfo(np.float64).tiny), np.inf)
-    at = np.unravel_index(int(np.argmax(misses)), misses.shape)
-    which = "every element" if len(rows) == n else f"{len(rows)} rows of {n:,}, first and last among them"
-    return Check(
-        ok=bool(misses[at] <= 1),
-        result=float(found[at]),
-        expected=float(expected[at]),
-        error=float(error[at]),
-        error_bound=float(bound[at]),
-        note=f"Checked: {which}. Shown: row {rows[at[0]]}, column {at[1]}, which is farthest off.",
-        # The first row is always among the checked ones, and all rows are where that is shorter.
-        first=tuple(expected.ravel()[: checks.FIRST].tolist()),
-        off=tuple(np.flatnonzero(misses.ravel()[: checks.FIRST] > 1).tolist()),
-    )
+    """The product against float64, element by element; result and expected are the element that misses by most."""
+    dtype = plan.choice.dtype
+    return products.check(plan, output, _reference(dtype, plan.choice.n), data.unit_roundoff(dtype))
 
 
 TOPIC = Topic(

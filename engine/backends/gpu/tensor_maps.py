@@ -1,0 +1,29 @@
+"""Maps for the copy engine: what a kernel needs to copy boxes of a matrix by their coordinates (Hopper's TMA)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from engine.compile.nvrtc import TENSOR_MAP_BYTES
+from engine.records import NotRunnable, TensorMap, dtype_of
+
+# CUtensorMapDataType, -Interleave, -Swizzle, -L2promotion, -FloatOOBfill of cuda.h
+_BFLOAT16, _NOT_INTERLEAVED, _SWIZZLE_128, _PROMOTE_128, _ZEROS = 9, 0, 3, 2, 0
+_ALIGNMENT = 64
+
+
+def encoded(asked: TensorMap, pointer: int) -> Any:
+    """The map of the matrix at `pointer`, as ctypes bytes. NotRunnable: this driver makes none."""
+    row_bytes = asked.width * dtype_of("bfloat16").itemsize
+    room = ctypes.create_string_buffer(TENSOR_MAP_BYTES + _ALIGNMENT)
+    start = -ctypes.addressof(room) % _ALIGNMENT
+    status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+        ctypes.byref(room, start), _BFLOAT16, 2, ctypes.c_void_p(pointer),
+        (ctypes.c_uint64 * 2)(asked.width, asked.width), (ctypes.c_uint64 * 1)(row_bytes),
+        (ctypes.c_uint32 * 2)(asked.columns, asked.rows), (ctypes.c_uint32 * 2)(1, 1),
+        _NOT_INTERLEAVED, _SWIZZLE_128, _PROMOTE_128, _ZEROS,
+    )  # fmt: skip
+    if status:
+        raise NotRunnable(f"The driver makes no map of {asked.buffer} for the copy engine (CUDA error {status}).")
+    return (ctypes.c_char * TENSOR_MAP_BYTES).from_buffer_copy(room, start)

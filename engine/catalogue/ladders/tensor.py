@@ -1,0 +1,42 @@
+"""The ladder of the tensor cores: from one instruction for a matrix to the library's speed."""
+
+from __future__ import annotations
+
+from engine.catalogue.entries import Ladder, Rung
+
+_TENSOR = Ladder(
+    name="tensor-cores",
+    title="After CS121: matrix multiplication on tensor cores",
+    lecture="The lecture's tiles and copies, for units that multiply whole matrices; no lecture here has them",
+    summary="A tensor core multiplies matrices of 16-bit numbers and adds in float. It is so fast that each rung is "
+    "about one thing alone: how its operands arrive in time.",
+    n=4096,
+    block_size=256,
+    dtype="bfloat16",
+    rungs=(
+        Rung("tensor_wmma", "WMMA",
+             "A warp multiplies 16 x 16 matrices by one instruction, operands from global memory."),
+        Rung("tensor_mma", "mma and ldmatrix",
+             "Every operand came from global memory; now a block shares tiles, copied asynchronously, and a warp reads "
+             "them matrix by matrix."),
+        Rung("tensor_wgmma", "wgmma and TMA",
+             "Warps copied, read and asked for each small product; now one thread asks for whole tiles, and four warps "
+             "together for products of 64 x 256, straight from shared memory."),
+        Rung("tensor_specialized", "specialized warps",
+             "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four only "
+             "multiply."),
+        Rung("tensor_persistent", "persistent blocks",
+             "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
+             "the sums of this one are stored."),
+    ),
+    today=(
+        "No lecture here has tensor cores. All rungs make the same products with the same unit, and from the first to "
+        "the last only the way of the operands changes.",
+        "That gains {times tensor_wmma tensor_mma}, {times tensor_mma tensor_wgmma}, "
+        "{times tensor_wgmma tensor_specialized} and {times tensor_specialized tensor_persistent}: the last rung "
+        "reaches {gflops tensor_persistent}, {peak tensor_persistent} of what the tensor cores could do at the highest "
+        "clock. They do not keep it: at this rate the GPU lowers its clock to stay within its power.",
+    ),
+)  # fmt: skip
+
+LADDERS = (_TENSOR,)

@@ -1,0 +1,135 @@
+"""The topic "tensor": P = M N for square matrices of bfloat16 on the tensor cores; P and all sums are float.
+
+Every kernel has the signature NAME(M, N, float *P, int width), where M and N are pointers to 16-bit numbers or, for
+Hopper's copy engine, maps of the matrices. How much of P a block computes is fixed, and so are its threads.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from engine.catalogue import data
+from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.gpu_models import MULTIPROCESSORS
+from engine.catalogue.ladders.tensor import LADDERS
+from engine.catalogue.plans import given_source
+from engine.catalogue.topics import products
+from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, TensorMap
+
+SEEDS = {"M": 512, "N": 1024}
+MULTIPLE = 256  # of which the width is one: no kernel tests at a border
+PIECES = {"tensor_wmma": (64, 32), "tensor_mma": (128, 128)}  # rows and columns of P for each block; else:
+WIDE = (128, 256)
+STAGES, DEPTH = 4, 64  # of the kernels with maps
+FETCHING = 128  # threads of a warpgroup that only fetches, beside those that multiply
+
+_ONLY_BFLOAT16 = dict.fromkeys(
+    ("int32", "float32", "float64"), "These tensor cores multiply 16-bit numbers; choose bfloat16."
+)
+_FIXED = dict.fromkeys(
+    map(str, (8, 16, 32, 64, 128, 512, 1024)),
+    "The piece of P that a warp computes is fixed, and so are the warps; choose 256.",
+)
+
+
+def _kernel(name: str, title: str, capability: str) -> Kernel:
+    return Kernel(name, "tensor", title, dtypes=("bfloat16",), block_sizes=(256,), capability=capability,
+                  emulated=False, refuses=_ONLY_BFLOAT16 | _FIXED)  # fmt: skip
+
+
+KERNELS = (
+    _kernel("tensor_wmma", "A warp multiplies matrices, from global memory", "80"),
+    _kernel("tensor_mma", "Tiles in shared memory, read matrix by matrix", "80"),
+    _kernel("tensor_wgmma", "Four warps multiply, the hardware copies", "90a"),
+    _kernel("tensor_specialized", "One warp fetches, two groups multiply", "90a"),
+    _kernel("tensor_persistent", "A block stays, piece after piece", "90a"),
+)
+
+
+def plan(kernel: Kernel, choice: Settled) -> Plan:
+    """One launch of enough blocks to cover P. NotRunnable: a width that the pieces do not divide."""
+    n = choice.n
+    if n % MULTIPLE:
+        nearest = max(1, round(n / MULTIPLE)) * MULTIPLE
+        raise NotRunnable(
+            f"N = {n:,} is no multiple of {MULTIPLE}: these kernels' pieces of P are up to {WIDE[0]} x {WIDE[1]}, and "
+            f"nothing is tested at a border; choose {nearest:,}."
+        )
+    rows, columns = PIECES.get(kernel.name, WIDE)
+    mapped = kernel.name not in PIECES
+    blocks = n // rows * (n // columns)
+    if kernel.name == "tensor_persistent":
+        blocks = min(MULTIPROCESSORS, blocks)
+    grid = (n // columns, n // rows, 1) if kernel.name == "tensor_wmma" else (blocks, 1, 1)
+    fetching = FETCHING if kernel.name in ("tensor_specialized", "tensor_persistent") else 0
+    maps = (TensorMap("M", n, rows, DEPTH), TensorMap("N", n, DEPTH, DEPTH))
+    stage_bytes = 2 * DEPTH * (rows + columns)
+    launch = Launch(
+        kernel=kernel.name,
+        source=given_source(kernel, choice),
+        grid=grid,
+        block=(choice.block_size + fetching, 1, 1),
+        args=(*(maps if mapped else ("M", "N")), "P", Scalar("int32", n)),
+        shared_bytes=STAGES * stage_bytes + 1024 if mapped else 0,  # and the barriers
+    )
+    return Plan(
+        choice=choice,
+        buffers=(
+            Buffer("M", choice.dtype, n * n, "input"),
+            Buffer("N", choice.dtype, n * n, "input"),
+            Buffer("P", "float32", n * n, "poison"),
+        ),
+        steps=(launch,),
+        result="P",
+        result_count=n * n,
+        bytes_moved=2 * n * n * (n // rows + n // columns),
+        flops=2 * n**3,
+        additions=n,
+        grid_size=grid[0] * grid[1],
+    )
+
+
+@lru_cache(maxsize=2)
+def _bits(seed: int) -> Array:
+    """The float32 data rounded to bfloat16, to nearest, ties to even: its upper 16 bits."""
+    bits = data.period("float32", seed).view(np.uint32)
+    return np.asarray((bits + 0x7FFF + (bits >> 16 & 1)) >> 16, np.uint16)
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """{"M": (period of bits, n^2), "N": (period of bits, n^2)}."""
+    return {name: (_bits(seed), choice.n**2) for name, seed in SEEDS.items()}
+
+
+@lru_cache(maxsize=4)
+def _reference(n: int) -> products.Reference:
+    left, right = ((_bits(seed).astype(np.uint32) << 16).view(np.float32) for seed in SEEDS.values())
+    return products.reference(left, right, n)
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """The product against float64, as for float32: products of bfloat16 are exact, and the sums are float."""
+    return products.check(plan, output, _reference(plan.choice.n), data.unit_roundoff("float32"))
+
+
+TOPIC = Topic(
+    name="tensor",
+    title="Tensor cores",
+    size_label="N (matrix width)",
+    block_label="Threads per block that multiply",
+    kernels=KERNELS,
+    ladders=LADDERS,
+    sizes=(256, 512, 1024, 2048, 4096, 8192),
+    default_n=4096,
+    default_block_size=256,
+    max_n=8192,
+    emulator_max_n=8192,
+    metric="gflop_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    peers=("cuBLAS bfloat16",),
+    data_note="Random floats between -1 and 1, never zero, rounded to bfloat16.",
+)

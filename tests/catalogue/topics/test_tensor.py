@@ -1,0 +1,78 @@
+"""Bfloat16 data, their exact products, and kernels that are for one kind of GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.catalogue import data, default_choice, topic_of
+from engine.catalogue.topics import tensor
+from engine.compile.nvrtc import TENSOR_MAP_BYTES, compile_launch
+from engine.plan import plan
+from engine.records import Launch, NotRunnable, TensorMap
+
+CHOICE = replace(default_choice("tensor_persistent"), n=256, device="gpu")
+MAPPED = ("tensor_wgmma", "tensor_specialized", "tensor_persistent")
+
+
+def values(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def launch_of(kernel: str) -> Launch:
+    (launch,) = plan(replace(CHOICE, kernel=kernel)).steps
+    assert isinstance(launch, Launch)
+    return launch
+
+
+def test_the_data_are_the_floats_to_eight_binary_digits_and_never_zero() -> None:
+    bits, count = topic_of("tensor_mma").input_recipe(CHOICE)["M"]
+    exact = data.period("float32", tensor.SEEDS["M"])
+    assert bits.dtype == np.uint16 and count == 256 * 256
+    assert np.all(values(bits) != 0) and np.all(np.abs(values(bits) - exact) <= np.abs(exact) * 2.0**-8)
+
+
+def test_the_product_is_checked_as_strictly_as_a_float_product() -> None:
+    made = plan(CHOICE)
+    left, right = (
+        values(np.resize(period, count)).reshape(256, 256).astype(np.float64)
+        for period, count in topic_of("tensor_mma").input_recipe(CHOICE).values()
+    )
+    product = left @ right
+    assert tensor.check(made, product.astype(np.float32).ravel()).ok
+    product[7, 9] += 0.01
+    assert not tensor.check(made, product.astype(np.float32).ravel()).ok
+
+
+@pytest.mark.parametrize("kernel", tensor.KERNELS, ids=lambda kernel: kernel.name)
+def test_every_kernel_compiles_for_hopper_and_takes_what_its_plan_passes(kernel) -> None:
+    launch = launch_of(kernel.name)
+    assert len(compile_launch(launch, "sm_90")) > 5000
+    maps = [argument for argument in launch.args if isinstance(argument, TensorMap)]
+    assert len(maps) == 2 * (kernel.name in MAPPED) and TENSOR_MAP_BYTES == 128
+    # A box is what one copy brings: its rows of 128 bytes are what the copy engine swizzles.
+    assert all(2 * one.columns == 128 for one in maps)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "architecture", "words"),
+    [
+        ("tensor_persistent", "sm_80", "needs a GPU of compute capability 9.0 and no other; this is 8.0"),
+        ("tensor_persistent", "sm_100", "needs a GPU of compute capability 9.0 and no other; this is 10.0"),
+        ("tensor_mma", "sm_75", "needs a GPU of compute capability 8.0 or later; this is 7.5"),
+    ],
+)
+def test_another_gpu_is_refused_before_anything_is_compiled(kernel: str, architecture: str, words: str) -> None:
+    with pytest.raises(NotRunnable) as refused:
+        compile_launch(launch_of(kernel), architecture)
+    assert words in str(refused.value)
+
+
+def test_asynchronous_copies_are_refused_below_their_compute_capability() -> None:
+    (launch,) = plan(replace(default_choice("matmul_async_copy"), n=64, device="gpu")).steps
+    with pytest.raises(NotRunnable) as refused:
+        compile_launch(launch, "sm_75")
+    assert "needs a GPU of compute capability 8.0 or later; this is 7.5" in str(refused.value)
+    assert compile_launch(launch, "sm_80")

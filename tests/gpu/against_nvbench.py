@@ -1,0 +1,169 @@
+"""Time 60 cells of the catalogue with this program and with NVIDIA's nvbench, in the same state: about half a minute.
+
+    pip install cuda-bench
+    python tests/gpu/against_nvbench.py docs/against-nvbench.md [SAMPLES.json]
+
+Both flush the L2 by setting as many bytes as it has ("cold-dirty"), both take the median, both time the same prebuilt
+launches on the same stream. A third column is ours in batches of SHORT samples: how many launches stand in the queue
+behind a sample is the one thing that the methods do differently and that shows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from cuda import bench  # noqa: E402
+from engine.backends.gpu import device, launches, probes, timing  # noqa: E402
+from engine.backends.gpu.memory import stream  # noqa: E402
+from engine.catalogue import default_choice  # noqa: E402
+from engine.catalogue.inputs import recipe_of  # noqa: E402
+from engine.choices import settle  # noqa: E402
+from engine.plan import plan  # noqa: E402
+from engine.words import size_text  # noqa: E402
+
+CACHE = "cold-dirty"
+SAMPLES, SHORT = 300, 5
+LONG_US = 20.0  # from here on 2% are asked for, below a difference in microseconds
+CLOSE_US, CLOSE = 0.3, 0.02
+ALL = ("int32", "float32", "float64")
+# kernel -> its types and sizes
+CELLS: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
+    "reduce_vectorized": (ALL, tuple(2**power for power in range(10, 27, 2))),
+    "reduce_last_block": (ALL, (2**16, 2**20, 2**24)),
+    "reduce_interleaved": (("int32",), (2**16, 2**20)),
+    "row_sums_vectorized": (("int32", "float32"), (256, 1024, 4096)),
+    "max_vectorized": (("int32", "float32"), (2**16, 2**20, 2**24)),
+    "matmul_naive": (("float32",), (64, 256)),
+    "matmul_tiled": (("float32",), (64, 256, 1024)),
+    "matmul_prefetch": (("float32",), (256, 1024)),
+    "matmul_warp_slices": (("float32",), (64, 256, 512)),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is timed, and its medians in microseconds."""
+
+    name: str
+    dtype: str
+    n: int
+    prepared: launches.Prepared
+    ours: float
+    short: float
+
+
+def cells() -> list[Cell]:
+    """Every cell, checked by running once, and timed by this program."""
+    found = []
+    for kernel, (dtypes, sizes) in CELLS.items():
+        for dtype in dtypes:
+            for n in sizes:
+                choice = settle(replace(default_choice(kernel), n=n, dtype=dtype, cache=CACHE, device="gpu"))
+                prepared = launches.prepare(plan(choice), recipe_of(choice))
+                launches.execute(prepared)
+                ours = timing.time_plan(prepared, CACHE).time_us
+                found.append(Cell(kernel, dtype, n, prepared, ours, in_short_batches(prepared)))
+    return found
+
+
+def in_short_batches(prepared: launches.Prepared) -> float:
+    """The median by the same batch as the program's, but with SHORT samples in the queue instead of dozens."""
+    work, flush = timing.Work("", prepared.enqueue), probes.flush(CACHE)
+    delays = [timing._delay_ns(timing._host_us(work), timing._flush_us(CACHE))]
+    batches = [timing._event_batch((work,), flush, delays, SHORT)[0] for _ in range(SAMPLES // SHORT)]
+    return median(time for batch in batches for time in batch)
+
+
+def by_nvbench(found: list[Cell]) -> list[float]:
+    """nvbench's median of each cell: isolated ("cold") samples, on our stream."""
+    for number, cell in enumerate(found):
+        register(f"cell{number}", cell.prepared.enqueue)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "nvbench.json"
+        bench.run_all_benchmarks(["against_nvbench", "--jsonbin", str(path)])
+        states = [one["states"][0]["summaries"] for one in json.loads(path.read_text())["benchmarks"]]
+    values = [next(row for row in rows if row["tag"] == "nv/cold/time/gpu/median")["data"] for rows in states]
+    return [1e6 * float(next(item["value"] for item in row if item["name"] == "value")) for row in values]
+
+
+def register(name: str, enqueue: Any) -> None:
+    """A benchmark of a prebuilt launch."""
+
+    def cell(state: bench.State) -> None:
+        state.set_stream(stream())
+        state.exec(lambda launch: enqueue(), batched=False)
+
+    cell.__name__ = name
+    made = bench.register(cell)
+    made.set_stopping_criterion("sample-count")
+    made.set_criterion_param_int64("target-samples", SAMPLES)
+
+
+def page(found: list[Cell], theirs: list[float]) -> str:
+    """The page of docs/, whole."""
+    name = device.describe()["name"]
+    rows = [
+        f"| `{cell.name}` | {cell.dtype} | {size_text(cell.n)} | {other:.2f} | {cell.ours:.2f} | "
+        f"{cell.ours - other:+.2f} | {cell.short - other:+.2f} |"
+        for cell, other in zip(found, theirs, strict=True)
+    ]
+    ours = verdict([(cell.ours, other) for cell, other in zip(found, theirs, strict=True)])
+    short = verdict([(cell.short, other) for cell, other in zip(found, theirs, strict=True)])
+    return "\n".join((
+        "# Against nvbench",
+        "",
+        f"Made by `python tests/gpu/against_nvbench.py docs/against-nvbench.md` on {datetime.now(UTC):%Y-%m-%d}, "
+        f"{name}, cuda-bench {bench.__version__}. What it says is explained in [how a number is measured]"
+        "(measuring.md).",
+        "",
+        f"Medians of the same launches in the same state (`{CACHE}`), in microseconds. **ours**: as the program times "
+        f"and records. **in short batches**: the same, with {SHORT} samples in the queue at a time.",
+        "",
+        f"As recorded: {ours}",
+        "",
+        f"In short batches: {short}",
+        "",
+        "| kernel | type | N | nvbench | ours | ours - nvbench | in short batches - nvbench |",
+        "|---|---|---|---|---|---|---|",
+        *rows,
+        "",
+    ))  # fmt: skip
+
+
+def verdict(pairs: list[tuple[float, float]]) -> str:
+    """How many of (ours, theirs) agree, in words."""
+    below = [own - other for own, other in pairs if other < LONG_US]
+    beyond = [own / other - 1 for own, other in pairs if other >= LONG_US]
+    near, same = sum(abs(gap) <= CLOSE_US for gap in below), sum(abs(gap) <= CLOSE for gap in beyond)
+    return (
+        f"{near} of {len(below)} cells below {LONG_US:.0f} us are within {CLOSE_US} us (median {median(below):+.2f} "
+        f"us, from {min(below):+.2f} to {max(below):+.2f}); {same} of {len(beyond)} others within {CLOSE:.0%} "
+        f"(median {median(beyond):+.1%}, from {min(beyond):+.1%} to {max(beyond):+.1%})."
+    )
+
+
+def main() -> None:
+    """Time all, write the page, and the samples' medians where a second file is named."""
+    with stream():
+        probes.wake()
+        found = cells()
+        theirs = by_nvbench(found)
+    Path(sys.argv[1]).write_text(page(found, theirs), encoding="utf-8")
+    if len(sys.argv) > 2:
+        rows = [{"kernel": cell.name, "dtype": cell.dtype, "n": cell.n, "nvbench_us": other, "ours_us": cell.ours,
+                 "short_us": cell.short} for cell, other in zip(found, theirs, strict=True)]  # fmt: skip
+        Path(sys.argv[2]).write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
