@@ -101,7 +101,7 @@ def in_words(picture: Picture) -> str:
 def picture_of(trace: Trace, n: int) -> Picture:
     """The picture of a trace that kept its values. An array of n * n elements is a matrix of n columns."""
     met = {(step.space, step.array) for step in trace.steps if step.requests}
-    arrays = [array for array in trace.arrays if (array.space, array.name) in met]
+    arrays = [array for array in trace.arrays if (array.space, array.name) in met or _matrix(array, n)]
     beats = cut(trace.steps)
     frames = _frames(beats[:MOST_FRAMES], arrays)
     lines = trace.source.splitlines()
@@ -137,5 +137,9 @@ def _frames(beats: Sequence[Beat], arrays: Sequence[TracedArray]) -> tuple[Frame
 
 
 def _drawn(array: TracedArray, n: int) -> DrawnArray:
-    matrix = array.space == "global" and n > 1 and array.size == n * n * array.element
-    return DrawnArray(array.name, array.space, array.start, array.size, array.element, n if matrix else None)
+    columns = n if _matrix(array, n) else None
+    return DrawnArray(array.name, array.space, array.start, array.size, array.element, columns)
+
+
+def _matrix(array: TracedArray, n: int) -> bool:
+    return array.space == "global" and n > 1 and array.size == n * n * array.element

@@ -23,6 +23,7 @@ export class Film {
     this.slots = slot;
     this.warps = Math.ceil(picture.threads / WARP);
     this.mostPasses = Math.max(1, ...this.frames.flatMap((f) => f.touches.map((t) => this.isShared(t) ? Math.max(...t.passes) : 1)));
+    this.mostMade = Math.max(1, ...this.state(this.frames.length).made);
     this.shuffles = this.frames.some((f) => f.shuffles.length);
     this.bands = Math.min(2, Math.max(0, ...this.frames.map((f) => f.touches.filter((t) => this.isGlobal(t)).length)));
   }

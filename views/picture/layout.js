@@ -17,7 +17,8 @@ export function layout(film, box, scale) {
     rest = { ...box, x: box.x + side + gap * 1.6, width: box.width - side - gap * 1.6 };
   }
   const square = picture.shape[1] > 1 ? picture.shape[0] : 0;
-  if (square && shared.length === 2 && matrices.length > 1) place_tiles(made, film, shared, square, rest);
+  const tiles = square && shared.length === 2 && shared.every(({ array }) => array.size / array.element <= 2 * square * square);
+  if (tiles && matrices.length > 1) place_tiles(made, film, shared, square, rest);
   else place_rows(made, film, shared, square && !shared.length ? square : WARP, rest);
   return made;
 }

@@ -80,7 +80,7 @@ export function drawWords(pen, film, frame, number, grid, values, moved, style) 
   for (let word = 0; word < grid.count; word++) {
     const { x, y, width, height } = grid.cell(word), pass = lit.get(word);
     if (pass) pen.rect(x, y, width, height, { fill: passColour(palette, pass), alpha: 0.9 });
-    else pen.rect(x, y, width, height, { fill: theme.cell });
+    else pen.rect(x, y, width, height, { fill: values?.[word] === null ? theme.cell : theme.held });
     inside(pen, values?.[word], x, y, width, height, pass ? theme.onColour : theme.text, moved.has(word));
   }
 }
@@ -131,6 +131,8 @@ export function drawMatrix(pen, film, number, spot, index, style) {
     }
   }
   pen.rect(x, y, side, side, { stroke: theme.dim });
+  const goal = trail(film, number, Infinity, 'store').at(-1); // where the block's results will lie
+  if (goal) mark(pen, goal, spot, cell, { stroke: theme.accent, line: 2 });
 }
 
 function mark(pen, { top, left, bottom, right }, { x, y }, cell, look) {
@@ -138,13 +140,14 @@ function mark(pen, { top, left, bottom, right }, { x, y }, cell, look) {
 }
 
 // What was touched of a matrix before: rectangles, remembered frame by frame.
-function trail(film, number, index) {
+function trail(film, number, index, kind = '') {
   film.trails ??= new Map();
-  if (!film.trails.has(number)) {
+  const name = `${number} ${kind}`;
+  if (!film.trails.has(name)) {
     const { columns } = film.picture.arrays[number], every = [];
     film.frames.forEach((frame, at) => {
       for (const touch of frame.touches) {
-        if (touch.array !== number || !touch.places.length) continue;
+        if (touch.array !== number || !touch.places.length || (kind && touch.kind !== kind)) continue;
         const parts = strokes(film, touch, columns);
         const around = {
           at, top: Math.min(...parts.map((p) => p[0])), bottom: Math.max(...parts.map((p) => p[0])) + 1,
@@ -154,9 +157,9 @@ function trail(film, number, index) {
         if (!last || ['top', 'left', 'bottom', 'right'].some((edge) => last[edge] !== around[edge])) every.push(around);
       }
     });
-    film.trails.set(number, every);
+    film.trails.set(name, every);
   }
-  return film.trails.get(number).filter(({ at }) => at < index);
+  return film.trails.get(name).filter(({ at }) => at < index);
 }
 
 // The touched elements as [row, first column, how many].

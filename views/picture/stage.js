@@ -17,7 +17,7 @@ export function drawStill(pen, film, place, index, moved, style) {
   for (const [number, spot] of place.matrices) drawMatrix(pen, film, number, spot, index, style);
   const spots = bands(pen, film, frame, place, style);
   for (const [number, grid] of place.words) drawWords(pen, film, frame, number, grid, after.words[number], changed(before, after, number), style);
-  drawThreads(pen, film, frame, place.lanes, moved ? after.hand : held(film, frame, before), after.line, moved, style);
+  drawThreads(pen, film, frame, place.lanes, { ...after, hand: moved ? after.hand : held(frame, before) }, moved, style);
   if (place.banks) drawBanks(pen, film, frame, place.banks, style);
   return spots;
 }
@@ -30,7 +30,7 @@ export function drawMoving(pen, film, place, index, progress, spots, style) {
 }
 
 // What the threads hold while they take the other side of a sum.
-function held(film, frame, { hand }) {
+function held(frame, { hand }) {
   const own = frame.sums.at(-1)?.operands.find((operand) => operand.values.length && (operand.source === 'own' || (operand.source !== 'lane' && operand.places.includes(-1))));
   if (!own) return hand;
   const now = [...hand];
@@ -54,14 +54,18 @@ function bands(pen, film, frame, place, style) {
 
 // ---- threads
 
-function drawThreads(pen, film, frame, grid, hand, line, moved, style) {
+function drawThreads(pen, film, frame, grid, state, moved, style) {
   const { theme, scale } = style, { colours } = film;
   const multiplying = frame.sums.some((sum) => sum.symbol.startsWith('×')) && frame.combined;
   for (let thread = 0; thread < film.picture.threads; thread++) {
     const { x, y, width, height } = grid.cell(thread), warp = Math.floor(thread / WARP);
     const active = frame.active.has(thread), asleep = !frame.lanes[warp];
-    const own = colours[line[thread]] ?? theme.rule;
-    if (active) {
+    const own = colours[state.line[thread]] ?? theme.rule;
+    if (active && multiplying) {
+      const share = Math.min(1, state.made[thread] / film.mostMade);
+      pen.rect(x, y, width, height, { fill: colours[frame.line] ?? theme.accent, alpha: 0.35 });
+      pen.rect(x, y + height * (1 - share), width, height * share, { fill: colours[frame.line] ?? theme.accent });
+    } else if (active) {
       const jumps = frame.kind === 'branch' && frame.splits && !((frame.taken[warp] >>> (thread % WARP)) & 1);
       pen.rect(x, y, width, height, { fill: colours[frame.line] ?? theme.accent, alpha: jumps ? 0.45 : 1 });
     } else {
@@ -69,7 +73,7 @@ function drawThreads(pen, film, frame, grid, hand, line, moved, style) {
       if (!asleep) pen.rect(x, y, width, height, { stroke: theme.idle, line: Math.min(1.5, width / 8) });
       if (height > 8) pen.rect(x, y + height - Math.max(2, height * 0.12), width, Math.max(2, height * 0.12), { fill: own, alpha: asleep ? 0.35 : 0.7 });
     }
-    inside(pen, hand[thread], x, y, width, height, active ? theme.onColour : theme.text, active && moved && !multiplying);
+    inside(pen, state.hand[thread], x, y, width, height, active ? theme.onColour : theme.text, active && moved && !multiplying);
   }
   if (frame.splits) frame.taken.forEach((jump, warp) => {
     if (!jump || jump === frame.lanes[warp]) return;
@@ -202,9 +206,10 @@ export function facts(film, frame) {
   if (frame.kind === 'barrier') told.push('wait at the barrier');
   if (frame.splits) told.push('the branch splits a warp');
   if (frame.combined > 1) told.push(`${frame.combined} additions each`);
+  const conflicts = Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts));
+  if (conflicts) told.push(counted(conflicts, 'bank conflict'));
   for (const touch of frame.touches) {
     const warp = busiest(touch);
-    if (film.isShared(touch) && touch.conflicts[warp]) told.push(`${touch.kind}: ${counted(touch.passes[warp], 'wavefront')}`);
     if (touch.kind === 'atomic') {
       const met = new Map();
       frame.threads.forEach((t, i) => { if (Math.floor(t / WARP) === warp) met.set(touch.places[i], (met.get(touch.places[i]) ?? 0) + 1); });

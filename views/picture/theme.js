@@ -12,7 +12,7 @@ export function themeOf(root) {
   const text = get('text-color', style.color), background = get('background-color', '#ffffff');
   return {
     text, background, accent: get('primary-color', '#2f7fd1'), onColour: '#ffffff', arrow: text,
-    cell: mixed(text, background, 0.09), dim: mixed(text, background, 0.68), rule: mixed(text, background, 0.3),
+    cell: mixed(text, background, 0.08), held: mixed(text, background, 0.2), dim: mixed(text, background, 0.68), rule: mixed(text, background, 0.3),
     idle: mixed(text, background, 0.38), wall: mixed(text, background, 0.62),
     font: { plain: get('font', 'sans-serif'), mono: get('code-font', 'monospace') },
   };

@@ -1,0 +1,173 @@
+"""The picture in a real browser: it plays, steps and scrubs, and what it draws and saves is what the trace says."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from engine.choices import settle
+from engine.picture.picture import picture
+from engine.records import Choice
+from tests.browser.test_dashboard import opened
+
+FIRST = "/inside?ladder=harris&n=4096&block=128&rung=reduce_interleaved"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def part(page: Page, name: str):
+    return page.locator(f"[data-part={name}]").first
+
+
+def at_rest(page: Page, address: str) -> None:
+    """Open the page and wait for the picture."""
+    opened(page, address)
+    expect(part(page, "player")).to_have_attribute("data-frame", re.compile(r"\d+"))
+
+
+def slot(page: Page) -> float:
+    return float(part(page, "player").get_attribute("data-slot") or "nan")
+
+
+def drawing(page: Page, folder: Path) -> ElementTree.Element:
+    """The moment as it is saved."""
+    with page.expect_download() as waited:
+        part(page, "svg").click()
+    path = folder / "moment.svg"
+    waited.value.save_as(path)
+    assert re.fullmatch(r"[\w-]+-\d+\.svg", waited.value.suggested_filename)
+    return ElementTree.parse(path).getroot()
+
+
+def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_path: Path) -> None:
+    """The first level of the tree: an arrow for every addition, and the sums in the cells."""
+    shown = picture(settle(Choice("reduce_interleaved", 4096, 128, dtype="int32", device="emulator")))
+    first = next(frame for frame in shown.frames if frame.sums)
+    at_rest(page, f"{address}{FIRST}")
+    root = drawing(page, tmp_path)
+    assert len(root.findall(f"{SVG}path")) == len(first.sums[0].values) == 64
+    texts = [each.text for each in root.iter(f"{SVG}text")]
+    for value in first.sums[0].values:  # in the thread's cell and in its word
+        assert texts.count(str(value).replace("-", "−")) >= 2
+    assert any("partial[tid] += partial[tid + stride];" in text for text in texts)
+    lit = [each for each in root.iter(f"{SVG}rect") if each.get("fill") == "#2f7fd1"]
+    assert len(lit) >= 128  # every word of the first pass
+
+
+def test_it_steps_plays_and_scrubs(page: Page, address: str) -> None:
+    at_rest(page, f"{address}{FIRST}")
+    part(page, "first").click()
+    moments = [slot(page)]
+    for _ in range(3):
+        part(page, "on").click()
+        expect(part(page, "player")).not_to_have_attribute("data-slot", f"{moments[-1]:.2f}")
+        page.wait_for_timeout(1000)
+        moments.append(slot(page))
+    assert all(earlier < later for earlier, later in pairwise(moments))
+    part(page, "back").click()
+    assert slot(page) == moments[-2]
+    part(page, "play").click()
+    expect(part(page, "play")).to_have_attribute("aria-label", "Pause")
+    page.wait_for_timeout(500)
+    assert slot(page) > moments[-2]
+    part(page, "play").click()
+    part(page, "range").focus()
+    page.keyboard.press("End")
+    assert float(part(page, "range").input_value()) == float(part(page, "range").get_attribute("max") or 0)
+    expect(part(page, "told")).to_contain_text("#1")
+    page.keyboard.press("Home")
+    part(page, "canvas").focus()
+    page.keyboard.press("k")
+    expect(part(page, "play")).to_have_attribute("aria-label", "Pause")
+
+
+def test_who_wants_no_motion_gets_the_next_moment_at_once(laptop: BrowserContext, page: Page, address: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    at_rest(page, f"{address}{FIRST}")
+    before = slot(page)
+    part(page, "on").click()
+    assert slot(page) > before
+    expect(part(page, "play")).to_have_attribute("aria-label", "Play")
+
+
+@pytest.mark.thorough
+def test_the_loop_is_a_gif_of_all_moments(page: Page, address: str, tmp_path: Path) -> None:
+    at_rest(page, f"{address}{FIRST}")
+    with page.expect_download(timeout=120_000) as waited:
+        part(page, "gif").click()
+    path = tmp_path / "loop.gif"
+    waited.value.save_as(path)
+    sizes = images_of(path.read_bytes())
+    assert waited.value.suggested_filename == "reduce_interleaved.gif"
+    assert sizes[0] == (1120, 630) and 30 < len(sizes) <= 141
+    assert path.stat().st_size < 6_000_000
+
+
+def images_of(data: bytes) -> list[tuple[int, int]]:
+    """The width and height of each image of a GIF, every LZW code of which is read."""
+    assert data[:6] == b"GIF89a" and data[-1:] == b"\x3b"
+    at, sizes = 13 + 3 * 256, []
+    while data[at] != 0x3B:
+        if data[at] == 0x21:
+            at += 2
+        else:
+            assert data[at] == 0x2C
+            width, height = (int.from_bytes(data[at + i : at + i + 2], "little") for i in (5, 7))
+            sizes.append((width, height))
+            at += 11
+            packed = b""
+            there = at
+            while data[there]:
+                packed += data[there + 1 : there + 1 + data[there]]
+                there += 1 + data[there]
+            assert len(unpacked(packed)) == width * height
+        while data[at]:
+            at += 1 + data[at]
+        at += 1
+    return sizes
+
+
+def unpacked(packed: bytes) -> bytes:
+    """GIF's LZW with codes of 8 bits and more."""
+    table: list[bytes] = []
+    out, bits, width, last = bytearray(), 0, 9, b""
+    held = 0
+    for byte in packed:
+        bits |= byte << held
+        held += 8
+        while held >= width:
+            code = bits & (1 << width) - 1
+            bits >>= width
+            held -= width
+            if code == 256:
+                table, width, last = [bytes([i]) for i in range(256)] + [b"", b""], 9, b""
+                continue
+            if code == 257:
+                return bytes(out)
+            piece = table[code] if code < len(table) else last + last[:1]
+            out += piece
+            if last and len(table) < 4096:
+                table.append(last + piece[:1])
+            width = min(12, len(table).bit_length()) if len(table) >= 512 else 9
+            last = piece
+    raise AssertionError("the image has no end")
+
+
+def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
+    at_rest(page, f"{address}{FIRST}")
+    box = part(page, "range").bounding_box()
+    assert box is not None and box["y"] + box["height"] <= 720
+
+
+def test_every_part_has_a_name(page: Page, address: str) -> None:
+    at_rest(page, f"{address}{FIRST}")
+    assert "7 steps that combine values" in (part(page, "canvas").get_attribute("aria-label") or "")
+    for name in ("first", "back", "play", "on", "last", "range", "speed"):
+        assert part(page, name).get_attribute("aria-label")
+    values = json.loads(part(page, "player").evaluate("node => JSON.stringify({...node.dataset})"))
+    assert {"frame", "slot", "drawn"} <= set(values)
