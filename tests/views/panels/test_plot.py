@@ -51,7 +51,10 @@ def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     assert LADDERS[name].counter in IN_PLOTS
 
 
-@pytest.mark.parametrize("ladder", LADDERS.values(), ids=lambda ladder: ladder.name)
+COUNTED = [ladder for ladder in LADDERS.values() if KERNELS[ladder.rungs[0].kernel].emulated]
+
+
+@pytest.mark.parametrize("ladder", COUNTED, ids=lambda ladder: ladder.name)
 def test_the_counter_that_a_ladder_opens_on_is_not_all_zeros(ladder: Ladder) -> None:
     assert any(counts(ladder, i) for i in range(len(ladder.rungs)))
 
