@@ -58,13 +58,20 @@ def _all_rungs(topic: Topic) -> Ladder:
         title=f"{topic.title}: all rungs",
         lecture="All lectures of the topic",
         summary="Every kernel of the topic, in the order of the catalogue.",
-        rungs=tuple(Rung(kernel.name, str(i), f"{kernel.title}.") for i, kernel in enumerate(topic.kernels, 1)),
+        rungs=tuple(Rung(kernel.name, name, f"{kernel.title}.") for kernel, name in _short_names(topic)),
         n=topic.default_n,
         block_size=topic.default_block_size,
         dtype=topic.kernels[0].dtypes[0],
         emulator_n=min((ladder.emulator_n for ladder in topic.ladders if ladder.emulator_n), default=None),
         picture="time",
     )
+
+
+def _short_names(topic: Topic) -> list[tuple[Kernel, str]]:
+    """The topic's kernels without the word that all their names begin with: "reduce_first_add" is "first add"."""
+    words = [(kernel, kernel.name.split("_")) for kernel in topic.kernels]
+    same = len({first for _, (first, *_) in words}) == 1
+    return [(kernel, " ".join(parts[same:])) for kernel, parts in words]
 
 
 def _place(ladder: Ladder) -> tuple[bool, int]:

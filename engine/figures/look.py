@@ -56,8 +56,9 @@ def spread(values: Sequence[int], most: int, log: bool) -> list[int]:
 
     There is room for `most` ticks on the axis, which is logarithmic or not.
     """
+    values = [value for value in values if value > 0 or not log]
     if len(values) < 2:
-        return list(values)
+        return values
     places = [log10(value) if log else float(value) for value in values]
     apart = (places[-1] - places[0]) / most * 0.999
     kept = [0]

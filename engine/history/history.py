@@ -108,6 +108,12 @@ def recorded_sizes(choice: Settled) -> tuple[int, ...]:
     return _sizes().get(_without_n(key(choice)), ())
 
 
+@lru_cache(maxsize=32)
+def recorded_of(topic: str) -> frozenset[int]:
+    """Every n at which a kernel of the topic was recorded with a right answer."""
+    return frozenset(own[_N] for own, m in _recorded().items() if m.status == "ok" and KERNELS[m.kernel].topic == topic)
+
+
 def not_recorded(choice: Settled) -> tuple[str, str]:
     """Two sentences for a choice without a time: that there is none, and which n have one with the same choices."""
     sizes = sizes_text(recorded_sizes(choice))

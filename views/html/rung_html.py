@@ -136,10 +136,11 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
         words.append(_time_of(fact.timed, choice, run))
         if live is None and run.n != choice.n:
             words.append(f"Run checks and counts at N = {size_text(run.n)}")
-    elif live is None:
-        words.append(f"Not run yet. {' '.join(not_recorded(choice))}")
+    elif fact.recorded is not None:
+        told = f"{STATUS_WORDS[fact.recorded.status]} on {device_line(fact.recorded)}: {fact.recorded.reason}"
+        words.append(code_in(_sentence_case(told)))
     else:
-        words.append(" ".join(not_recorded(choice)))
+        words.append(f"{'' if live else 'Not run yet. '}{' '.join(not_recorded(choice))}")
     if live is not None and live.badges:
         words.append(code_in(", ".join(live.badges)))
     if ran:

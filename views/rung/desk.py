@@ -8,7 +8,7 @@ from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, facts_of, menu, words_of
+from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
 from views.rung import results
 from views.rung.actions import run_ladder, run_rung, toggle_presenting
 from views.rung.table import Table
@@ -17,7 +17,9 @@ from views.session.page import WORK, Page
 from views.session.place import Place
 
 ABOVE_PLOT = 436  # pixels of the window that the menus and the numbers take
-SMALLEST_PLOT, ROW, LARGEST = 284, 34, 15  # pixels: height, of a rung's bar, type
+SMALLEST_PLOT, LARGEST_PICTURE, ROOMY = 284, 520, 360  # pixels of height
+SMALLEST_ROW, ROW = 16, 34  # pixels of a rung's bar and what is around it
+SMALLEST, LARGEST = 13, 15  # pixels of type
 
 
 def show(page: Page) -> None:
@@ -67,10 +69,16 @@ def buttons(page: Page) -> None:
 
 
 def plot_look(page: Page) -> Look:
-    """The whole plot stands beside the code: as high as the window leaves it, no higher than its bars need."""
+    """The whole plot stands beside the code: as high as the window leaves it, no higher than its bars need.
+
+    Higher than the window only where there are more bars than it can hold with words that can be read.
+    """
     rows = len(page.ladder.rungs)
     room = keyboard.window_height() - ABOVE_PLOT
-    height = max(SMALLEST_PLOT, min(room, rows * ROW + 100, 640))
+    if plot_shown(page) in {**panels.pictures_of(page), **panels.scenes_of(page)}:
+        height = max(SMALLEST_PLOT, min(room, LARGEST_PICTURE))
+        return Look(LARGEST if height >= ROOMY else SMALLEST, height)
+    height = max(SMALLEST_PLOT, rows * SMALLEST_ROW + 70, min(room, rows * ROW + 100, 640))
     return Look(min(LARGEST, round((height - 80) / rows / 1.1)), height)
 
 

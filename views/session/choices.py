@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
 from engine.catalogue.gpu_models import MULTIPROCESSORS
 from engine.choices import check_here
+from engine.history.history import recorded_of
 from engine.plan import plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Settled
 from engine.service import service
@@ -43,9 +43,11 @@ def select(label: str, name: str, options: list[str], default: str, words: dict[
 def size(topic: Topic, name: str = "n") -> str:
     """The menu for N, where any number can be typed as well."""
     sizes = [str(n) for n in topic.sizes]
-    words = {str(n): f"{n:,}  =  {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in topic.sizes}
+    words = {str(n): f"{n:,} = {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in topic.sizes}
+    recorded = recorded_of(topic.name)
+    words = {text: f"{word} ●" if int(text) in recorded else word for text, word in words.items()}
     return select(topic.size_label, name, sizes, str(topic.default_n), words, new=True,
-                  help="Choose, or type any whole number: 1000, 2^20 or 4M.")  # fmt: skip
+                  help="Choose, or type any whole number: 1000, 2^20 or 4M. ● has recorded times.")  # fmt: skip
 
 
 def block_size(topic: Topic) -> str:
@@ -107,7 +109,7 @@ def schedule() -> str:
     """The menu for the order in which the emulator runs lanes and blocks."""
     return select(
         "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
-        {name: schedule_line(parse_schedule(name)) for name in SCHEDULES}, new=True,
+        {name: name.replace(":", " ") for name in SCHEDULES}, new=True,
         help="What CUDA leaves open. Lockstep: the lanes of a warp run together, as up to Pascal. Independent: any "
         "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
         "type waves:4.",

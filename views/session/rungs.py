@@ -10,6 +10,8 @@ from engine.catalogue import LADDERS, Ladder
 from views.session import state
 from views.session.choices import AUTO
 
+MOST_LABELS = 14  # rungs beyond which the buttons have numbers: their labels would push the page down
+
 
 def names(ladder: Ladder) -> list[str]:
     """What the address calls the rungs: the kernel, with its way of combining where a kernel stands twice."""
@@ -82,8 +84,9 @@ def pickers(ladder: Ladder) -> int:
         st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
                   help="The next rung (arrow right)")  # fmt: skip
         for i, rung in enumerate(ladder.rungs):
-            st.button(rung.label, key=f"rung {i}", on_click=_take_rung, args=(every[i],),
-                      type="primary" if i == position else "secondary")  # fmt: skip
+            many = len(ladder.rungs) > MOST_LABELS
+            st.button(str(i + 1) if many else rung.label, key=f"rung {i}", on_click=_take_rung, args=(every[i],),
+                      type="primary" if i == position else "secondary", help=rung.label if many else None)  # fmt: skip
     return position
 
 

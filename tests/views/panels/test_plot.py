@@ -13,10 +13,13 @@ from engine.choices import settle
 from engine.counters import IN_PLOTS, plotted
 from engine.history.history import recorded_for
 from engine.records import Choice, RunFailed
+from tests.cases import case
 from tests.made import measure
 from tests.views.pages import asked, figures_of, html_of, opened
 
 SMALL = {"matmul": 32, "matrix_sums": 64}  # elements a side; the others take a thousand elements
+QUICK = ("harris", "cooper", "cs121-latency", "cs121-banks", "float-truths", "heidelberg-volta", "all-memory")
+EVERY_LADDER = pytest.mark.parametrize("name", [case(name, quick=name in QUICK) for name in LADDERS])
 
 
 def drawn(name: str, **address: str) -> dict[str, Any]:
@@ -32,7 +35,7 @@ def shares(figure: dict[str, Any]) -> list[float]:
     return [((log10(value) if axis["type"] == "log" else value) - low) / (high - low) for value in values]
 
 
-@pytest.mark.parametrize("name", LADDERS)
+@EVERY_LADDER
 def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     ladder = LADDERS[name]
     choices = [
@@ -51,12 +54,12 @@ def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     assert LADDERS[name].counter in IN_PLOTS
 
 
-COUNTED = [ladder for ladder in LADDERS.values() if KERNELS[ladder.rungs[0].kernel].emulated]
-
-
-@pytest.mark.parametrize("ladder", COUNTED, ids=lambda ladder: ladder.name)
-def test_the_counter_that_a_ladder_opens_on_is_not_all_zeros(ladder: Ladder) -> None:
-    assert any(counts(ladder, i) for i in range(len(ladder.rungs)))
+@EVERY_LADDER
+def test_the_counter_that_a_ladder_opens_on_is_not_all_zeros(name: str) -> None:
+    ladder = LADDERS[name]
+    if not any(KERNELS[rung.kernel].emulated for rung in ladder.rungs):
+        pytest.skip("The emulator runs none of its kernels.")
+    assert any(counts(ladder, i) for i in range(len(ladder.rungs)) if KERNELS[ladder.rungs[i].kernel].emulated)
 
 
 def counts(ladder: Ladder, position: int) -> float | None:
