@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -18,8 +18,10 @@ def produced(kernel: str, dtype: str, seed: int, n: int) -> int:
     """How many numbers the threads write: one each, 1 to 4 each, or one for each positive number."""
     if kernel == "order_place":
         return n
-    numbers = data.repeated(data.period(dtype, seed), n)
-    return int(sizes(numbers).sum()) if kernel == "reserve_buffer" else int((numbers > 0).sum())
+    period = data.period(dtype, seed)
+    whole, rest = divmod(n, len(period))
+    each = sizes(period) if kernel == "reserve_buffer" else period > 0
+    return whole * int(each.sum()) + int(each[:rest].sum())
 
 
 def sizes(numbers: Array) -> Array:
@@ -27,38 +29,39 @@ def sizes(numbers: Array) -> Array:
     return 1 + (numbers & 3)
 
 
-def _by_address(numbers: Array, addresses: int) -> Array:
-    """Shape (rounds, addresses): column a holds the numbers of address a, then zeros."""
-    rounds = -(-len(numbers) // addresses)
-    return np.concatenate([numbers, np.zeros(rounds * addresses - len(numbers), numbers.dtype)]).reshape(
-        rounds, addresses
-    )
+def _by_address(numbers: Array, addresses: int) -> Iterator[Array]:
+    """The numbers in rounds of one for each address, of shape (rounds, addresses): as many as are whole, without a
+    copy, then the last one with zeros for the addresses that it lacks."""
+    whole = len(numbers) // addresses * addresses
+    yield numbers[:whole].reshape(-1, addresses)
+    last = np.zeros((1, addresses), numbers.dtype)
+    last[0, : len(numbers) - whole] = numbers[whole:]
+    yield last
 
 
 def sums_by_address(numbers: Array, output: Array, addresses: int, additions: int) -> Check:
     """Address a holds the sum of the numbers i with i % addresses == a."""
-    columns = checks.exact_type(_by_address(numbers, addresses))
-    squares = np.square(columns, dtype=np.float64).sum(axis=0)
-    return checks.sums(output, numbers, squares, columns.sum(axis=0), additions, "Checked: every address.")
+    exact = checks.exact_type(np.zeros(addresses, numbers.dtype))
+    squares = np.zeros(addresses)
+    for rounds in _by_address(numbers, addresses):
+        exact += rounds.sum(axis=0, dtype=exact.dtype)
+        squares += np.einsum("ij,ij->j", rounds, rounds, dtype=np.float64)
+    return checks.sums(output, numbers, squares, exact, additions, "Checked: every address.")
 
 
-def extremes_by_address(numbers: Array, output: Array, addresses: int, extreme: Callable[..., Array]) -> Check:
-    """Address a holds the extreme of 0 and the numbers i with i % addresses == a."""
-    columns = np.vstack([_by_address(numbers, addresses), np.zeros(addresses, numbers.dtype)])
-    return checks.equal(output, extreme(columns, axis=0), "Checked: every address.")
-
-
-def bits_by_address(numbers: Array, output: Array, addresses: int, combine: np.ufunc) -> Check:
-    """Address a holds 0 and the numbers i with i % addresses == a, bit by bit."""
-    return checks.equal(output, combine.reduce(_by_address(numbers, addresses), axis=0), "Checked: every address.")
+def combined_by_address(numbers: Array, output: Array, addresses: int, combine: np.ufunc) -> Check:
+    """Address a holds 0 and the numbers i with i % addresses == a, combined: smaller, larger or bit by bit."""
+    expected = np.zeros(addresses, numbers.dtype)
+    for rounds in _by_address(numbers, addresses):
+        expected = combine(expected, combine.reduce(rounds, axis=0, initial=0))
+    return checks.equal(output, expected, "Checked: every address.")
 
 
 def cleared(numbers: Array, output: Array, addresses: int) -> Check:
     """At address a the bits number % 32 of the numbers i with i % addresses == a are cleared, and no other."""
-    address = np.arange(len(numbers)) % addresses
-    down = np.zeros((32, addresses), bool)
-    down[numbers & 31, address] = True
-    struck = (down * (np.uint32(1) << np.arange(32, dtype=np.uint32))[:, None]).sum(axis=0, dtype=np.uint32)
+    struck = np.zeros(addresses, np.uint32)
+    for rounds in _by_address(np.uint32(1) << (numbers & 31).astype(np.uint32), addresses):
+        struck |= np.bitwise_or.reduce(rounds, axis=0)
     return checks.equal(output, (~struck).view(np.int32), "Checked: every address.")
 
 
@@ -72,17 +75,15 @@ def turns(n: int, output: Array, addresses: int, down: bool = False) -> Check:
 def exchanged(numbers: Array, output: Array, addresses: int) -> Check:
     """At every address: what was taken out and what is left are what was put in, and the first zero."""
     n = len(numbers)
-    address = np.concatenate([np.arange(n) % addresses, np.arange(addresses)])
-    put = np.concatenate([numbers, np.zeros(addresses, numbers.dtype)])
-    found, expected = (_sorted_by_address(address, values) for values in (output, put))
+    found = _sorted_by_address(output[:n], output[n:])
+    expected = _sorted_by_address(numbers, np.zeros(addresses, numbers.dtype))
     return checks.in_any_order(checks.equal(found, expected, "Checked: the numbers of every address, in any order."))
 
 
-def _sorted_by_address(address: Array, values: Array) -> Array:
-    """32-bit values in the order of their addresses; at one address in the order of their bits."""
-    keys = (address.astype(np.int64) << 32) | values.view(np.uint32)
-    keys.sort()
-    return keys.astype(np.uint32).view(values.dtype)
+def _sorted_by_address(values: Array, more: Array) -> Array:
+    """The values i with i % addresses == a, and one more, for one address after the other, each in their order."""
+    columns = np.vstack([*_by_address(values, len(more)), more])
+    return np.sort(np.ascontiguousarray(columns.T), axis=1).ravel()
 
 
 def taken(output: Array, n: int, addresses: int) -> Check:
@@ -104,23 +105,19 @@ def places(output: Array) -> Check:
 
 def packed(numbers: Array, output: Array) -> Check:
     """The numbers of a thread lie together and in their order, and every thread has written all of its numbers."""
-    size = sizes(numbers)
+    n, size = len(numbers), sizes(numbers)
     owners, nth = output >> 2, output & 3
-    starts = np.flatnonzero(nth == 0)
     follows = nth == 0  # the first number of a thread may stand anywhere
     follows[1:] |= (owners[1:] == owners[:-1]) & (nth[1:] == nth[:-1] + 1)
-    broken = int((~follows).sum())
-    if broken == 0 and len(starts) == len(numbers):
-        expected = np.repeat(4 * np.arange(len(numbers)), size) + _counts_up(size)
-        return checks.same_numbers(output, expected, "Checked: the numbers of every thread, which lie together.")
-    return checks.rule(max(1, broken), len(output), "Checked: the numbers of a thread lie together, in their order.")
-
-
-def _counts_up(size: Array) -> Array:
-    """0, 1, ... size[0] - 1, 0, 1, ... size[1] - 1, and so on."""
-    ends = np.cumsum(size)
-    first: Array = np.repeat(ends - size, size)
-    return np.arange(len(first)) - first
+    starts = np.flatnonzero(nth == 0)
+    writers = owners[starts]
+    known = (writers >= 0) & (writers < n)
+    lengths = np.diff(starts, append=len(output))
+    whole = known & (lengths == size[np.where(known, writers, 0)])
+    written = np.bincount(writers[whole], minlength=n) == 1
+    broken = int((~follows).sum()) + int((~whole).sum()) + int((~written).sum())
+    return checks.rule(min(broken, len(output)), len(output), "Checked: the numbers of a thread lie together, in their "
+                       "order, and all are there; shown is how many of them do.")  # fmt: skip
 
 
 def kept(numbers: Array, output: Array) -> Check:
@@ -141,20 +138,18 @@ def kept_in_order(numbers: Array, output: Array) -> Check:
 
 def broadcast(numbers: Array, output: Array, lane: int) -> Check:
     """Every number plus that of the lane of its warp; one addition rounds the same way everywhere."""
-    lanes = np.arange(len(numbers)) // 32 * 32 + lane
-    source = np.where(lanes < len(numbers), numbers[np.minimum(lanes, len(numbers) - 1)], numbers.dtype.type(0))
-    return checks.equal(output, numbers + source, "Checked: every element.")
+    warps = _grouped(numbers, 32)
+    return checks.equal(output, (warps + warps[:, [lane]]).ravel()[: len(numbers)], "Checked: every element.")
 
 
 def moved(numbers: Array, output: Array) -> Check:
     """Every lane's sum of what four shuffles bring it; three additions in this order round the same way everywhere."""
-    n = len(numbers)
-    padded = np.concatenate([numbers, np.zeros(-n % 32, numbers.dtype)])
     lane = np.arange(32)
     above = np.where(lane % 8 < 6, lane + 2, lane)
     sources = (5 * lane % 32, lane ^ 1, np.where(lane < 2, lane, lane - 2), above)
-    anywhere, partner, below, above_it = (padded.reshape(-1, 32)[:, source].ravel()[:n] for source in sources)
-    return checks.equal(output, anywhere + partner + below + above_it, "Checked: every element.")
+    anywhere, partner, below, above_it = (_grouped(numbers, 32)[:, source] for source in sources)
+    expected = (anywhere + partner + below + above_it).ravel()[: len(numbers)]
+    return checks.equal(output, expected, "Checked: every element.")
 
 
 def largest(numbers: Array, output: Array) -> Check:
@@ -169,6 +164,10 @@ def prefix_sums(numbers: Array, output: Array, group: int, additions: int) -> Ch
 
 
 def _scanned(numbers: Array, group: int) -> Array:
-    whole = -(-len(numbers) // group) * group
-    padded = np.concatenate([numbers, np.zeros(whole - len(numbers), numbers.dtype)])
-    return np.cumsum(padded.reshape(-1, group), axis=1).ravel()[: len(numbers)]
+    return np.cumsum(_grouped(numbers, group), axis=1).ravel()[: len(numbers)]
+
+
+def _grouped(numbers: Array, group: int) -> Array:
+    """Shape (groups, group), with zeros behind the last number."""
+    beyond = -len(numbers) % group
+    return (np.pad(numbers, (0, beyond)) if beyond else numbers).reshape(-1, group)

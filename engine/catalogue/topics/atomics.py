@@ -239,9 +239,9 @@ def check(plan: Plan, output: Array) -> Check:
         case "atomic_sub":
             return atomic_checks.sums_by_address(-numbers, output, value, plan.additions)
         case "atomic_min":
-            return atomic_checks.extremes_by_address(numbers, output, value, np.min)
+            return atomic_checks.combined_by_address(numbers, output, value, np.minimum)
         case "atomic_max":
-            return atomic_checks.extremes_by_address(numbers, output, value, np.max)
+            return atomic_checks.combined_by_address(numbers, output, value, np.maximum)
         case "atomic_inc":
             return atomic_checks.turns(choice.n, output, value)
         case "atomic_dec":
@@ -249,9 +249,9 @@ def check(plan: Plan, output: Array) -> Check:
         case "atomic_and":
             return atomic_checks.cleared(numbers, output, value)
         case "atomic_or":
-            return atomic_checks.bits_by_address(numbers, output, value, np.bitwise_or)
+            return atomic_checks.combined_by_address(numbers, output, value, np.bitwise_or)
         case "atomic_xor":
-            return atomic_checks.bits_by_address(numbers, output, value, np.bitwise_xor)
+            return atomic_checks.combined_by_address(numbers, output, value, np.bitwise_xor)
         case "atomic_exch":
             return atomic_checks.exchanged(numbers, output, value)
         case "atomic_cas":
@@ -284,7 +284,7 @@ TOPIC = Topic(
     sizes=tuple(2**power for power in range(10, 25, 2)),
     default_n=2**18,
     default_block_size=256,
-    max_n=2**24,
+    max_n=2**28,
     emulator_max_n=2**20,
     metric="bandwidth_gb_s",
     plan=plan,

@@ -107,6 +107,43 @@ def test_an_exchange_that_loses_a_number_is_wrong():
     assert not atomic_checks.exchanged(NUMBERS, output, addresses).ok
 
 
+@pytest.mark.parametrize("kernel", ["order_place", "reserve_buffer", "filter_atomic"])
+def test_what_the_threads_write_is_counted_by_periods(kernel: str):
+    for n in (1, 1000, data.PERIOD, data.PERIOD + 7, 3 * data.PERIOD - 1):
+        numbers = data.repeated(data.period("int32", 5), n)
+        each = {"order_place": n, "reserve_buffer": (1 + (numbers & 3)).sum(), "filter_atomic": (numbers > 0).sum()}
+        assert atomic_checks.produced(kernel, "int32", 5, n) == each[kernel]
+
+
+@pytest.mark.parametrize("addresses", [1, 7, 32, 64])
+def test_every_address_is_judged_by_its_own_numbers(addresses: int):
+    by_hand = [NUMBERS[address::addresses] for address in range(addresses)]
+    sums = np.array([numbers.sum() for numbers in by_hand], np.int32)
+    least = np.array([min(0, *numbers, 0) for numbers in by_hand], np.int32)
+    mixed = np.array([np.bitwise_xor.reduce(numbers) if len(numbers) else 0 for numbers in by_hand], np.int32)
+    flags = np.array([~sum({1 << (int(number) & 31) for number in numbers}) for numbers in by_hand]).astype(np.int32)
+    right = (
+        (sums, lambda found: atomic_checks.sums_by_address(NUMBERS, found, addresses, 1)),
+        (least, lambda found: atomic_checks.combined_by_address(NUMBERS, found, addresses, np.minimum)),
+        (mixed, lambda found: atomic_checks.combined_by_address(NUMBERS, found, addresses, np.bitwise_xor)),
+        (flags, lambda found: atomic_checks.cleared(NUMBERS, found, addresses)),
+    )
+    for expected, judge in right:
+        assert judge(expected).ok
+        broken = expected.copy()
+        broken[-1] ^= 1
+        assert not judge(broken).ok
+
+
+def test_numbers_beyond_two_to_the_24_are_taken_and_the_largest_places_fit_their_type():
+    topic = atomics.TOPIC
+    for name in ("prefix_sum_lookback", "filter_lookback", "max_vectorized", "reserve_buffer", "order_place"):
+        assert plan(Choice(name, topic.max_n, 128, device="gpu")).bytes_moved >= 4 * 2**28
+    assert 4 * topic.max_n + 3 < 2**31  # what reserve_buffer writes
+    with pytest.raises(NotRunnable, match="too large"):
+        plan(Choice("order_place", topic.max_n + 1, 128, device="gpu"))
+
+
 def test_a_place_that_two_threads_won_or_nobody_is_wrong():
     n, addresses = 50, 64
     won, places = np.ones(n, np.int32), np.zeros(addresses, np.int32)
