@@ -1,4 +1,4 @@
-"""The command line: kernels, run, sweep, record, doctor.
+"""The command line: kernels, run, sweep, emulate, check, record, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -16,6 +16,7 @@ from typing import Any
 from engine.catalogue import KERNELS, Kernel, default_choice
 from engine.choices import settle
 from engine.history.contract import flat
+from engine.lab.parsers import add_parsers
 from engine.measuring.measure import failed
 from engine.plan import strides
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
@@ -128,6 +129,12 @@ def _record(options: argparse.Namespace) -> int:
     if not options.quick:
         print(float_sums.record(progress=say))
     return 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    answer = options.answer(options)
+    print(json.dumps(answer.record) if options.json else answer.text)
+    return EXIT_STATUS.get(answer.status, 3)
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -264,6 +271,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")
         command.add_argument("--combine", metavar="{" + ",".join(COMBINES) + "}", help="how block sums become one sum")
 
+    add_parsers(commands, _whole_number, _lab)
     record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
     record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
     record.set_defaults(command=_record)

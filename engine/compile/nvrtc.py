@@ -7,6 +7,7 @@ would break every `template <typename T>` in NVRTC's own headers.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,12 +27,27 @@ _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
-@lru_cache(maxsize=512)
+@dataclass(frozen=True)
+class Compiled:
+    """`code`: PTX text or a cubin. `symbols`: what the kernels of `Source.names` are called in it. `warnings`: the
+    compiler's log of a source that compiles."""
+
+    code: bytes
+    symbols: tuple[str, ...]
+    warnings: str
+
+
 def compile_source(source: Source, architecture: str) -> bytes:
     """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line.
 
     NotRunnable: the source needs another GPU.
     """
+    return compiled(source, architecture).code
+
+
+@lru_cache(maxsize=512)
+def compiled(source: Source, architecture: str) -> Compiled:
+    """`compile_source`, and what the compiler says beside it."""
     from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
 
     check_includes(source, include_folders())
@@ -39,16 +55,21 @@ def compile_source(source: Source, architecture: str) -> bytes:
         f"-arch={_fitting(source, architecture)}",
         "-lineinfo",
         "--std=c++17",
+        *source.options,
         *(f"-D{name}={value}" for name, value in source.defines),
         *(f"-I{folder}" for folder in include_folders()),
         *(() if re.search(r"\bcuda\b", source.text) else (_LEAN_GROUPS,)),
     )
-    text = f'using T = {C_TYPES[source.dtype]};\n#line 1 "{source.name}"\n{source.text}'
-    program = nvrtc.createProgram(text, source.name, (), ())
+    element = f"using T = {C_TYPES[source.dtype]};\n" if source.dtype else ""
+    program = nvrtc.createProgram(f'{element}{source.head}#line 1 "{source.name}"\n{source.text}', source.name, (), ())
     try:
+        for name in source.names:
+            nvrtc.addNameExpression(program, name)
         nvrtc.compileProgram(program, options)
         made = nvrtc.getPTX(program) if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
-        return made.encode() if isinstance(made, str) else bytes(made)
+        code = made.encode() if isinstance(made, str) else bytes(made)
+        symbols = tuple(nvrtc.getLoweredName(program, name) for name in source.names)
+        return Compiled(code, symbols, nvrtc.getProgramLog(program).strip())
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip()
         raise _explained(source, log or str(error)) from None

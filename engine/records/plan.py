@@ -11,10 +11,12 @@ from engine.records.choice import Settled
 
 @dataclass(frozen=True)
 class Source:
-    """One translation unit. `name` is what messages call it; `defines` become compiler macros; `dtype` becomes `T`.
+    """One translation unit. `name` is what messages call it; `defines` become compiler macros; `dtype` becomes `T`, and
+    nothing does where it is empty.
 
     `capability`: the compute capability that its instructions need: "80", that or any later; "90a", that one and no
-    other.
+    other. `head`: what stands before the first line. `names`: the C++ names of kernels that are wanted, as
+    "sum<float, 128>". `options`: more of the compiler's.
     """
 
     name: str
@@ -22,6 +24,9 @@ class Source:
     dtype: str
     defines: tuple[tuple[str, int], ...] = ()
     capability: str = ""
+    head: str = ""
+    names: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

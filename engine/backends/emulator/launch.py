@@ -94,7 +94,8 @@ def execute(
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     told = tuple("".join(printed).splitlines())
     totals = results.totals(watching)
-    counts = Counts(totals, _lines(plan, watching)) if totals else None
+    sources = [step.source for step in plan.steps if isinstance(step, Launch)]
+    counts = Counts(totals, lines_of(sources[0], watching) if sources else ()) if totals else None
     return Run(output, counts, results.findings(watching), told)
 
 
@@ -158,21 +159,51 @@ def launch(
     with _explained(step.source.name):
         check_sizes(step)
         compile_launch(step, EMULATED_ARCHITECTURE)
-        check_residency(step, shared_bytes)
-        program = load(step.source, step.kernel)
-        arguments = _arguments(device, program, step)
-        machine = Machine(
-            program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
-            step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
-            options or Options(), hooks_of(observers), step.source,
-        )  # fmt: skip
-        device.launches += 1
-        for observer in observers:
-            observer.on_launch(machine)
-        try:
-            launching.run(machine, progress)
-        finally:
-            machine.close()
+        arguments = _arguments(device, load(step.source, step.kernel), step)
+        return _executed(device, step, arguments, observers, schedule, options, progress, shared_bytes)
+
+
+def launch_with(
+    device: Device,
+    step: Launch,
+    values: Sequence[bytes],
+    observers: Sequence[Observer],
+    schedule: Schedule = LOCKSTEP,
+    options: Options | None = None,
+    shared_bytes: int = 0,
+) -> Machine:
+    """`launch`, with the bytes of every argument in place of the step's own: addresses in `device` among them."""
+    with _explained(step.source.name):
+        check_sizes(step)
+        names = [param.name for param in load(step.source, step.kernel).params]
+        arguments = dict(zip(names, values, strict=True))
+        return _executed(device, step, arguments, observers, schedule, options, None, shared_bytes)
+
+
+def _executed(
+    device: Device,
+    step: Launch,
+    arguments: Mapping[str, bytes],
+    observers: Sequence[Observer],
+    schedule: Schedule,
+    options: Options | None,
+    progress: Progress | None,
+    shared_bytes: int,
+) -> Machine:
+    check_residency(step, shared_bytes)
+    program = load(step.source, step.kernel)
+    machine = Machine(
+        program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
+        step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
+        options or Options(), hooks_of(observers), step.source,
+    )  # fmt: skip
+    device.launches += 1
+    for observer in observers:
+        observer.on_launch(machine)
+    try:
+        launching.run(machine, progress)
+    finally:
+        machine.close()
     return machine
 
 
@@ -253,15 +284,12 @@ def _part_of(progress: Progress | None, number: int, count: int) -> Progress | N
     return lambda fraction, text: progress((number + fraction) / count, text)
 
 
-def _lines(plan: Plan, observers: Sequence[Observer]) -> tuple[LineCounters, ...]:
-    """The lines of the plan's main source that did anything."""
-    sources = [step.source for step in plan.steps if isinstance(step, Launch)]
-    if not sources:
-        return ()
-    text = sources[0].text.splitlines()
+def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounters, ...]:
+    """The lines of a source that did anything."""
+    text = source.text.splitlines()
     made = [LineCounters(line, text[line - 1] if 0 < line <= len(text) else "", totals)
-            for line, totals in results.by_line(observers, sources[0].name).items()]  # fmt: skip
+            for line, totals in results.by_line(observers, source.name).items()]  # fmt: skip
     return tuple(made)
 
 
-__all__ = ["Device", "execute", "launch", "load", "run"]
+__all__ = ["Device", "execute", "launch", "launch_with", "lines_of", "load", "run"]

@@ -17,8 +17,8 @@ from engine.backends.emulator.instructions import (
 )
 from engine.backends.emulator.instructions.meetings import met
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
-from engine.backends.emulator.meanings.table import UnknownInstruction
-from engine.backends.emulator.ptx.program import BasicBlock, has_destination
+from engine.backends.emulator.meanings.table import OPERATIONS, UnknownInstruction
+from engine.backends.emulator.ptx.program import BasicBlock, Program, has_destination
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError, Register
 from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
 from engine.backends.emulator.registers.masks import Mask
@@ -63,6 +63,17 @@ def told(machine: Machine, item: Instruction, step: Executor) -> Executor:
             hook(item, mask, before, registers)
 
     return watched
+
+
+def not_emulated(program: Program) -> list[Instruction]:
+    """The instructions of a program that nothing here executes, one of each opcode and line."""
+    found: dict[tuple[str, int], Instruction] = {}
+    for item in (item for block in program.blocks for item in block.body):
+        traits = traits_of(item.opcode)
+        known = traits.head in MAKERS if traits is not COMPUTING else item.opcode in OPERATIONS
+        if not known:
+            found.setdefault((item.opcode, item.line), item)
+    return list(found.values())
 
 
 def _executor(machine: Machine, item: Instruction) -> Executor | None:

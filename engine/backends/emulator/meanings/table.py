@@ -7,8 +7,9 @@ Not here, because they need more than their operands: mov, ld, st, atom, red, ba
 from __future__ import annotations
 
 from functools import cache
+from types import ModuleType
 
-from engine.backends.emulator.meanings import (  # noqa: F401  (they fill the table)
+from engine.backends.emulator.meanings import (
     approximate,
     bits,
     carries,
@@ -23,7 +24,12 @@ from engine.backends.emulator.meanings import (  # noqa: F401  (they fill the ta
 )
 from engine.backends.emulator.meanings.registry import DTYPES, OPERATIONS, Operation
 
-__all__ = ["DTYPES", "Operation", "UnknownInstruction", "operation"]
+# To import one registers what its opcodes compute.
+MEANINGS: tuple[ModuleType, ...] = (
+    approximate, bits, carries, compare, convert, division, dot_products, extremes, floating, half, integer,
+)  # fmt: skip
+
+__all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "operation"]
 
 
 class UnknownInstruction(Exception):

@@ -1,0 +1,118 @@
+"""Arguments of a launch, as CuPy's RawKernel takes them: NumPy arrays for pointers, numbers by value."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from engine.backends.emulator.launch import Device
+from engine.backends.emulator.state.memory import DeviceArray
+from engine.lab.signatures import Parameter
+from engine.records import Array, NotRunnable
+
+Argument = Array | np.generic | bool | int | float | complex | None
+_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The bytes of every argument, and the arrays among them on the device: name -> (the caller's, the device's)."""
+
+    values: tuple[bytes, ...]
+    arrays: Mapping[str, tuple[Array, DeviceArray]]
+
+
+def passed(
+    device: Device, kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]
+) -> Passed:
+    """Arrays are copied to `device`, each once, under `names`; numbers become what the parameter is.
+
+    NotRunnable, in a sentence that names the parameter, for what does not fit."""
+    if len(arguments) != len(wanted):
+        listed = ", ".join(one.name for one in wanted)
+        raise NotRunnable(f"{kernel} takes {_counted(len(wanted))} ({listed}) and is given {len(arguments)}.")
+    for one, two in combinations([each for each in arguments if isinstance(each, np.ndarray)], 2):
+        if one is not two and np.shares_memory(one, two):
+            raise NotRunnable(f"{kernel} is given two arrays that lie in the same memory: pass one of them, or copies.")
+    values: list[bytes] = []
+    arrays: dict[str, tuple[Array, DeviceArray]] = {}
+    places: dict[int, DeviceArray] = {}
+    for parameter, argument, name in zip(wanted, arguments, names, strict=True):
+        if isinstance(argument, np.ndarray):
+            _check_array(kernel, parameter, argument)
+            if id(argument) not in places:
+                places[id(argument)] = device.space.add(name, argument, argument.itemsize)
+                arrays[name] = (argument, places[id(argument)])
+            values.append(places[id(argument)].base.to_bytes(8, "little"))
+        else:
+            values.append(_by_value(kernel, parameter, argument))
+    return Passed(tuple(values), arrays)
+
+
+def contents(array: DeviceArray, like: Array) -> Array:
+    """A copy of an array of the device in the shape and type of the caller's."""
+    return array.data[: like.nbytes].view(like.dtype).reshape(like.shape).copy()
+
+
+def array_names(wanted: Sequence[Parameter], given: Sequence[str] | None) -> list[str]:
+    """What messages call the arguments: `given`, or the parameters' names; each once. NotRunnable: not as many."""
+    if given is not None and len(given) != len(wanted):
+        raise NotRunnable(f"{_counted(len(wanted))} need as many names; {len(given)} are given.")
+    return list(_unique([one.name for one in wanted] if given is None else given))
+
+
+def _unique(names: Sequence[str]) -> Iterator[str]:
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+def _check_array(kernel: str, parameter: Parameter, argument: Array) -> None:
+    if parameter.size != 8 or parameter.kind not in "ub":
+        raise NotRunnable(f"`{parameter.name}` of {kernel} is {_what(parameter)}, and an array is passed for it.")
+    if argument.dtype.hasobject:
+        raise NotRunnable(f"`{parameter.name}` of {kernel} is given an array of Python objects, which no GPU knows.")
+
+
+def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
+    """The bytes of a number. A NumPy number must be what the parameter is; a Python number becomes it."""
+    where = f"`{parameter.name}` of {kernel} is {_what(parameter)}"
+    if argument is None and parameter.size == 8:
+        return bytes(8)
+    if isinstance(argument, np.generic):
+        floating = argument.dtype.kind in "f"
+        fits = argument.nbytes == parameter.size and (parameter.kind == "b" or floating == (parameter.kind == "f"))
+        if not fits:
+            raise NotRunnable(f"{where}, and a {argument.dtype} is passed for it.")
+        return argument.tobytes()
+    if isinstance(argument, complex) and parameter.size in (8, 16) and parameter.kind == "b":
+        return struct.pack("<2f" if parameter.size == 8 else "<2d", argument.real, argument.imag)
+    if not isinstance(argument, bool | int | float):
+        raise NotRunnable(f"{where}, and a {type(argument).__name__} is passed for it.")
+    if parameter.kind == "f" or (parameter.kind == "b" and parameter.size == 2):
+        try:
+            return struct.pack(_FLOATS[parameter.size], argument)
+        except OverflowError:
+            raise NotRunnable(f"{where}, which cannot hold {argument}.") from None
+    if isinstance(argument, float) or parameter.kind == "b":
+        raise NotRunnable(f"{where}, and {argument!r} is passed for it.")
+    if not -(1 << 8 * parameter.size - 1) <= argument < 1 << 8 * parameter.size:
+        raise NotRunnable(f"{where}, which cannot hold {argument:,}.")
+    return (int(argument) & (1 << 8 * parameter.size) - 1).to_bytes(parameter.size, "little")
+
+
+def _what(parameter: Parameter) -> str:
+    size = "1 byte" if parameter.size == 1 else f"{parameter.size} bytes"
+    if parameter.kind == "f":
+        return f"a floating-point number of {size}"
+    return f"a value of {size}" if parameter.kind == "b" else f"a whole number or a pointer of {size}"
+
+
+def _counted(count: int) -> str:
+    return "1 argument" if count == 1 else f"{count} arguments"

@@ -1,0 +1,121 @@
+"""The lab's commands: `emulate` launches a kernel of any file, `check` says whether a file's kernels can run here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.backends.emulator.instructions.dispatch import not_emulated
+from engine.backends.emulator.launch import load
+from engine.backends.emulator.ptx.syntax import Instruction, PtxError
+from engine.counters import COUNTERS, IN_TABLE
+from engine.lab.argument_words import argument_of
+from engine.lab.kernel_run import KernelRun
+from engine.lab.kernels import kernel, read
+from engine.lab.signatures import kernels_in
+from engine.records import Array, CompileError, NotRunnable, RunFailed
+
+_FIRST = 8  # elements of an array that are shown
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`status` as of a Measurement; `record` for --json; `text` for a terminal."""
+
+    status: str
+    record: Mapping[str, Any]
+    text: str
+
+
+def emulate(
+    file: Path, name: str | None, grid: Sequence[int], block: Sequence[int], words: Sequence[str], *, shared: int,
+    cooperative: bool, schedule: str | None,
+) -> Answer:  # fmt: skip
+    """Launch a kernel of `file` on the emulator; `words`: its arguments. What goes wrong is in the answer."""
+    asked = {"file": str(file), "kernel": name, "grid": list(grid), "block": list(block)}
+    try:
+        arguments = [argument_of(word) for word in words]
+        run = kernel(file, name).run(grid, block, arguments, shared=shared, cooperative=cooperative, schedule=schedule)
+    except (NotRunnable, CompileError, RunFailed) as error:
+        return _failed(asked, error)
+    status = "ok" if run.ok else "hazard"
+    record = {
+        **asked, "kernel": run.kernel, "status": status, "reason": None,
+        "arrays": {each: _first(array) for each, array in run.arrays.items()},
+        "symbols": {each: _first(array) for each, array in run.symbols.items()},
+        "counters": run.counters,
+        "lines": [{"line": line.line, "text": line.text, **line.counters} for line in run.lines],
+        "findings": [asdict(finding) for finding in run.findings],
+        "printed": list(run.printed), "warnings": list(run.warnings),
+    }  # fmt: skip
+    return Answer(status, record, "\n".join(_told(run, status)))
+
+
+def _told(run: KernelRun, status: str) -> list[str]:
+    shown = [f"  {COUNTERS[name].title}: {run.counters[name]:,.10g}" for name in IN_TABLE if run.counters.get(name)]
+    arrays = {**run.arrays, **run.symbols}.items()
+    return [
+        f"{run.kernel}: {status}",
+        *(f"  {finding.message}" for finding in run.findings),
+        *(f"  Warning: {warning}" for warning in run.warnings),
+        *(
+            f"  {name}: {array.dtype}{list(array.shape)}: {array.reshape(-1)[:_FIRST].tolist()}"
+            for name, array in arrays
+        ),
+        *shown,
+        *run.printed,
+    ]
+
+
+def check(file: Path, name: str | None) -> Answer:
+    """Compile a file's kernels, all or `name`: their parameters, the compiler's warnings, what is not emulated.
+
+    A template can only be compiled where `name` gives its arguments."""
+    asked: dict[str, Any] = {"file": str(file)}
+    try:
+        file_name, text = read(file)
+        names = [name] if name else [each for each, found in kernels_in(text).items() if not found.template]
+        if not names:
+            kernel(file, name)  # says what there is instead
+        found = [kernel(file, each) for each in names]
+        unknown = {one.name: not_emulated(load(one.source, one.symbol)) for one in found}
+    except PtxError as error:
+        return _failed(asked, RunFailed("crashed", error.sentence(file_name), error.line))
+    except (NotRunnable, CompileError, RunFailed) as error:
+        return _failed(asked, error)
+    rows = [
+        {
+            "kernel": one.name,
+            "parameters": [asdict(each) for each in one.parameters],
+            "not_emulated": [f"line {item.line}: {item.opcode}" for item in unknown[one.name]],
+        }
+        for one in found
+    ]
+    warnings = tuple(dict.fromkeys(warning for one in found for warning in one.warnings))
+    status = "refused" if any(unknown.values()) else "ok"
+    reason = "The emulator lacks instructions that a kernel needs." if status == "refused" else None
+    record = {**asked, "status": status, "reason": reason, "kernels": rows, "warnings": list(warnings)}
+    said = [
+        f"{one.name}({', '.join(each.name for each in one.parameters)}): " + _whether(unknown[one.name])
+        for one in found
+    ]
+    return Answer(status, record, "\n".join([*said, *(f"  Warning: {warning}" for warning in warnings)]))
+
+
+def _whether(unknown: Sequence[Instruction]) -> str:
+    listed = ", ".join(f"{item.opcode} (line {item.line})" for item in unknown)
+    return f"not emulated: {listed}" if listed else "ok"
+
+
+def _failed(asked: Mapping[str, Any], error: NotRunnable | CompileError | RunFailed) -> Answer:
+    status = "refused" if isinstance(error, NotRunnable) else "compile-error"
+    status = error.status if isinstance(error, RunFailed) else status
+    log = error.log if isinstance(error, CompileError) and error.log != str(error) else None
+    record = {**asked, "status": status, "reason": str(error), "log": log}
+    return Answer(status, record, "\n".join([str(error), *([log] if log else [])]))
+
+
+def _first(array: Array) -> dict[str, Any]:
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "first": array.reshape(-1)[:_FIRST].tolist()}

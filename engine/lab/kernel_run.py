@@ -1,0 +1,56 @@
+"""What came of a launch: the arrays afterwards, the counts, the findings; in a notebook the source with its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+from engine.counters import COUNTERS
+from engine.records import Array, Finding, LineCounters
+
+_BESIDE_LINES = ("warp_instructions", "sectors", "bank_conflicts", "divergent_branches")
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """One launch on the emulator.
+
+    `arrays`: by name, in the shape and type in which they were passed; the caller's own are not changed. `symbols`: the
+    module's `__device__` and `__constant__` variables, of the type that was passed for them, else their bytes.
+    `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
+    compiler's.
+    """
+
+    kernel: str
+    file_name: str
+    source: str
+    arrays: Mapping[str, Array]
+    symbols: Mapping[str, Array]
+    counters: Mapping[str, float]
+    lines: tuple[LineCounters, ...]
+    findings: tuple[Finding, ...]
+    printed: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found; whether the answer is right, its caller knows."""
+        return not self.findings
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows."""
+        counted = {line.line: line.counters for line in self.lines}
+        head = "".join(f"<th>{escape(COUNTERS[name].title)}</th>" for name in _BESIDE_LINES)
+        rows = "".join(
+            f"<tr><td>{number}</td><td style='text-align:left'><code style='white-space:pre'>{escape(text)}</code></td>"
+            + "".join(f"<td>{_shown(counted.get(number, {}).get(name))}</td>" for name in _BESIDE_LINES)
+            + "</tr>"
+            for number, text in enumerate(self.source.splitlines(), start=1)
+        )
+        told = "".join(f"<li>{escape(finding.message)}</li>" for finding in self.findings)
+        return f"<ul>{told}</ul><table><tr><th></th><th>{escape(self.file_name)}</th>{head}</tr>{rows}</table>"
+
+
+def _shown(count: float | None) -> str:
+    return f"{count:,.0f}" if count else ""

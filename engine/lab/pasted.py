@@ -1,0 +1,103 @@
+"""A whole .cu file, as it was written for nvcc, becomes what the device compiler takes: the host's part is blanked.
+
+Lines keep their numbers. Host functions go at once, for they are known by their lack of `__device__`; types and
+constants stay, as kernels use them, and go one by one where they do not compile because of something of the host.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from engine.compile.includes import check_includes
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compiled, include_folders
+from engine.lab.top_level import Declaration, blanked, declarations, directives
+from engine.records import CompileError, Source
+
+_OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
+_CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
+# Headers that hold something for kernels. Any other in angle brackets is the host's: NVRTC has what a kernel can use.
+_FOR_KERNELS = re.compile(
+    r"(?:cooperative_groups|cuda/|cub/|thrust/(?!host_vector|device_vector)|cuda_(?:fp|bf|pipeline|awbarrier)|cuComplex|"
+    r"math_constants|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
+    r"c(?:stdio|stdlib|assert|string|stddef|stdint|limits|float|math)$)"
+)
+_INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
+_OF_SAMPLES = re.compile(r"(?:.*/)?(?:helper_\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h")
+# What nvcc's host headers declare and kernels use.
+HEAD = (
+    "#include <cstdint>\n#include <climits>\n#include <cfloat>\n"
+    "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
+    "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "#define INFINITY __int_as_float(0x7f800000)\n#define NAN __int_as_float(0x7fffffff)\n"
+)
+_OPTIONS = ("-default-device",)  # member functions of a struct need no __device__
+_MOST_BLANKED = 40
+_WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
+_CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
+                  "static", "inline", "namespace", "std", "int", "float", "double", "char", "void"))  # fmt: skip
+
+
+def device_part(text: str) -> str:
+    """`text` without host functions, host variables and host headers."""
+    for start, end in directives(text):
+        found = _INCLUDE.match(text, start)
+        if found is None:
+            continue
+        of_host = found[1] and not _FOR_KERNELS.match(found[1])
+        if of_host or _OF_SAMPLES.fullmatch(found[1] or found[2]):
+            text = text[:start] + " " * (end - start) + text[end:]
+    for one in declarations(text):
+        if not _kept(one):
+            text = blanked(text, one.start, one.end)
+    return text
+
+
+def _kept(one: Declaration) -> bool:
+    words = set(one.words)
+    if words & _OF_DEVICE:
+        return True
+    if one.kind == "function":
+        return bool(words & {"constexpr", "static_assert"}) and "__host__" not in words
+    return one.kind == "type" or bool(words & _CONSTANT)
+
+
+def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> tuple[Source, Compiled]:
+    """The source that compiles, and what came of it. CompileError: the first error that is not the host's.
+
+    `names`: the C++ names of the kernels that are wanted.
+    """
+    check_includes(Source(name, text, ""), include_folders())
+    source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS)
+    dropped: dict[str, CompileError] = {}  # what was declared there -> why it went
+    for _ in range(_MOST_BLANKED):
+        try:
+            return source, compiled(source, EMULATED_ARCHITECTURE)
+        except CompileError as error:
+            of_host = None if error.line is None else _of_host(source.text, error.line)
+            if of_host is None:
+                raise _missed(source.text, error, dropped) from None
+            dropped |= {word: error for word in of_host.words if word not in _CPP}
+            source = replace(source, text=blanked(source.text, of_host.start, of_host.end))
+    raise next(iter(dropped.values()))
+
+
+def _missed(text: str, error: CompileError, dropped: dict[str, CompileError]) -> CompileError:
+    """`error`, or why something went that stands in its line and was no affair of the host."""
+    line = text.splitlines()[error.line - 1] if error.line else ""
+    return next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), error)
+
+
+def warnings_of(source: Source, log: str) -> tuple[str, ...]:
+    """The compiler's warnings in the file's own functions for the device, a sentence each."""
+    own = [(int(line), what) for line, what in _WARNING.findall(log) if f"{source.name}({line})" in log]
+    return tuple(f"line {line}: {what.rstrip('.')}." for line, what in own if _of_host(source.text, line) is None)
+
+
+def _of_host(text: str, line: int) -> Declaration | None:
+    """The declaration at a line that may be the host's: it does not say that it is the device's."""
+    for one in declarations(text):
+        first, last = (text.count("\n", 0, place) + 1 for place in (one.start, one.end))
+        if first <= line <= last and not set(one.words) & _OF_DEVICE and "__global__" not in text[one.start : one.end]:
+            return one
+    return None

@@ -1,0 +1,101 @@
+"""The kernels of a source and their parameters: what the file calls them, and what the compiled kernel takes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.lab.top_level import declarations
+from engine.records import NotRunnable
+
+_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
+_ABOUT = re.compile(r"__launch_bounds__\s*\([^)]*\)|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One of a compiled kernel. `kind`: "f" a floating-point number, "u" or "s" a whole number or an address, "b"
+    bytes, such as a struct; `size` in bytes; `name` as the file has it, or its place."""
+
+    name: str
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A kernel of a text: the names of its parameters, and whether it is a template."""
+
+    parameters: tuple[str, ...]
+    template: bool
+
+
+def kernels_in(text: str) -> dict[str, Declared]:
+    """Every kernel that the text declares, by name."""
+    found: dict[str, Declared] = {}
+    for one in declarations(text):
+        if "__global__" in one.words and one.called:
+            head = _ABOUT.sub(" ", text[one.start : one.end])
+            named = re.search(r"(\w+)\s*\(", head[head.index("__global__") :])
+            if named:
+                inside = _bracketed(head[head.index("__global__") + named.end() :])
+                names = tuple(_name_of(part) for part in _parts(inside))
+                found.setdefault(named[1], Declared(names, one.words[0] == "template"))
+    return found
+
+
+def named_kernel(text: str, file_name: str, name: str | None) -> tuple[str, tuple[str, ...]]:
+    """The kernel that is meant, which can be left open where there is only one, and its parameters' names.
+
+    `name` may have template arguments and a namespace. NotRunnable where the text has no such kernel."""
+    kernels = kernels_in(text)
+    listed = ", ".join(kernels)
+    if not kernels:
+        raise NotRunnable(f"{file_name} has no kernel: no function with __global__.")
+    if name is None:
+        if len(kernels) > 1:
+            raise NotRunnable(f"{file_name} has several kernels: name one of {listed}.")
+        name = next(iter(kernels))
+    bare = name.partition("<")[0].strip().rpartition("::")[2]
+    if bare not in kernels:
+        raise NotRunnable(f"{file_name} has no kernel named {bare}; it has {listed}.")
+    if kernels[bare].template and "<" not in name:
+        raise NotRunnable(f"{bare} in {file_name} is a template: name it with its arguments, such as {bare}<float>.")
+    return name, kernels[bare].parameters
+
+
+def parameters(ptx: str, symbol: str, names: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """Those of the compiled kernel `symbol`; `names`: what the file calls them."""
+    found = re.search(rf"\.entry {re.escape(symbol)}\s*\((.*?)\)\s*(?:\.|\{{)", ptx, re.DOTALL)
+    rows = _PARAMETER.findall(found[1]) if found else []
+    if len(rows) != len(names):
+        names = tuple(f"argument {number}" for number in range(1, len(rows) + 1))
+    return tuple(
+        Parameter(name, kind[0], int(bits) // 8 * int(count or 1))
+        for name, (kind, bits, _, count) in zip(names, rows, strict=True)
+    )
+
+
+def _bracketed(text: str) -> str:
+    depth = 1
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if not depth:
+            return text[:place]
+    return text
+
+
+def _parts(inside: str) -> list[str]:
+    """Between commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(inside):
+        depth += (letter in "(<[{") - (letter in ")>]}")
+        if letter == "," and not depth:
+            parts.append(inside[start:place])
+            start = place + 1
+    return [part for part in [*parts, inside[start:]] if part.strip() and part.strip() != "void"]
+
+
+def _name_of(parameter: str) -> str:
+    words = re.findall(r"\w+", re.sub(r"\[[^\]]*\]|=.*", "", parameter))
+    return words[-1] if words else "argument"

@@ -1,0 +1,173 @@
+"""`engine.kernel(...).run(...)`: any kernel, with NumPy arrays, as CuPy's RawKernel would take them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine.lab.kernel_run import KernelRun
+from engine.records import CompileError, NotRunnable, RunFailed
+
+SAXPY = """#include <iostream>
+__global__ void saxpy(float a, const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+int main() { saxpy<<<1, 2>>>(1, 0, 0, 3); std::cout << "done"; }
+"""
+SUM = """template <typename A, int SIZE> __global__ void sum(const A *in, A *out) {
+    __shared__ A s[SIZE];
+    s[threadIdx.x] = in[blockIdx.x * SIZE + threadIdx.x];
+    for (int k = SIZE / 2; k; k /= 2) {
+        __syncthreads();
+        if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+"""
+
+
+def test_saxpy_from_a_text() -> None:
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    run = engine.kernel(SAXPY, "saxpy").run((4,), (256,), (2.0, x, y, 1000))
+    assert np.array_equal(run.arrays["y"], 2 * x + 1) and (y == 1).all()  # what is passed is not changed
+    assert run.findings == () and run.printed == () and run.ok
+    assert run.counters["global_load_requests"] == 2 * 32
+    assert {line.line for line in run.lines} <= {2, 3, 4, 5} and run.lines[-2].text.strip().startswith("if (i < n)")
+    assert "saxpy" in run._repr_html_() and "&lt;iostream&gt;" in run._repr_html_()
+
+
+def test_a_kernel_from_a_file_needs_no_name_if_it_is_the_only_one(tmp_path: Path) -> None:
+    (tmp_path / "mine.cu").write_text(SAXPY)
+    kernel = engine.kernel(tmp_path / "mine.cu")
+    assert (kernel.name, kernel.source.name) == ("saxpy", "mine.cu")
+    with pytest.raises(RunFailed, match=r"mine.cu, line 4: thread 10 of block 0 reads element 10 of `y`, which has 10"):
+        kernel.run(1, 32, (1, np.zeros(32, np.float32), np.zeros(10, np.float32), 32))
+    with pytest.raises(RunFailed, match="element 10 of `h_y`"):
+        kernel.run(1, 32, (1, np.zeros(32, "f4"), np.zeros(10, "f4"), 32), names=("a", "h_x", "h_y", "n"))
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32",
+                                  "float64", "bool"])  # fmt: skip
+def test_every_type_of_numpy(kind: str) -> None:
+    c_type = {"float32": "float", "float64": "double", "bool": "bool"}.get(kind, f"{kind}_t")
+    text = f"__global__ void add({c_type} *a, {c_type} by) {{ a[threadIdx.x] += by; }}"
+    start = np.array([0, 1] * 16).astype(kind)
+    one = np.dtype(kind).type(1)
+    for passed in (one, bool(one) if kind == "bool" else 1):
+        run = engine.kernel(text).run(1, 32, (start, passed))
+        assert run.arrays["a"].dtype == start.dtype and np.array_equal(run.arrays["a"], start + one)
+
+
+def test_half_and_structs() -> None:
+    half = "#include <cuda_fp16.h>\n__global__ void twice(__half *a, __half by) { a[threadIdx.x] *= by; }"
+    a = np.arange(32, dtype=np.float16)
+    for by in (2, 2.0, np.float16(2)):
+        assert np.array_equal(engine.kernel(half).run(1, 32, (a, by)).arrays["a"], a * 2)
+    body = np.dtype([("place", "f4", 3), ("charge", "i1")], align=True)
+    text = """struct Body { float place[3]; char charge; };
+__global__ void move(Body *all, Body by) { all[threadIdx.x].place[1] += by.place[1]; all[threadIdx.x].charge = 1; }"""
+    by = np.zeros((), body)
+    by["place"] = (0, 5, 0)
+    made = engine.kernel(text).run(1, 4, (np.zeros(4, body), by[()])).arrays["all"]
+    assert made.dtype == body and (made["place"] == (0, 5, 0)).all() and (made["charge"] == 1).all()
+
+
+def test_templates_by_their_arguments() -> None:
+    numbers = np.arange(256, dtype=np.float64)
+    run = engine.kernel(SUM, "sum<double, 128>").run(2, 128, (numbers, np.zeros(2)))
+    assert run.arrays["out"].tolist() == [numbers[:128].sum(), numbers[128:].sum()]
+    with pytest.raises(NotRunnable, match="is a template: name it with its arguments, such as sum<float>"):
+        engine.kernel(SUM, "sum")
+    nested = "namespace own { __global__ void f(int *a) { a[0] = 3; } }"
+    assert engine.kernel(nested, "own::f").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [3]
+
+
+def test_variables_of_the_module() -> None:
+    text = """__constant__ float weights[2]; __device__ int counter; __device__ double4 untouched[3];
+__global__ void f(float *a) { a[threadIdx.x] *= weights[threadIdx.x % 2]; atomicAdd(&counter, 1); }"""
+    values: dict[str, Any] = {"weights": np.float32([2, 3]), "counter": np.int32([10])}
+    run = engine.kernel(text).run(2, 4, (np.ones(4, np.float32),), symbols=values)
+    assert run.arrays["a"].tolist() == [4, 9, 4, 9] and run.symbols["counter"].tolist() == [18]
+    assert set(run.symbols) <= {"weights", "counter", "untouched"} and values["counter"].tolist() == [10]
+    with pytest.raises(NotRunnable, match=r"no __device__ or __constant__ variable wieghts; it has "):
+        engine.kernel(text).run(1, 1, (np.ones(1, np.float32),), symbols={"wieghts": np.zeros(2)})
+    with pytest.raises(NotRunnable, match="weights has 8 bytes, and 16 are passed"):
+        engine.kernel(text).run(1, 1, (np.ones(1, np.float32),), symbols={"weights": np.zeros(2)})
+
+
+def test_shared_memory_cooperation_schedules_and_printf() -> None:
+    text = """#include <cooperative_groups.h>
+__global__ void f(int *a) {
+    extern __shared__ int s[];
+    s[threadIdx.x] = threadIdx.x;
+    a[blockIdx.x] = s[threadIdx.x];
+    cooperative_groups::this_grid().sync();
+    if (threadIdx.x == 0 && blockIdx.x == 1) printf("%d\\n", a[0] + 1);
+}"""
+    run = engine.kernel(text).run((2, 1, 1), (1, 1), (np.zeros(2, np.int32),), shared=4, cooperative=True)
+    assert run.printed == ("1",) and run.ok
+    race = "__global__ void f(int *a) { a[0] = a[0] + 1; }"
+    answers = [
+        engine.kernel(race).run(4, 32, (np.zeros(1, np.int32),), schedule=order)
+        for order in ("waves:1", "waves:2", "waves:4")
+    ]
+    assert [run.arrays["a"].tolist() for run in answers] == [[4], [2], [1]]
+    assert {finding.kind for run in answers for finding in run.findings} == {"global-race"}
+
+
+def test_an_array_may_be_passed_twice_and_results_passed_on() -> None:
+    text = "__global__ void f(int *a, const int *b) { a[threadIdx.x] += b[threadIdx.x]; }"
+    kernel, a = engine.kernel(text), np.arange(8, dtype=np.int32).reshape(2, 4)
+    run: KernelRun = kernel.run(1, 8, (a, a))
+    assert list(run.arrays) == ["a"] and np.array_equal(run.arrays["a"], 2 * a)
+    again = kernel.run(1, 8, (run.arrays["a"], a[:, ::-1]))  # in the order in which a reader of it counts
+    assert np.array_equal(again.arrays["a"], 2 * a + a[:, ::-1]) and np.array_equal(again.arrays["b"], a[:, ::-1])
+    with pytest.raises(NotRunnable, match="lie in the same memory"):
+        kernel.run(1, 4, (a[0], a))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [((1.0, None, None), "takes 4 arguments .a, x, y, n. and is given 3"),
+     ((1.0, None, 2.5, 3), "`y` of saxpy is a whole number or a pointer of 8 bytes, and 2.5 is passed"),
+     ((np.float64(1), None, None, 3), "`a` of saxpy is a floating-point number of 4 bytes, and a float64 is passed"),
+     ((np.int32(1), None, None, 3), "`a` of saxpy is a floating-point number of 4 bytes, and a int32 is passed"),
+     ((1.0, None, None, 1 << 32), "`n` of saxpy is a whole number or a pointer of 4 bytes, which cannot hold"),
+     ((np.zeros(3), None, None, 3), "`a` of saxpy is a floating-point number of 4 bytes, and an array is passed"),
+     ((1.0, None, "y", 3), "and a str is passed"), ((1e300, None, None, 3), "which cannot hold 1e[+]300"),
+     ((1.0, np.array([None]), None, 3), "an array of Python objects")],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_by_the_parameter_s_name(arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(NotRunnable, match=sentence):
+        engine.kernel(SAXPY).run(1, 1, arguments)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "sentence"),
+    [((1,), (2048,), "1 to 1,024 are possible"), ((1, 1, 1, 1), 1, "The grid is one to three whole numbers"),
+     (1, "x", "The block is one to three"), (0, 1, "1 to 2,147,483,647 are possible"), (1.5, 1, "The grid is one to")],
+)  # fmt: skip
+def test_sizes_that_no_gpu_takes_are_refused(grid: Any, block: Any, sentence: str) -> None:
+    with pytest.raises(NotRunnable, match=sentence):
+        engine.kernel("__global__ void f() {}").run(grid, block)
+
+
+def test_what_is_no_kernel_is_refused() -> None:
+    for text, name, sentence in (
+        ("int main() {}", None, "has no kernel: no function with __global__"),
+        (SAXPY, "saxpi", "has no kernel named saxpi; it has saxpy"),
+        (SAXPY + SUM, None, "has several kernels: name one of saxpy, sum"),
+    ):
+        with pytest.raises(NotRunnable, match=sentence):
+            engine.kernel(text, name)
+    with pytest.raises(NotRunnable, match=r"There is no file nowhere.cu"):
+        engine.kernel("nowhere.cu")
+    with pytest.raises(CompileError, match=r"kernel.cu does not compile: line 2: "):
+        engine.kernel("__global__ void f(int *a) {\n a[0] = b;\n}")
+    with pytest.raises(CompileError, match="only headers of the include folders"):
+        engine.kernel("#include </etc/passwd>\n" + SAXPY)

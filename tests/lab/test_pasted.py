@@ -1,0 +1,109 @@
+"""Files as they were written for nvcc: the host's part goes, lines keep their numbers, and what is wrong is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.pasted import compiled_for_device, device_part, warnings_of
+from engine.lab.signatures import kernels_in
+from engine.lab.top_level import declarations
+from engine.records import CompileError
+
+KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
+# Each compiles, with a kernel k.
+FILES = {
+    "host headers and main": "#include <iostream>\n#include <cuda_runtime.h>\n#include <thrust/host_vector.h>\n"
+    + KERNEL + 'int main(int argc, char **argv) { std::cout << "}" << \'}\'; return 0; }\n',
+    "a check macro": "#define CHECK(x) { if (x != cudaSuccess) exit(1); }\n" + KERNEL
+    + "void f() { CHECK(cudaFree(0)) }\n",
+    "host templates": "#include <vector>\ntemplate <typename A>\nA total(const std::vector<A> &v) { A s{}; "
+    "for (auto x : v) s += x; return s; }\n" + KERNEL,
+    "host globals": "static std::vector<int> all = {1, 2, 3};\nstd::map<int, int> table;\nint *p;\n" + KERNEL,
+    "a host class between": "class Timer { std::chrono::time_point<int> t; public: void start() {} };\n" + KERNEL,
+    "a struct with functions": "struct P { float x; P(float x) : x(x) {} float twice() const { return 2 * x; } };\n"
+    "__global__ void k(int *a) { a[0] = P(3).twice(); }\n",
+    "a device function after its use": "__device__ int f(int);\n" + KERNEL + "__device__ int f(int x) { return x; }\n",
+    "both sides": "__host__ __device__ int f(int x) { return x + 1; }\n__global__ void k(int *a) { a[0] = f(2); }\n",
+    "the host's only": "__host__ int f(int x) { std::string s; return x; }\n" + KERNEL,
+    "constants": "const int N = 4;\nconstexpr float HALF = 0.5f;\nenum { SIZE = 3 };\n#define TILE 16\n"
+    "__global__ void k(int *a) { __shared__ int s[N + SIZE + TILE]; s[0] = HALF; a[0] = s[0]; }\n",
+    "nvcc's own types": "__global__ void k(uint *a, uint8_t b, int64_t c, ushort d) "
+    "{ a[0] = b + c + d; a[1] = INFINITY > 1; }\n",
+    "a namespace": "namespace own {\nvoid host() { std::abort(); }\n__device__ int f() { return 1; }\n}\n"
+    "using namespace std;\n__global__ void k(int *a) { a[0] = own::f(); }\n",
+    "an extern block": 'extern "C" {\n' + KERNEL + "int main() { return printf(); }\n}\n",
+    "a raw string": 'const char *source = R"(__global__ { )";\nint main() { puts(source); }\n' + KERNEL,
+    "numbers with quotes": "int big = 1'000'000; int main() { char c = '\\''; return c; }\n" + KERNEL,
+    "directives inside main": "int main() {\n#ifdef DEBUG\n  if (1) {\n#else\n  {\n#endif\n  }\n}\n" + KERNEL,
+    "an operator of the host": "std::ostream &operator<<(std::ostream &o, int3 v) { return o << v.x; }\n" + KERNEL,
+    "launch bounds": "__global__ __launch_bounds__(256, 2) void k(int *__restrict__ a) { a[0] = 1; }\nint main() { }\n",
+    "a lambda": "auto f = [](int x) { return x; };\nstd::function<int(int)> g = [](int x) { return x; };\n" + KERNEL,
+    "a function's default": "void f(int a = (3), std::string s = \"};\") {}\n" + KERNEL,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pasted_file_compiles_as_it_is(name: str) -> None:
+    source, made = compiled_for_device("pasted.cu", FILES[name], ("k",))
+    assert source.text.count("\n") == FILES[name].count("\n") and b".entry" in made.code
+    for before, after in zip(FILES[name].splitlines(), source.text.splitlines(), strict=True):
+        assert len(before) == len(after) and all(new in (old, " ") for old, new in zip(before, after, strict=True))
+
+
+def test_an_error_of_the_kernel_is_told_and_not_one_of_the_host() -> None:
+    text = FILES["a host class between"].replace("a[0] = 1", "a[0] =\n b") + "struct Other { std::string s; };\n"
+    with pytest.raises(CompileError, match='line 3: identifier "b" is undefined'):
+        compiled_for_device("pasted.cu", text)
+
+
+def test_a_type_that_a_kernel_needs_is_told_by_its_own_error() -> None:
+    text = "struct P {\n  std::string s;\n};\n__global__ void k(P *a) { a[0].s = 1; }\n"
+    with pytest.raises(CompileError, match="line 2: "):
+        compiled_for_device("pasted.cu", text)
+
+
+def test_warnings_of_the_device_s_functions_are_sentences() -> None:
+    text = "const int UNUSED = 3;\n__global__ void k(int *a) {\n  int idle;\n  a[0] = 1;\n}\n"
+    source, made = compiled_for_device("pasted.cu", text)
+    assert warnings_of(source, made.warnings) == ('line 3: variable "idle" was declared but never referenced.',)
+
+
+def test_kernels_and_the_names_of_their_parameters() -> None:
+    text = """// __global__ void no(int a);
+template <class A, int N = (3 > 2)> __global__ void one(const A *__restrict__ x, A (&y)[N], int n = 3);
+template <class A, int N> __global__ void one(const A *x, A (&y)[N], int n) { }
+extern "C" __global__ void __launch_bounds__(64) two(void) {}
+static __global__ void three(float a[], unsigned long long /* the last */ last) {}
+"""
+    found = kernels_in(text)
+    assert {name: one.parameters for name, one in found.items()} == {
+        "one": ("x", "y", "n"), "two": (), "three": ("a", "last"),
+    }  # fmt: skip
+    assert [one.template for one in found.values()] == [True, False, False]
+
+
+def test_whatever_is_pasted_is_cut_somehow() -> None:
+    pieces = [
+        "{",
+        "}",
+        "(",
+        ")",
+        ";",
+        '"',
+        "'",
+        "/*",
+        "*/",
+        "//",
+        "\n",
+        "#if",
+        'R"(',
+        "template<",
+        "int x",
+        "=",
+        "\\\n",
+    ]
+    for number in range(3000):
+        text = "".join(pieces[(number * 7919 + place * place * (number % 13 + 1)) % len(pieces)] for place in range(12))
+        part = device_part(text)
+        assert len(part) == len(text) and part.count("\n") == text.count("\n")
+        assert all(0 <= one.start < one.end <= len(text) for one in declarations(text))
