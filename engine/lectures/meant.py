@@ -24,7 +24,7 @@ AGAINST: dict[tuple[str, str], str] = {
     ("reduce_unroll_volatile", "reduce_unroll_guarded"): "+branches",
     ("reduce_complete_volatile", "reduce_complete_guarded"): "+branches",
     ("reduce_unroll_guarded", "reduce_unroll_volatile"): "branches",
-    ("reduce_complete_guarded", "reduce_unroll_volatile"): "branches",
+    ("reduce_unroll_syncwarp", "reduce_complete_unroll"): "branches",
     ("reduce_scalar", "reduce_sequential"): "",  # on the CPU nothing is counted
 }
 

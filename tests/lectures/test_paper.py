@@ -143,7 +143,7 @@ def test_heidelbergs_lines_stand_side_by_side():
     assert len(figure["data"]) == 2 * len(table) == 12
     first = figure["data"][0]
     assert first["y"] == [7.39, 12.57, 16.77, 14.67, 12.33, 9.05]
-    assert list(table)[4:] == ["#5, here volatile", "#6, here volatile"]  # the slides' own are wrong here
+    assert list(table)[4:] == ["#5, here __syncwarp", "#6, here __syncwarp"]  # the slides' own are wrong here
     assert paper.varies_block(LADDERS["heidelberg"]) and not paper.varies_block(LADDERS["harris"])
 
 

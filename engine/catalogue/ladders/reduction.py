@@ -18,9 +18,9 @@ _HARRIS = Ladder(
     name="harris",
     title="Harris and Crovella: optimizing parallel reduction",
     lecture="M. Harris, Optimizing Parallel Reduction in CUDA; B. Crovella 2020, Atomics, Reductions, Warp Shuffle",
-    summary="Up to #7 each rung removes what the lecture finds to be the bottleneck of the one before, and #5 to #7 "
-    "stand twice: as on the slides, and made safe for Volta and later; from #8 on the code gets simpler, and a long "
-    "array takes longer. 4M ints, 128 threads per block.",
+    summary="Up to #7 each rung removes what the lecture finds to be the bottleneck of the one before; #7 stands "
+    "twice, as on the slide and made safe for Volta and later; from #8 on the code gets simpler, and a long array "
+    "takes longer. 4M ints, 128 threads per block.",
     n=2**22,
     block_size=128,
     dtype="int32",
@@ -39,20 +39,15 @@ _HARRIS = Ladder(
              "The loop cost more than the additions; the slides unroll the last warp and trust in its lockstep.",
              "Reduction #5: Unroll the Last Warp", "relaunch", published("harris", "unroll-last-warp"),
              promise="faster"),
-        Rung("reduce_unroll_syncwarp", "#5 Volta",
-             "Since Volta no warp promises lockstep; __syncwarp between read and write makes the steps safe.",
-             "Reduction #5: Unroll the Last Warp", "relaunch", promise="same"),
-        Rung("reduce_complete_volatile", "#6",
-             "On the slides, volatile again: a loop was left for large strides; a constant block size removes it.",
+        Rung("reduce_complete_volatile", "#6", "A loop was left for large strides; a constant block size removes it.",
              "Reduction #6: Completely Unrolled", "relaunch", published("harris", "completely-unrolled")),
-        Rung("reduce_complete_unroll", "#6 Volta", "Its last warp leaned on lockstep, as in #5; __syncwarp again.",
-             "Reduction #6: Completely Unrolled", "relaunch", promise="same"),
         Rung("reduce_multiple_volatile", "#7",
-             "On the slides, volatile again: every block paid for a whole tree to add few elements; now each thread "
-             "adds many before the tree.",
+             "Every block paid for a whole tree to add few elements; now each thread adds many before the tree.",
              "Reduction #7: Multiple Adds / Thread", "relaunch",
              published("harris", "multiple-elements-per-thread"), promise="faster"),
-        Rung("reduce_multiple_adds", "#7 Volta", "Its last warp leaned on lockstep, as in #5 and #6; __syncwarp again.",
+        Rung("reduce_multiple_adds", "#7 __syncwarp",
+             "#5 to #7 lean on lockstep, which no warp promises since Volta; in place of volatile, __syncwarp between "
+             "reading and writing makes the steps safe.",
              "Reduction #7: Multiple Adds / Thread", "relaunch", promise="same"),
         Rung("reduce_grid_stride_host", "#8",
              "The code had grown complicated; with a grid-stride loop the plain tree of #3 will do, though a thread "
@@ -118,30 +113,26 @@ _SIX_VERSIONS = Ladder(
              "Loop control was pure overhead; a last warp in lockstep needs none. As printed, without volatile, the "
              "sum is wrong on a GPU of today.",
              "Reduction #5: unrolling the last warp", "relaunch", throughput("unrolling"),
-             stand_in="reduce_unroll_volatile"),
+             stand_in="reduce_unroll_syncwarp"),
         Rung("reduce_complete_guarded", "#6",
              "A loop was left for large strides; a constant block size removes it. The last warp is that of #5, and "
              "as wrong.",
              "Reduction #6: complete unrolling", "relaunch", throughput("templated"),
-             stand_in="reduce_complete_volatile"),
-        Rung("reduce_unroll_volatile", "#5 volatile",
-             "The compiler loaded numbers before other lanes had stored them; volatile, as in Harris's #5, keeps the "
-             "order. This is also the exercise's first half: code for the Pascal model.",
-             "Reduction #5: unrolling the last warp", "relaunch"),
-        Rung("reduce_complete_volatile", "#6 volatile",
-             "The loop for large strides again; without it this is Harris's #6, and what Heidelberg's can be compared "
-             "with.",
-             "Reduction #6: complete unrolling", "relaunch"),
+             stand_in="reduce_complete_unroll"),
         Rung("reduce_unroll_plain", "no if",
              "Back to #5. The slide says 'No need for if (tid < s)', though its code has one in every step: without "
              "if and without volatile every lane adds old numbers, and the sum is wrong even in lockstep.",
-             "Volta's (and after) SIMT model", "relaunch"),
-        Rung("reduce_unroll_syncwarp", "__syncwarp",
-             "Nothing made a lane wait; now the warp waits between reading and writing, so lockstep is not needed. "
-             "This is the exercise's second half.",
+             "Reduction #5: unrolling the last warp", "relaunch"),
+        Rung("reduce_unroll_syncwarp", "#5 __syncwarp",
+             "Nothing made a lane wait for another one, nor the compiler keep the order; now the warp waits between "
+             "reading and writing, and the sum is right on every GPU.",
+             "Escape the new feature", "relaunch"),
+        Rung("reduce_complete_unroll", "#6 __syncwarp",
+             "The loop for large strides was back; a constant block size removes it, as in #6, and this last warp is "
+             "right.",
              "Escape the new feature", "relaunch"),
         Rung("reduce_unroll_shuffle", "shuffle",
-             "Two waits, a load and a store per step become one shuffle, which waits by itself.",
+             "Back to #5: two waits, a load and a store per step become one shuffle, which waits by itself.",
              "Warp-level instructions", "relaunch", promise="same"),
         Rung("reduce_cooperative", "groups",
              "Nothing in the code said which threads work together; cooperative groups give them a name and a "

@@ -20,10 +20,8 @@ TODAY_OF_SUMS: dict[str, tuple[str, ...]] = {
         "unrollings bring {times reduce_first_add reduce_unroll_volatile} and "
         "{times reduce_unroll_volatile reduce_complete_volatile}, where the lecture had "
         "{paper reduce_first_add reduce_unroll_volatile} and {paper reduce_unroll_volatile reduce_complete_volatile}.",
-        "Made safe for Volta and later, with __syncwarp in place of volatile, #5 takes "
-        "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as on the slides, #6 "
-        "{times reduce_complete_unroll reduce_complete_volatile} and #7 "
-        "{times reduce_multiple_adds reduce_multiple_volatile}.",
+        "Made safe for Volta and later, with __syncwarp in place of volatile, #7 takes "
+        "{times reduce_multiple_adds reduce_multiple_volatile} as long as on the slide.",
         "At this N the {launches reduce_multiple_volatile} launches of #7 take {time reduce_multiple_volatile}, and "
         "one empty kernel takes {floor reduce_multiple_volatile} by the same clock: a good part of what is left is "
         "launching.",
@@ -53,25 +51,23 @@ TODAY_OF_SUMS: dict[str, tuple[str, ...]] = {
     ),
     "heidelberg": (
         "As printed, #5 and #6 are wrong here: compiled for a GPU of today, a lane loads its neighbour's number before "
-        "the neighbour has stored it. Beside the lecture's figures stand the times of both with volatile, as Harris "
-        "has it.",
+        "the neighbour has stored it. Beside the lecture's figures stand the times of both with __syncwarp.",
         "On the lecture's GPU all six versions were fastest with 128 threads per block; here #1 is with "
         "{best reduce_interleaved}, #2 with {best reduce_strided}, #3 with {best reduce_sequential}, #4 with "
-        "{best reduce_first_add}, #5 with {best reduce_unroll_volatile} and #6 with {best reduce_complete_volatile}.",
+        "{best reduce_first_add}, #5 with {best reduce_unroll_syncwarp} and #6 with {best reduce_complete_unroll}.",
         "With 32 threads per block all versions are slow, here as there: a multiprocessor holds at most 32 blocks, "
         "which is half of the warps it has room for, and the reduction takes {launches reduce_sequential block=32} "
         "launches instead of {launches reduce_sequential}.",
         "From #1 to #5 the lecture gained {paper reduce_interleaved reduce_unroll_guarded} at 128 threads, here it is "
-        "{times reduce_interleaved reduce_unroll_volatile}: #1 is predicated and does not diverge, and "
-        "at this N an empty kernel alone takes {floor reduce_unroll_volatile} of the {time reduce_unroll_volatile}.",
+        "{times reduce_interleaved reduce_unroll_syncwarp}: #1 is predicated and does not diverge, and "
+        "at this N an empty kernel alone takes {floor reduce_unroll_syncwarp} of the {time reduce_unroll_syncwarp}.",
         "Complete unrolling cost throughput in the lecture ({paper-rate reduce_complete_guarded} after "
-        "{paper-rate reduce_unroll_guarded}); here #5 takes {times reduce_unroll_volatile reduce_complete_volatile} as "
-        "long as #6 with 128 threads, and {times reduce_unroll_volatile reduce_complete_volatile block=256} with 256. "
+        "{paper-rate reduce_unroll_guarded}); here #5 takes {times reduce_unroll_syncwarp reduce_complete_unroll} as "
+        "long as #6 with 128 threads, and {times reduce_unroll_syncwarp reduce_complete_unroll block=256} with 256. "
         "Nor is the code of #6 longer: for one block size it has fewer instructions than #5.",
-        "The way out of the new feature costs next to nothing: with __syncwarp #5 takes "
-        "{times reduce_unroll_syncwarp reduce_unroll_volatile} as long as with volatile, with shuffles "
-        "{times reduce_unroll_shuffle reduce_unroll_volatile}. The rung with groups takes "
-        "{times reduce_cooperative reduce_unroll_volatile} as long, as all of its blocks must fit the GPU at once.",
+        "Shuffles in place of __syncwarp take {times reduce_unroll_shuffle reduce_unroll_syncwarp} as long. The rung "
+        "with groups takes {times reduce_cooperative reduce_unroll_syncwarp} as long, as all of its blocks must fit "
+        "the GPU at once.",
     ),
     "hekun": (
         "The notes do not say which GPU took the published time; they mention a 1050 Ti and a 1080 Ti.",

@@ -112,7 +112,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "4096 values, 128 threads", against="reduce_sequential", combine="host"),
     Claim("fewer-barriers", CROVELLA, "Unrolling the Last Warp",
           "We don't need to __syncthreads(). Let's unroll the last 6 iterations of the inner loop.",
-          "harris", "reduce_unroll_syncwarp", Count("barriers"), "times fewer barriers", 4,
+          "harris", "reduce_unroll_volatile", Count("barriers"), "times fewer barriers", 4,
           "128 threads: 8 barriers become 2", against="reduce_first_add", combine="host"),
     Ends("lockstep", CROVELLA, "Unrolling the Last Warp",
          "Instructions are SIMD synchronous within a warp. We don't need to __syncthreads().",

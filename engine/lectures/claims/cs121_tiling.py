@@ -33,7 +33,7 @@ CLAIMS: tuple[AnyClaim, ...] = (
           why="The lecture's loop stops before stride 1. All strides below 32 diverge: 16, 8, 4, 2 and 1."),
     Claim("no-divergence-left", CS121, "Reducing divergence",
           "Can you get rid of the 4 iterations with divergence?",
-          "harris", "reduce_complete_unroll", Count("divergent_branches", line="tid < "), "divergent branches", 0,
+          "harris", "reduce_complete_volatile", Count("divergent_branches", line="tid < "), "divergent branches", 0,
           "the last warp adds without asking who has to", n=512, block_size=512),
     Timed("tiles-are-faster", CS121, "Tiled matrix multiply performance",
           "Can get (200GB/4B)*(3 FLOP / 1B)*16 = 2400 GFLOPS, compared to 150 GFLOPS from before!",
