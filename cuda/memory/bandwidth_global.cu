@@ -1,6 +1,6 @@
 // bandwidth_global: every thread adds ROUNDS numbers from global memory; no two threads read the same.
 // Idea: enough threads with enough reads under way, and all of them coalesced: what is left is the memory's bandwidth.
-// Fixes: the latency, which nobody waits for any more.
+// Fixes: nothing; with so many reads under way, nobody waits for the latency of one.
 // Limit: the bandwidth of global memory.
 // Conditions: any n; in holds ROUNDS rows of 32 numbers for each warp. Thread i writes its sum.
 // Lecture: CS121, "GPU memory organization": 900 GB/s.

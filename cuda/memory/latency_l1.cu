@@ -1,8 +1,8 @@
 // latency_l1: one thread follows a chain of ROUNDS numbers through the L1 cache.
 // Idea: the same chain through KILOBYTES KB of global memory. All threads of the block have read them once before, so
 //   that they lie in the L1 cache of this multiprocessor, as far as there is room.
-// Fixes: the way to global memory, and without a line of code: the hardware decides what lies in this cache.
-// Limit: latency, and the room: beyond the size of the cache some numbers come from the L2 cache again.
+// Fixes: the way to global memory, without a line of code: the hardware decides what lies in this cache.
+// Limit: latency, and space: if there are more numbers than fit, some of them come from the L2 cache again.
 // Conditions: any n; the chain jumps through KILOBYTES KB, whatever n is. One thread works; integers. out[0] is where
 //   the chain ends, out[t] the sum of the numbers that thread t has read before.
 // Lecture: CS121, "GPU memory organization": latency of about 20 cycles.

@@ -1,6 +1,6 @@
-// trapezoid_any_block: the sum in shared memory, for block sizes that are no powers of two as well.
-// Idea: in each step of the tree a thread asks whether there is a value beside its own; with 100 threads, at the end of
-//   the block, there is none.
+// trapezoid_any_block: the sum in shared memory, also for block sizes that are not powers of two.
+// Idea: in each step of the tree a thread asks whether there is a value that far on. Near the end of a block of 100
+//   threads there may be none.
 // Fixes: the block size, which had to be a power of two.
 // Limit: partial warps. Threads are loaded by warps of 32: of 100 threads the fourth warp has 4, and its 28 other lanes
 //   do nothing in any instruction.

@@ -64,7 +64,7 @@ _ORDER = Ladder(
         Rung("filter_atomic", "filter", "All threads took space; now only those whose number is kept.",
              "Warp shuffle tips and tricks"),
         Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane draws "
-             "for its warp, which the compiler had arranged already.", "Warp shuffle tips and tricks", promise="same"),
+             "for its warp, as the compiler had already arranged.", "Warp shuffle tips and tricks", promise="same"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
              "block asks the blocks below it how many they kept, and the order stays.", promise="faster"),
     ),

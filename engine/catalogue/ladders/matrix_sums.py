@@ -20,7 +20,7 @@ _ONE_MATRIX = Ladder(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
              "Coalescing example"),
         Rung("row_sums", "by column", "One thread per row: now the 32 numbers of a step lie a whole row apart. It is "
-             "faster all the same: what a thread fetches too much it uses in its next steps.",
+             "faster all the same: the surplus that a thread fetches is used in its next steps.",
              "Coalescing example", promise="faster"),
         Rung("row_sums_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into "
              "shared memory, and the columns from there. With so few threads the barriers cost more than that gains.",

@@ -18,7 +18,7 @@ _LATENCY = Ladder(
     dtype="int32",
     counter="sectors",
     rungs=(
-        Rung("latency_global", "global", "One thread, which waits for global memory 1024 times.",
+        Rung("latency_global", "global", "One thread, which waits for global memory 1,024 times.",
              "GPU memory organization"),
         Rung("latency_l1", "L1 cache", "Each number came from far away; when they are few, they stay in the L1 cache, "
              "which lies on the multiprocessor.", "GPU memory organization", promise="faster"),
@@ -163,13 +163,13 @@ _BARRIERS = Ladder(
     name="cs121-barriers",
     title="CS121: waiting at barriers",
     lecture=CS121,
-    summary="Four steps; in each of them another quarter of the warps has work. With one block per multiprocessor "
-    "nobody fills the gaps; choose a larger N, and other blocks do.",
+    summary="Four steps, each with work for another quarter of the warps. With one block per multiprocessor nobody "
+    "fills the gaps; at a larger N other blocks do.",
     n=2**15,
     block_size=256,
     dtype="int32",
     rungs=(
-        Rung("barrier_every_step", "a barrier a step", "All warps wait in every step for those that have work.",
+        Rung("barrier_every_step", "barrier per step", "All warps wait in every step for those that have work.",
              "Synchronization"),
         Rung("barrier_none", "no barrier", "The warps took turns; without a barrier they all work at the same time.",
              "Synchronization", promise="faster"),

@@ -123,8 +123,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "of four bytes uses it moves eight, and not 32.",
         "At N = 2^24 the copy with stride 8 takes {times copy_strided copy_offset n=16777216} as long as the one with "
         "an offset, whose extra sector the warp next door uses as well.",
-        "At this N both take little more than an empty kernel ({floor copy_offset}): {time copy_offset} and "
-        "{time copy_strided}.",
+        "At N = 2^18 both take little more than an empty kernel ({floor copy_offset n=262144}): "
+        "{time copy_offset n=262144} and {time copy_strided n=262144}.",
     ),
     "cs121-banks": (
         "Lanes that all meet in one bank take 32 passes, as the lecture says; in time it is "
@@ -152,27 +152,31 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "The lecture prints no times. Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
         "{time filter_aggregated n=16777216} at N = 2^24): the compiler sees that all lanes add one to one address, "
         "and lets one lane draw for its warp by itself.",
+        "All warps then still meet at one counter. Blocks that look back have no such place, and take "
+        "{time filter_lookback n=16777216}.",
     ),
     "crovella-warps": (
         "The lecture prints no times. The shuffles are nearly free: at N = 2^24 the prefix sum of every warp takes "
         "{times warp_prefix_sum warp_broadcast n=16777216} as long as the broadcast, with five shuffles instead of "
         "one.",
         "The prefix sum of everything reads and writes the array a second time: "
-        "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block.",
+        "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block. The blocks that look back "
+        "read and write it once, and take {times prefix_sum_lookback block_prefix_sum n=16777216} as long.",
     ),
     "crovella-max": (
-        "The lecture prints no times. At this N all are bound by launching. The atomics need a launch before, of one "
-        "thread that copies a first number, instead of one after; {times max_shuffle max_shuffle_atomic} as fast is "
-        "what that gains.",
+        "The lecture prints no times. At this N all are bound by launching. #9 has two launches like the rungs before, "
+        "but its other one is a single thread that copies a first number; that makes it "
+        "{times max_shuffle max_shuffle_atomic} as fast.",
         "At N = 2^24 the lecture's three take {time max_shared n=16777216}, {time max_shuffle n=16777216} and "
         "{time max_shuffle_atomic n=16777216}, as reading is what counts; the last rung, which has more bytes on their "
         "way, takes {time max_vectorized n=16777216}.",
     ),
     "crovella-matrix-sums": (
-        "The lecture prints no times. That threads read neighbours helps less than it should (by column "
-        "{time column_sums}, by row {time row_sums}): {blocks row_sums} blocks of threads keep neither the GPU nor its "
+        "The lecture prints no times. That threads read neighbours helps less than it should (a thread per column "
+        "{time column_sums}, a thread per row {time row_sums}): {blocks row_sums} blocks keep neither the GPU nor its "
         "memory busy.",
-        "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast.",
+        "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more bytes on "
+        "their way rows take {time row_sums_vectorized} and columns {time column_sums_strips}.",
     ),
     "heidelberg-volta": (
         "The lecture prints no times, and these kernels are not about them: all are bound by launching or by waiting.",

@@ -29,8 +29,8 @@ _COOPER = Ladder(
              "The function values lay in global memory, where only one block needed them; now they are shared by "
              "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum"), "faster"),
         Rung("trapezoid_any_block", "any block size",
-             "The tree asked for a power of two; with one more test a block may have 100 threads. Its fourth warp then "
-             "has four lanes at work.", "Warps", "host", promise="same"),
+             "The tree needed a power of two; one more test, and a block may have 100 threads. Only four lanes of its "
+             "fourth warp then work.", "Warps", "host", promise="same"),
         Rung("trapezoid_shared_relaunch", "second reduce",
              "The host added the block sums one after the other; now a second kernel reduces them.",
              "Synchronize", "relaunch", published("cooper", "shared-memory + second reduce"), "faster"),
