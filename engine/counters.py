@@ -17,7 +17,8 @@ class Counter:
 
     `json`: the counter's place in --json, None where it is not there. Every other counter is derived: the sum of
     `parts`, divided by the sum of `per` where that is given; or, as `whole_run` says, known of the whole run only, so
-    that no line has a part of it. `in_ptx`: it counts what the PTX says, from which the GPU makes other instructions.
+    that no line has a part of it. `in_ptx`: it counts what the PTX says, from which the GPU makes other instructions;
+    `assembled`: it counts what the GPU's assembler makes of the PTX.
     `lines`: offered for the heat of the source's lines; `plots`: for plots, sweeps and files; `table`: a column of a
     ladder's table. `full`: the value that is best, where more is better; elsewhere less is.
     """
@@ -29,6 +30,7 @@ class Counter:
     parts: tuple[str, ...] = ()
     per: tuple[str, ...] = ()
     in_ptx: bool = False
+    assembled: bool = False
     whole_run: bool = False
     lines: bool = True
     plots: bool = False
@@ -62,15 +64,16 @@ COUNTERS: dict[str, Counter] = {
                 json=3, parts=("thread_instructions",), per=("warp_instructions",), in_ptx=True, plots=True, full=32),
         Counter("bank_conflicts", "Bank conflicts",
                 "A conflict is a further pass through shared memory, as lanes of one warp want different words of one "
-                "bank.", json=14, parts=("shared_load_conflicts", "shared_store_conflicts"), plots=True, table=True),
+                "bank.", json=14, parts=("shared_load_conflicts", "shared_store_conflicts"), assembled=True,
+                plots=True, table=True),
         Counter("wavefronts", "Shared wavefronts", _WAVEFRONT,
-                parts=("shared_load_wavefronts", "shared_store_wavefronts"), plots=True),
+                parts=("shared_load_wavefronts", "shared_store_wavefronts"), assembled=True, plots=True),
         Counter("shared_load_requests", "Shared load requests",
-                "A request is one load from shared memory by one warp.", json=10),
-        Counter("shared_load_wavefronts", "Shared load wavefronts", _WAVEFRONT, json=11, lines=False),
+                "A request is one load from shared memory by one warp.", json=10, assembled=True),
+        Counter("shared_load_wavefronts", "Shared load wavefronts", _WAVEFRONT, json=11, assembled=True, lines=False),
         Counter("shared_store_requests", "Shared store requests",
-                "A request is one store to shared memory by one warp.", json=12, lines=False),
-        Counter("shared_store_wavefronts", "Shared store wavefronts", _WAVEFRONT, json=13, lines=False),
+                "A request is one store to shared memory by one warp.", json=12, assembled=True, lines=False),
+        Counter("shared_store_wavefronts", "Shared store wavefronts", _WAVEFRONT, json=13, assembled=True, lines=False),
         Counter("sectors", "Global sectors", _SECTOR, parts=("global_load_sectors", "global_store_sectors"),
                 plots=True),
         Counter("sectors_per_request", "Sectors per request",

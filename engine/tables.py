@@ -9,6 +9,7 @@ from statistics import median
 import pandas as pd
 
 from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
+from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE
 from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
 from engine.history.history import Known, device_line
 from engine.host.rates import peak_of
@@ -35,10 +36,13 @@ class Column:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
+ASSEMBLED = f"as {ASSEMBLED_ARCHITECTURE}'s assembler makes it"
+
+
 def _counted(counter: Counter) -> Column:
     unit = f"of {counter.full}" if counter.full else ""
-    return Column(counter.name, counter.title, unit, COUNTED,
-                  counter.meaning + (" Counted in the PTX." if counter.in_ptx else ""))  # fmt: skip
+    code = "in the PTX" if counter.in_ptx else ASSEMBLED if counter.assembled else ""
+    return Column(counter.name, counter.title, unit, COUNTED, counter.meaning + (f" Counted {code}." if code else ""))
 
 
 COLUMNS: dict[str, Column] = {

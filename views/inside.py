@@ -196,6 +196,7 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
             colours,
             run is not None and run.counters is not None,
             run is not None and run.cpu is not None,
+            run.caveats if run else (),
         )
     )
     order = schedule_line(parse_schedule(asked.choice.schedule))
@@ -272,7 +273,8 @@ def show_hardware(inside: InsideWork) -> None:
             changes.values_of(replace(run, counts=Counts(found.counters), findings=())),
         )
         both = [(name, ours[name], theirs[name]) for name in ON_LINES if name not in (FINDINGS, LAUNCHES)]
-        st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found))
+        st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found,
+                               run.caveats))  # fmt: skip
         return
     sizes = profiles.recorded_sizes(choice)
     if sizes and inside.finished:  # what is drawn while something runs is drawn again

@@ -33,7 +33,9 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class _Section:
+class Section:
+    """One section of the ELF file; `link`: the number of the section that it refers to."""
+
     name: str
     link: int
     size: int
@@ -48,7 +50,7 @@ def resources_of(source: Source, kernel: str, architecture: str) -> Resources:
 
 def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
     """What `kernel` needs by its cubin, which is for a compute capability as 90. KeyError where it is not in there."""
-    sections = list(_sections(cubin))
+    sections = sections_of(cubin)
     if f".text.{kernel}" not in {section.name for section in sections}:
         raise KeyError(f"The cubin has no kernel {kernel}.")
     info = next(section for section in sections if section.name == ".nv.info")
@@ -69,7 +71,8 @@ def _length(code: bytes) -> int:
     return sum(opcode != _NOP for opcode in opcodes)
 
 
-def _sections(cubin: bytes) -> Iterator[_Section]:
+def sections_of(cubin: bytes) -> list[Section]:
+    """The sections in the order of their numbers. ValueError: this is no cubin."""
     if cubin[:4] != b"\x7fELF":
         raise ValueError("This is no cubin: it does not start as an ELF file does.")
     (start,) = struct.unpack_from("<Q", cubin, 40)
@@ -77,11 +80,13 @@ def _sections(cubin: bytes) -> Iterator[_Section]:
     raw = [struct.unpack_from("<IIQQQQIIQQ", cubin, start + number * entry) for number in range(count)]
     names = cubin[raw[of_names][4] : raw[of_names][4] + raw[of_names][5]]
     nobits = 8  # a section that has a size but no bytes in the file
-    for name, kind, _, _, offset, size, link, *_ in raw:
-        yield _Section(_text(names, name), link, size, b"" if kind == nobits else cubin[offset : offset + size])
+    return [
+        Section(_text(names, name), link, size, b"" if kind == nobits else cubin[offset : offset + size])
+        for name, kind, _, _, offset, size, link, *_ in raw
+    ]
 
 
-def _symbols(sections: list[_Section], table: int) -> list[str]:
+def _symbols(sections: list[Section], table: int) -> list[str]:
     """The names of the symbols in section number `table`; its own link is the section of the names."""
     symbols, names = sections[table].data, sections[sections[table].link].data
     starts = (struct.unpack_from("<I", symbols, at)[0] for at in range(0, len(symbols), _SYMBOL_BYTES))

@@ -14,7 +14,8 @@ from pathlib import Path
 from engine.compile.includes import check_includes
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
-EMULATED_ARCHITECTURE = "compute_90"  # what the emulator reads; its access rules were measured on sm_90
+# What the emulator reads, and what its access rules were measured on: they ask what the assembler makes of that PTX.
+EMULATED_ARCHITECTURE, ASSEMBLED_ARCHITECTURE = "compute_90", "sm_90"
 # cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
 # same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
 _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
@@ -29,10 +30,11 @@ _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.
 
 @dataclass(frozen=True)
 class Compiled:
-    """`code`: PTX text or a cubin. `symbols`: what the kernels of `Source.names` are called in it. `warnings`: the
-    compiler's log of a source that compiles."""
+    """`ptx`, and the `cubin`: none for a virtual architecture. `symbols`: what the kernels of `Source.names` are called
+    in them. `warnings`: the compiler's log of a source that compiles."""
 
-    code: bytes
+    ptx: bytes
+    cubin: bytes
     symbols: tuple[str, ...]
     warnings: str
 
@@ -40,14 +42,26 @@ class Compiled:
 def compile_source(source: Source, architecture: str) -> bytes:
     """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line.
 
+    Where the emulator will ask for the cubin too, since there is shared memory, both are made in one compilation.
     NotRunnable: the source needs another GPU.
     """
-    return compiled(source, architecture).code
+    made = compiled(source, architecture)
+    return made.ptx if architecture.startswith("compute_") else made.cubin
+
+
+def compiled(source: Source, architecture: str) -> Compiled:
+    """`compile_source`, and what the compiler says beside it."""
+    if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
+        try:
+            return _compiled(source, ASSEMBLED_ARCHITECTURE)
+        except CompileError as error:
+            if "ptxas" not in error.log:  # what only the assembler refuses is PTX all the same
+                raise
+    return _compiled(source, architecture)
 
 
 @lru_cache(maxsize=512)
-def compiled(source: Source, architecture: str) -> Compiled:
-    """`compile_source`, and what the compiler says beside it."""
+def _compiled(source: Source, architecture: str) -> Compiled:
     from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
 
     check_includes(source, include_folders())
@@ -66,10 +80,9 @@ def compiled(source: Source, architecture: str) -> Compiled:
         for name in source.names:
             nvrtc.addNameExpression(program, name)
         nvrtc.compileProgram(program, options)
-        made = nvrtc.getPTX(program) if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
-        code = made.encode() if isinstance(made, str) else bytes(made)
+        cubin = b"" if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
         symbols = tuple(nvrtc.getLoweredName(program, name) for name in source.names)
-        return Compiled(code, symbols, nvrtc.getProgramLog(program).strip())
+        return Compiled(nvrtc.getPTX(program), cubin, symbols, nvrtc.getProgramLog(program).strip())
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip()
         raise _explained(source, log or str(error)) from None

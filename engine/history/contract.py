@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.counters import IN_JSON
 from engine.records import (
+    Caveat,
     Check,
     Counts,
     Finding,
@@ -50,6 +51,7 @@ def flat(measurement: Measurement) -> dict[str, Any]:
         "lines": [{"line": line.line, "text": line.text, **line.counters} for line in m.counts.lines]
         if m.counts
         else [],
+        "caveats": [asdict(caveat) for caveat in m.caveats],
         "findings": [asdict(finding) for finding in m.findings],
         "printed": m.printed,
         "answer": check.answer if check else None,
@@ -68,6 +70,7 @@ def measurement_of(record: Mapping[str, Any]) -> Measurement:
         LineCounters(line["line"], line["text"], {k: v for k, v in line.items() if k not in ("line", "text")})
         for line in record["lines"]
     )
+    caveats = tuple(Caveat(**caveat) for caveat in record["caveats"])
     chosen = {name: record[name] for name in _CHOSEN}
     return Measurement(
         Settled(**chosen, grid_size=record["grid_asked"], schedule=record["schedule"], device=record["device"]["kind"]),
@@ -79,7 +82,7 @@ def measurement_of(record: Mapping[str, Any]) -> Measurement:
         check=_check(record),
         timing=_timing(record),
         rates=Rates(**{field.name: record[field.name] for field in fields(Rates)}),
-        counts=None if counted is None else Counts({k: v for k, v in counted.items() if v is not None}, lines),
+        counts=None if counted is None else Counts({k: v for k, v in counted.items() if v is not None}, lines, caveats),
         findings=tuple(Finding(**finding) for finding in record["findings"]),
         printed=tuple(record["printed"]),
         badges=tuple(record["badges"]),

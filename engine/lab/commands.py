@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.backends.emulator.instructions.dispatch import not_emulated
-from engine.backends.emulator.launch import load
+from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError
 from engine.counters import COUNTERS, IN_TABLE
 from engine.lab.argument_words import argument_of

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.backends.emulator.launch import Device, launch_with, lines_of, load
+from engine.backends.emulator.launch import Device, launch_with, lines_of
+from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.memory import DeviceArray
@@ -115,7 +116,7 @@ def kernel(source: str | Path, name: str | None = None) -> Kernel:
         text,
         compiling,
         symbol,
-        parameters(made.code.decode(), symbol, names),
+        parameters(made.ptx.decode(), symbol, names),
         warnings_of(compiling, made.warnings),
     )
 

@@ -27,10 +27,10 @@ from engine.records.choice import (
     Status,
     dtype_of,
 )
-from engine.records.measurement import Check, Counts, Finding, LineCounters, Measurement, Rates, Run, Timing
+from engine.records.measurement import Caveat, Check, Counts, Finding, LineCounters, Measurement, Rates, Run, Timing
 from engine.records.plan import Buffer, HostRun, HostSum, Launch, Plan, Scalar, Source, Step, TensorMap, Zero
 
-__all__ = ["CACHE_STATES", "COMBINES", "C_TYPES", "DEVICES", "Array", "Buffer", "Check", "Choice", "CompileError",
-           "Counts", "Finding", "HostRun", "HostSum", "Launch", "LineCounters", "Measurement",
+__all__ = ["CACHE_STATES", "COMBINES", "C_TYPES", "DEVICES", "Array", "Buffer", "Caveat", "Check", "Choice",
+           "CompileError", "Counts", "Finding", "HostRun", "HostSum", "Launch", "LineCounters", "Measurement",
            "NotRunnable", "Plan", "Progress", "Rates", "Run", "RunFailed", "Scalar", "Settled",
            "Source", "Status", "Step", "TensorMap", "Timing", "Zero", "dtype_of"]  # fmt: skip

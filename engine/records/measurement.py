@@ -50,11 +50,20 @@ class LineCounters:
 
 
 @dataclass(frozen=True)
+class Caveat:
+    """Why the counts of a .cu line cannot be a GPU's, in one sentence that names the line."""
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
 class Counts:
-    """What the emulator counted: over the whole run, and by .cu line."""
+    """What the emulator counted: over the whole run, and by .cu line; and where a GPU counts otherwise."""
 
     counters: Mapping[str, float]
     lines: tuple[LineCounters, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,11 @@ class Measurement:
     def cpu(self) -> str | None:
         """The CPU that a scalar rung ran on, whatever device was asked for; None of a rung of the GPU."""
         return self.environment.get("cpu")
+
+    @property
+    def caveats(self) -> tuple[Caveat, ...]:
+        """Where a GPU counts otherwise; nowhere, where nothing was counted."""
+        return self.counts.caveats if self.counts else ()
 
     @property
     def counters(self) -> Mapping[str, float] | None:

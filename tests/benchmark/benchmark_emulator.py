@@ -27,10 +27,8 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.launch import execute
-from engine.backends.emulator.ptx.parser import parse
-from engine.backends.emulator.ptx.program import link
+from engine.backends.emulator.loading import load
 from engine.catalogue import KERNELS, TOPICS, data, default_choice, topic_of
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.plan import plan
 from engine.records import Array, Buffer, Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source
 
@@ -158,7 +156,8 @@ def source_case(name: str, group: str, text: str, values: Array, expected: Calla
 
 
 def compile_case(name: str) -> Case:
-    """A kernel as a text that nobody has compiled before: NVRTC, parser and linker, nothing kept from earlier."""
+    """A kernel as a text that nobody has compiled before: NVRTC, parser, linker, and what the assembler
+    joins; nothing kept from earlier."""
 
     def prepare() -> Callable[[bool], Any]:
         choice = replace(default_choice(name), n=512, device="emulator")
@@ -166,7 +165,7 @@ def compile_case(name: str) -> Case:
 
         def run(observe: bool) -> None:
             source = replace(launch.source, text=f"{launch.source.text}\n// {time.perf_counter()}")
-            link(parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name), launch.kernel)
+            load(source, launch.kernel)
 
         return run
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from engine.counters import COUNTERS
+from engine.counters import COUNTERS, FINDINGS
 from engine.history.profiles import Hardware
 from engine.lectures.changes import Change
-from engine.records import Check, Finding, Measurement
+from engine.records import Caveat, Check, Finding, Measurement
+from engine.tables import ASSEMBLED
 from engine.words import STATUS_WORDS, text_of
 from views.html.code import code_in
 from views.html.colours import coloured_lines
 from views.html.difference import header_length
 
-PREDICATED = (
+_PREDICATED = (
     "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "
     "branching: its own counts differ."
 )
+_ASSEMBLED = f"Shared memory is counted {ASSEMBLED}, which joins neighbouring loads and stores into wider ones."
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
@@ -36,11 +38,13 @@ def lines_html(
     colours: Mapping[int, str] | None = None,
     counted: bool = True,
     on_cpu: bool = False,
+    caveats: Sequence[Caveat] = (),
 ) -> str:
     """The source below its header comment; at each executed line the counter's value, the hotter the stronger.
 
     `findings` stand under their line, with a link to the other one. `colours`: a mark at each line's number.
-    `counted`: whether there was a run that counted; `on_cpu`: it ran on the CPU, where nothing is.
+    `counted`: whether there was a run that counted; `on_cpu`: it ran on the CPU, where nothing is. `caveats`: the
+    lines whose counts a GPU does not share.
     """
     lines = text.splitlines()
     start = header_length(lines)
@@ -68,12 +72,23 @@ def lines_html(
         else f" at each line, emulated{nowhere}"
     )
     words = f"<b>{escape(COUNTERS[counter].label)}</b>{where}"
-    note = f"<p>{escape(PREDICATED)}</p>" if COUNTERS[counter].in_ptx else ""
+    note = "".join(f"<p>{escape(words)}</p>" for words in (how_counted(counter), *_caveats(counter, caveats)) if words)
     if on_cpu:
         words, note = "On one thread of the CPU, where nothing is counted", ""
     about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
     legend = f'<div class="legend"><span class="ramp"></span>{about}</div>'
     return f'<div class="source inside"><div class="lines">{"".join(rows)}</div>{legend}</div>'
+
+
+def how_counted(counter: str) -> str:
+    """Of what code the counter counts, in a sentence; "" where that makes no difference."""
+    row = COUNTERS[counter]
+    return _PREDICATED if row.in_ptx else _ASSEMBLED if row.assembled else ""
+
+
+def _caveats(counter: str, caveats: Sequence[Caveat]) -> list[str]:
+    """What is said of lines whose counts a GPU does not share; nothing of what is known of the whole run only."""
+    return [] if COUNTERS[counter].whole_run or counter == FINDINGS else [caveat.message for caveat in caveats]
 
 
 def _indent(line: str) -> int:
@@ -173,7 +188,8 @@ def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str
     other = meant and change.direction and change.direction != meant
     aside = " Here it goes the other way: choose the lecture's own N, and lockstep warps." if other else ""
     reason = f'<p class="why"><b>Fixes</b> {escape(why)}</p>' if why and meant else ""
-    note = f'<p class="smallprint">{escape(PREDICATED)}</p>' if COUNTERS[change.counter].in_ptx else ""
+    how = how_counted(change.counter)
+    note = f'<p class="smallprint">{escape(how)}</p>' if how else ""
     return (
         f'<section class="change"><h3>{head}: {escape(change.title)} <small>emulated, whole run</small></h3>'
         f'<div class="sides">{"".join(rows)}</div><p class="verdict">{escape(change.sentence + aside)}</p>'
@@ -187,8 +203,10 @@ def _code(language: str, name: str) -> str:
     return f"<small>{language}</small> " if COUNTERS[name].in_ptx else ""
 
 
-def hardware(rows: Sequence[tuple[str, float | None, float | None]], of: Hardware) -> str:
-    """Counters of the emulator beside those that a GPU's profiler recorded for the same choice."""
+def hardware(
+    rows: Sequence[tuple[str, float | None, float | None]], of: Hardware, caveats: Sequence[Caveat] = ()
+) -> str:
+    """Counters of the emulator beside those that a GPU's profiler recorded for the same choice, and why they differ."""
     body = "".join(
         f"<tr><td>{escape(COUNTERS[name].title)}</td>"
         f"<td>{_code('PTX', name)}{text_of(name, ours)}</td>"
@@ -198,4 +216,5 @@ def hardware(rows: Sequence[tuple[str, float | None, float | None]], of: Hardwar
     return (
         f'<table class="hardware"><thead><tr><th>Whole run</th><th>emulated</th><th>{escape(of.device)}, recorded '
         f"{escape(of.date)}</th></tr></thead><tbody>{body}</tbody></table>"
+        + "".join(f'<p class="smallprint">{escape(caveat.message)}</p>' for caveat in caveats)
     )

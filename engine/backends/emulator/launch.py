@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.caveats import caveats_of
 from engine.backends.emulator.launch_limits import check_residency, check_sizes
-from engine.backends.emulator.ptx.parser import parse
-from engine.backends.emulator.ptx.program import Program, link
-from engine.backends.emulator.ptx.syntax import Module, PtxError, Variable
+from engine.backends.emulator.loading import load
+from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.syntax import PtxError, Variable
 from engine.backends.emulator.running import launching
 from engine.backends.emulator.state.faults import EmulatorFault
 from engine.backends.emulator.state.machine import Machine, Options
@@ -20,10 +20,11 @@ from engine.backends.emulator.state.memory import AddressSpace, DeviceArray
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer, hooks_of
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch, compile_source
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch
 from engine.records import (
     Array,
     Buffer,
+    Caveat,
     CompileError,
     Counts,
     HostSum,
@@ -95,7 +96,7 @@ def execute(
     told = tuple("".join(printed).splitlines())
     totals = results.totals(watching)
     sources = [step.source for step in plan.steps if isinstance(step, Launch)]
-    counts = Counts(totals, lines_of(sources[0], watching) if sources else ()) if totals else None
+    counts = Counts(totals, lines_of(sources[0], watching) if sources else (), _caveats(plan)) if totals else None
     return Run(output, counts, results.findings(watching), told)
 
 
@@ -243,18 +244,6 @@ def _workspace(device: Device, step: Launch) -> int:
     return device.space.add("workspace of grid.sync()", np.zeros(_WORKSPACE_BYTES, np.uint8), 4).base
 
 
-@lru_cache(maxsize=32)
-def module_of(source: Source) -> Module:
-    """The PTX of a source, read; compiled once. CompileError or PtxError where it has none that can be read."""
-    return parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name)
-
-
-@lru_cache(maxsize=64)
-def load(source: Source, kernel: str) -> Program:
-    """The linked program of a kernel; compiled and parsed once."""
-    return link(module_of(source), kernel)
-
-
 def _arguments(device: Device, program: Program, step: Launch) -> dict[str, bytes]:
     if len(step.args) != len(program.params):
         raise PtxError(f"{step.kernel} takes {len(program.params)} arguments and is given {len(step.args)}")
@@ -292,4 +281,12 @@ def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounter
     return tuple(made)
 
 
-__all__ = ["Device", "execute", "launch", "launch_with", "lines_of", "load", "run"]
+def _caveats(plan: Plan) -> tuple[Caveat, ...]:
+    """Those of the launches of the plan's main source, in the order of lines."""
+    launches = [step for step in plan.steps if isinstance(step, Launch)]
+    programs = [load(step.source, step.kernel) for step in launches if step.source == launches[0].source]
+    found = {caveat for program in dict.fromkeys(programs) for caveat in caveats_of(program)}
+    return tuple(sorted(found, key=lambda caveat: caveat.line))
+
+
+__all__ = ["Device", "execute", "launch", "launch_with", "lines_of", "run"]

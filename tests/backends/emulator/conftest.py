@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.backends.emulator import launch
+from engine.backends.emulator import launch, loading
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE
 from tests.cases import case
 
@@ -17,9 +17,10 @@ from tests.cases import case
 def architecture(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Compile for an older GPU; what was compiled for another one is forgotten."""
     other = request.param != EMULATED_ARCHITECTURE
-    monkeypatch.setattr(launch, "EMULATED_ARCHITECTURE", request.param)
-    for cache in (launch.module_of, launch.load) if other else ():
+    for module in (launch, loading):
+        monkeypatch.setattr(module, "EMULATED_ARCHITECTURE", request.param)
+    for cache in (loading.module_of, loading.load) if other else ():
         cache.cache_clear()
     yield request.param
-    for cache in (launch.module_of, launch.load) if other else ():
+    for cache in (loading.module_of, loading.load) if other else ():
         cache.cache_clear()

@@ -57,7 +57,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     decides = not weak and bool(deciding(machine.program) & sum(1 << index for index in writes(item, -1)))
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
-        one_word, one_value, decides,
+        one_word, one_value, decides, machine.program.requests.by_place.get(item.place),
     )  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 A copy may happen at any time until its thread has waited for it. Here it happens as late as it can, in the wait: a
 kernel that forgets to wait computes with what was there before. Each thread has groups of its own, so groups are
-counted lane by lane. The global read is counted where the copy is issued, the shared write where it arrives, both on
-the line of the copy.
+counted lane by lane. The global read is counted where the copy is issued. The shared write is no store to the GPU's
+counters; whoever looks for races sees it where it arrives, on the line of the copy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from engine.backends.emulator.instructions.addresses import address_reader
 from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.ptx.program import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Address, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
@@ -55,7 +56,7 @@ def copy(machine: Machine, item: Instruction) -> Executor:
         raise PtxError(f"this form of {item.opcode} is not emulated", line)
     parts = int(reader(size, "u32", widths, line)(_NO_REGISTERS).flat[0]) // 4
     read = Site(machine.next_site(), line, item.opcode, "ld", "global", 4, parts, True)
-    write = replace(read, number=machine.next_site(), op="st", space="shared")
+    write = replace(read, number=machine.next_site(), op="st", space="shared", request=NO_REQUEST)
     get_to, to_offset = address_reader(machine, to, line)
     get_from, from_offset = address_reader(machine, source, line)
     port_to, port_from = Port(machine, write, to_offset), Port(machine, read, from_offset)

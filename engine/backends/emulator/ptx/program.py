@@ -58,9 +58,36 @@ class BasicBlock:
         return last.line if last else 0
 
 
+@dataclass(frozen=True)
+class Request:
+    """What the assembler asks of shared memory where the PTX has a load or store.
+
+    `size`: bytes of a lane at once; 0: nothing, as another request brings them along. Where a loop's turns are joined,
+    only one turn asks: the one where the address, moved by `shift`, is in the first `below` bytes of `size`.
+    """
+
+    size: int
+    shift: int = 0
+    below: int = 0
+
+
+NO_REQUEST = Request(0)
+
+
+@dataclass(frozen=True)
+class Requests:
+    """By the line of the PTX: what differs from the PTX. `unsure`: the .cu lines where it is not known."""
+
+    by_place: Mapping[int, Request] = field(default_factory=dict)
+    unsure: frozenset[int] = frozenset()
+
+
 @dataclass(frozen=True, eq=False)  # only itself: what was found out about it is remembered
 class Program:
-    """A kernel ready to run. `carry` is the number of the register that stands for the carry flag."""
+    """A kernel ready to run. `carry` is the number of the register that stands for the carry flag.
+
+    `requests`: where the assembler asks for something else of shared memory than the PTX says.
+    """
 
     name: str
     params: tuple[Variable, ...]
@@ -70,6 +97,7 @@ class Program:
     shared: tuple[Variable, ...]
     local: tuple[Variable, ...]
     constants: Mapping[str, Variable]  # module-level .global and .const variables
+    requests: Requests = Requests()
 
 
 def link(module: Module, name: str) -> Program:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.program import BasicBlock, Request
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
@@ -26,6 +26,7 @@ class Site:
     `tallies`: it adds the constant 1 to a word of shared memory, and nobody reads the result. `one_word`, `one_value`:
     the address, the value of an atomic are computed from nothing that differs between the threads of a block.
     `decides`: where the thread goes on follows from what a volatile load (or the like) reads.
+    `request`: what the assembler makes of it, where that is something else.
     """
 
     number: int
@@ -40,6 +41,7 @@ class Site:
     one_word: bool = False
     one_value: bool = False
     decides: bool = False
+    request: Request | None = None
 
     @property
     def shared_rule(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.ptx.program import Request
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -57,6 +58,8 @@ class MemoryRequests(LineCounter):
             row[self.at["constant_requests"]] += requests
             row[self.at["constant_passes"]] += self._judge(access, "const")[0]
             return
+        if access.space == "shared" and site.request and not _asks(access, site.request):
+            return
         atomic = site.op in ("atom", "red")
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"
         op = site.shared_rule if access.space == "shared" else site.op
@@ -89,7 +92,7 @@ class MemoryRequests(LineCounter):
 
     def _by_class(self, access: Access, op: str, rows: Array, columns: Array | None) -> tuple[int, int, int]:
         """Blocks whose addresses differ by whole sectors count alike; in shared memory all blocks do."""
-        mask, size = access.mask, access.site.size
+        mask, size = access.mask, _size(access)
         if columns is None:
             classes, counts = [0], [mask.width]
         else:
@@ -121,6 +124,21 @@ def _sides(address: Any) -> tuple[Array | None, Array | None]:
     return (address, None) if address.shape[1] == 1 else (np.zeros((1, 1), np.int64), address)
 
 
+def _asks(access: Access, request: Request) -> bool:
+    """Whether the machine code asks for anything here: the neighbour, or the turn of a loop, that brings the others."""
+    if request.below >= request.size:
+        return request.size > 0
+    lanes, start = access.mask.dense, plain(access.address) + request.shift
+    begins = start.astype(np.int64) % request.size < request.below
+    return bool((begins if lanes is None else begins & lanes).any())
+
+
+def _size(access: Access) -> int:
+    """The bytes of a lane that are asked for at once."""
+    request = access.site.request if access.space == "shared" else None
+    return request.size if request else access.site.size
+
+
 def _by_warp(value: Array) -> Array:
     """(T, columns) -> (32, warps * columns): one column per warp request."""
     warps = value.reshape(-1, WARP, value.shape[1])
@@ -135,7 +153,7 @@ def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int,
     if op == "const":
         return _different(address, active), 0, 0
     if access.space == "shared":
-        wavefronts, conflicts = shared_wavefronts_batch(address, active, access.site.size, op)
+        wavefronts, conflicts = shared_wavefronts_batch(address, active, _size(access), op)
         return int(wavefronts.sum()), int(conflicts.sum()), contention
     return int(global_sectors_batch(address, active, access.site.size, op).sum()), 0, contention
 

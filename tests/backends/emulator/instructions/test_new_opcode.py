@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.instructions.registry import executes
-from engine.backends.emulator.launch import module_of
+from engine.backends.emulator.loading import module_of
 from engine.backends.emulator.ptx.program import link
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe

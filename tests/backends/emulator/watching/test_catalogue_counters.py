@@ -38,11 +38,9 @@ STRAY = ("shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefr
 # The hardware's count of shared requests takes an instruction that was issued again as two: up to 3% more.
 REISSUED = ("shared_load_requests", "shared_store_requests", "shared_atomic_requests")
 
-JOINED = "the GPU's assembler joins neighbouring loads of shared memory into wider ones, below PTX"
 WAITING = "blocks that wait for each other look again and again: how often is a matter of time"
-JOINED_STORES = "the GPU's assembler joins neighbouring stores to shared memory into wider ones, below PTX"
-REPEATED = "the GPU's assembler reads a word of shared memory once that PTX reads again and again"
-ASYNCHRONOUS = "the GPU counts asynchronous copies into shared memory apart from stores"
+HOISTED = "the GPU's assembler reads a word of shared memory before the branch behind which PTX reads it"
+ISSUED_AGAIN = "of a few stores that wait for their values, more are issued again: 6 of 56"
 TRIES = "who wins a compare-and-swap is a matter of time, and so is how often the others try again"
 LOOPS = "the GPU's assembler unrolls the loop by 4, 2 and 1, and lanes with fewer turns take other copies than the rest"
 GENERIC = "the GPU counts a pass of shared memory for an atomic that names no kind of memory, as in grid.sync()"
@@ -55,35 +53,17 @@ _STORES = ("shared_store_wavefronts", "shared_store_conflicts")
 _LOADS = ("global_load_requests", "global_load_sectors")
 # Patterns of KERNEL-BLOCK_SIZE-TYPE, and -KNOB where it was chosen.
 UNEQUAL: dict[str, dict[str, str]] = {
-    "matmul_tiled-*": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
-    "matmul_register_1d-*": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
-    "matmul_async_copy-*": dict.fromkeys((*_STORES, "shared_store_requests"), ASYNCHRONOUS),
-    "matmul_wide_tile-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
-    "matmul_free_registers-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
-    "matmul_prefetch-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
-    "matmul_sliced_k-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
-    "matmul_warp_slices-*": dict.fromkeys(("shared_store_wavefronts", "shared_store_requests"), ASYNCHRONOUS),
-    "column_sums_strips-*": dict.fromkeys((*_STORES, "shared_store_requests"), JOINED_STORES),
     "filter_lookback-*": {
         **dict.fromkeys(_LOADS, WAITING),
-        **dict.fromkeys(("global_store_requests", "global_store_sectors", "shared_load_wavefronts",
-                         "shared_load_requests"), LOOPS),
+        **dict.fromkeys(("global_store_requests", "global_store_sectors"), LOOPS),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), HOISTED),
     },
-    "prefix_sum_lookback-*": {
-        **dict.fromkeys(_LOADS, WAITING),
-        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), REPEATED),
-    },
-    "max_vectorized-*": {
-        **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
-        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
-    },
+    "prefix_sum_lookback-*": dict.fromkeys(_LOADS, WAITING),
+    "max_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
+    "matmul_wide_tile-8-*": {"shared_store_requests": ISSUED_AGAIN},
     "reduce_cooperative-*": {**dict.fromkeys((*_LOADS, *_STORES), WAITING), "shared_atomic_wavefronts": GENERIC},
-    "reduce_vectorized-*": {
-        **dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
-        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
-    },
+    "reduce_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
     "histogram_global-*-int32": {"global_red_sectors": SCATTERED},
-    "histogram_warps-*-1": dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), JOINED),
     "reduce_atomic_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "atomic_add_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "filter_atomic-*": {"global_store_sectors": ORDER},

@@ -1,0 +1,76 @@
+"""Which accesses of shared memory the assembler made of a kernel's PTX: read from its cubin, without the toolkit.
+
+ptxas joins, repeats and leaves out what PTX says. With -lineinfo a cubin holds the PTX that it was made from, without
+comments (`.nv_debug_ptx_txt`), and a DWARF line table from the machine code to the lines of that text
+(`.nv_debug_line_sass`). An instruction has 16 bytes, from sm_70 on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.compile.cubin import Section, sections_of
+from engine.compile.line_table import rows_of
+
+_BYTES = 16
+_SHARED = {0x984: "ld", 0x388: "st", 0x988: "st"}  # bits 0 to 11: LDS; STS, without and with a uniform register
+_NEVER = 15  # bits 12 to 15, the predicate: never true
+_SIZES = (1, 1, 2, 2, 4, 8, 16, 16)  # bits 73 to 75: u8, s8, u16, s16, 32, 64, 128
+_LINES, _TEXT = ".nv_debug_line_sass", ".nv_debug_ptx_txt"
+
+
+@dataclass(frozen=True)
+class SharedAccess:
+    """A load ("ld") or store ("st") of shared memory in machine code: its line of the PTX, bytes a lane."""
+
+    place: int
+    op: str
+    size: int
+
+
+def shared_accesses(cubin: bytes, ptx: str, kernel: str) -> tuple[SharedAccess, ...] | None:
+    """Those of `kernel` and of the functions that it may call, in the order of the code; lines count from 1.
+
+    None where it cannot be told, because the cubin has no such tables or was not made from `ptx`.
+    """
+    sections = sections_of(cubin)
+    numbers = {section.name: number for number, section in enumerate(sections)}
+    if not {_LINES, f".rela{_LINES}", _TEXT, f".text.{kernel}"} <= numbers.keys():
+        return None
+    if not _same_text(sections[numbers[_TEXT]].data, ptx):
+        return None
+    found: list[SharedAccess] = []
+    places = rows_of(sections[numbers[_LINES]].data, _relocated(sections, numbers))
+    for name, number in numbers.items():
+        owner = name.removeprefix(".text.")
+        # Other kernels have arguments in constant memory of their own; what has none is a function.
+        if owner == kernel or (owner != name and f".nv.constant0.{owner}" not in numbers):
+            found += _accesses(sections[number].data, places.get(number, {}))
+    return tuple(found)
+
+
+def _same_text(held: bytes, ptx: str) -> bool:
+    lines = zip(held.decode().split("\0"), ptx.split("\n"), strict=False)
+    return all(mine.strip() == given.partition("//")[0].strip() for mine, given in lines if mine)
+
+
+def _accesses(code: bytes, places: dict[int, int]) -> Iterator[SharedAccess]:
+    place = 0
+    for at in range(0, len(code) - _BYTES + 1, _BYTES):
+        place = places.get(at, place)
+        low, high = struct.unpack_from("<QQ", code, at)
+        op = _SHARED.get(low & 0xFFF)
+        if op and low >> 12 & 15 != _NEVER:
+            yield SharedAccess(place, op, _SIZES[high >> 9 & 7])
+
+
+def _relocated(sections: list[Section], numbers: dict[str, int]) -> dict[int, int]:
+    """Where the line table names an address, by its offset in the table: the section that the address lies in."""
+    symbols, entries = sections[numbers[".symtab"]].data, sections[numbers[f".rela{_LINES}"]].data
+    found = {}
+    for at in range(0, len(entries), 24):
+        offset, information = struct.unpack_from("<QQ", entries, at)
+        (found[offset],) = struct.unpack_from("<H", symbols, (information >> 32) * 24 + 6)
+    return found

@@ -1,0 +1,114 @@
+"""Loads and stores of shared memory are counted as the GPU's assembler makes them, and races as the PTX has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.backends.emulator import loading
+from engine.backends.emulator.caveats import caveats_of
+from engine.backends.emulator.loading import load
+from engine.backends.emulator.ptx.joining import requests_of
+from engine.backends.emulator.ptx.program import Request
+from engine.backends.emulator.watching import results
+from engine.compile.assembly import SharedAccess
+from engine.records import Source
+from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
+
+HEAD = 'extern "C" __global__ void f(int *out) { __shared__ int s[1024]; int t = threadIdx.x;'
+
+
+def counted(body, block=32, text="", **arguments):
+    """Counters and findings of a kernel with this body."""
+    observers = results.usual_observers()
+    execute(text or f"{HEAD} {body} }}", block=block, observers=observers, **(arguments or {"out": zeros(1024)}))
+    return results.totals(observers), results.findings(observers)
+
+
+LOADS, PASSES = "shared_load_requests", "shared_load_wavefronts"
+FILL = "for (int k = 0; k < 8; k++) s[t + 128 * k] = out[t + 128 * k]; __syncthreads();"
+
+
+@pytest.mark.parametrize(
+    ("body", "requests", "passes"),
+    [
+        ("out[t] = s[8] + s[9] + s[10] + s[11];", 1, 2),  # 16 bytes: two passes at least
+        ("out[t] = s[t] + s[t + 1] + s[t + 2] + s[t + 3];", 4, 4),  # where one starts no multiple of its size
+        ("out[t] = s[4 * t] + s[4 * t + 1];", 1, 4),  # every other pair of banks, by half warp
+        ("out[t] = s[4 * t + 3] + 2 * s[4 * t + 1] + 3 * s[4 * t + 2] + 4 * s[4 * t];", 1, 4),
+        ("out[t] = s[4 * t + 4] + s[4 * t + 5] + s[4 * t + 6];", 1, 4),  # the fourth is read, and not used
+        ("volatile int *v = s; out[t] = v[8] + v[9] + v[10] + v[11];", 4, 4),  # asked for one by one
+        ("int sum = 0; for (int k = 0; k < 64; k++) sum += s[k]; out[t] = sum;", 16, 32),
+        ("int sum = 0; for (int k = 63; k >= 0; k--) sum += (k + 1) * s[k]; out[t] = sum;", 16, 32),
+    ],
+)  # fmt: skip
+def test_neighbouring_loads_are_one_request(body, requests, passes):
+    totals, _ = counted(FILL + body, block=128)
+    assert (totals[LOADS], totals[PASSES]) == (4 * requests, 4 * passes)
+
+
+def test_neighbouring_stores_are_one_request():
+    body = "for (int k = 0; k < 4; k++) s[4 * t + k] = k * t; __syncthreads(); out[t] = s[5 * t];"
+    totals, _ = counted(body)
+    assert (totals["shared_store_requests"], totals["shared_store_wavefronts"]) == (1, 4)
+
+
+def test_turns_of_a_loop_that_are_joined_ask_once(monkeypatch):
+    """Where the assembler unrolls a loop that PTX has: four turns of 4 bytes are one request of 16."""
+    body = "for (int k = t; k < 64; k += 32) s[k] = k; __syncthreads(); int sum = 0;"
+    body += '_Pragma("unroll 1") for (int k = 0; k < 64; k++) sum += s[k]; out[t] = sum;'
+    made = program(body)
+    (turn,) = places(made)
+    stores = [SharedAccess(place, "st", 4) for place in places(made, "st")]
+    found = requests_of(made, [*stores, SharedAccess(turn, "ld", 16), SharedAccess(turn, "ld", 16)])
+    assert found.by_place == {turn: Request(16, 0, 4)} and not found.unsure
+    loading.load.cache_clear()
+    monkeypatch.setattr(loading, "requests_of", lambda program, accesses: found)
+    totals, _ = counted(body)
+    assert (totals[LOADS], totals[PASSES]) == (16, 32)
+    loading.load.cache_clear()
+
+
+def test_races_stay_those_of_the_ptx():
+    _, findings = counted("for (int k = 0; k < 4; k++) s[4 * t + k] = k; out[t] = s[4 * (t ^ 32) + 2];", block=64)
+    assert [finding.kind for finding in findings] == ["shared-race"]
+    assert "s[" in findings[0].message
+
+
+def program(body):
+    return load(Source("test.cu", f"{HEAD} {body} }}", "int32"), "f")
+
+
+def places(program, op="ld"):
+    return [item.place for block in program.blocks for item in block.body
+            if item.space == "shared" and item.words[0] == op]  # fmt: skip
+
+
+def test_what_is_not_understood_is_counted_as_the_ptx_says_and_said():
+    made = program("s[t] = out[t]; __syncthreads(); out[t] = s[t] + s[7 * t];")
+    first, second = places(made)
+    (stored,) = places(made, "st")
+    store = SharedAccess(stored, "st", 4)
+    assert not requests_of(made, [store, SharedAccess(first, "ld", 4), SharedAccess(second, "ld", 4)]).by_place
+    gone = requests_of(made, [store, SharedAccess(first, "ld", 4)])
+    assert (gone.by_place, gone.unsure) == ({}, {1})
+    mixed = requests_of(
+        made, [store, SharedAccess(first, "ld", 4), SharedAccess(second, "ld", 4), SharedAccess(second, "ld", 16)]
+    )
+    assert (mixed.by_place, mixed.unsure) == ({}, {1})
+
+
+def test_a_word_that_was_read_before_is_not_asked_for_again():
+    made = program("s[t] = out[t]; __syncthreads(); volatile int *v = s; out[t] = v[3] + v[3];")
+    first, second = places(made)
+    (stored,) = places(made, "st")
+    found = requests_of(made, [SharedAccess(stored, "st", 4), SharedAccess(first, "ld", 4)])
+    assert found.by_place == {second: Request(0)} and not found.unsure
+
+
+def test_waiting_for_others_is_said_with_its_line():
+    spin = 'extern "C" __global__ void f(int *out) {\n  while (atomicAdd(out, 0) < 1)\n    ;\n}'
+    (told,) = caveats_of(load(Source("test.cu", spin, "int32"), "f"))
+    assert told.line == 2 and "matter of time" in told.message
+    assert {caveat.line for caveat in caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))} <= {7, 9}
+    assert caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))
+    assert not caveats_of(program("for (int k = t; k < 99; k += 32) out[atomicAdd(out + 5, 1)] = k;"))
