@@ -61,8 +61,12 @@ def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
     reserved = 1024 if capability >= 80 else 0
     if shared and capability >= 90:
         shared -= reserved
-    code = next(section.data for section in sections if section.name == f".text.{kernel}")
-    return Resources(found[_REGISTERS], shared, reserved, found.get(_FRAME, 0), _length(code))
+    return Resources(found[_REGISTERS], shared, reserved, found.get(_FRAME, 0), _length(code_of(cubin, kernel)))
+
+
+def code_of(cubin: bytes, kernel: str) -> bytes:
+    """The machine code of `kernel`. It must be in there."""
+    return next(section.data for section in _sections(cubin) if section.name == f".text.{kernel}")
 
 
 def _length(code: bytes) -> int:

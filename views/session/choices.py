@@ -51,11 +51,13 @@ def size(topic: Topic, name: str = "n") -> str:
 
 
 def block_size(topic: Topic) -> str:
-    """The menu for the block size."""
+    """The menu for the block size, where another one can be typed if some kernel of the topic may take it."""
     every = sorted({size for entry in topic.kernels for size in entry.offered_block_sizes})
     label, _, unit = topic.block_label.partition(" (")
-    return select(label, "block", [str(b) for b in every], str(topic.default_block_size),
-                  help=f"In {unit.removesuffix(')')}." if unit else None)  # fmt: skip
+    typed = any(entry.needs is not None for entry in topic.kernels)
+    told = [f"In {unit.removesuffix(')')}."] * bool(unit) + ["Choose, or type another number."] * typed
+    return select(label, "block", [str(b) for b in every], str(topic.default_block_size), new=typed,
+                  help=" ".join(told) or None)  # fmt: skip
 
 
 def element_type(topic: Topic) -> str:

@@ -1,5 +1,6 @@
 """Which block sizes the sums take: those that the lectures draw and list run, and what is refused would be wrong."""
 
+import struct
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,10 @@ from engine.catalogue import KERNELS, Kernel
 from engine.catalogue.entries import SMALL_BLOCKS
 from engine.catalogue.topics import reduction
 from engine.choices import settle
+from engine.compile.cubin import code_of
+from engine.compile.nvrtc import compile_source
 from engine.plan import plan
-from engine.records import Choice, Launch, NotRunnable, RunFailed
+from engine.records import Choice, Launch, NotRunnable, RunFailed, Source
 from tests.cases import case
 from tests.made import measure
 
@@ -73,3 +76,31 @@ def test_whole_warps_are_enough_for_shuffles(block_size: int):
 @pytest.mark.parametrize("block_size", [1, 7, 100])
 def test_without_a_tree_any_block_size_runs(block_size: int):
     assert measure(Choice("reduce_atomic", 1000, block_size, device="emulator")).status == "ok"
+
+
+LOAD, STORES, BARRIER = 0x984, (0x388, 0x988), 0xB1D  # opcodes of machine code from sm_70 on: LDS, STS, BAR
+
+
+def last_warp(kernel: str, architecture: str) -> list[str]:
+    """The accesses to shared memory behind the last barrier: "load 64" is of the word 64 bytes on, "store"."""
+    source = Source(KERNELS[kernel].file_name, KERNELS[kernel].text, "int32", (("BLOCK_SIZE", 128),))
+    made: list[str] = []
+    for low, _ in struct.iter_unpack("<QQ", code_of(compile_source(source, architecture), kernel)):
+        opcode = low & 0xFFF
+        made = [] if opcode == BARRIER else made
+        made += [f"load {low >> 40 & 0xFFFFFF}"] if opcode == LOAD else ["store"] if opcode in STORES else []
+    return made
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize(
+    ("kernel", "in_order"),
+    [("reduce_unroll_guarded", False), ("reduce_complete_guarded", False), ("reduce_unroll_plain", False),
+     ("reduce_unroll_volatile", True), ("reduce_complete_volatile", True), ("reduce_unroll_syncwarp", True)],
+)  # fmt: skip
+def test_without_volatile_machine_code_loads_a_neighbours_number_before_the_neighbour_stores_it(
+    kernel: str, in_order: bool, architecture: str
+):
+    made = last_warp(kernel, architecture)
+    # partial[tid + 16] is 64 bytes on; it must be read after the store of the step that adds partial[tid + 32].
+    assert (made.index("load 64") > made.index("store")) is in_order, made
