@@ -37,7 +37,7 @@ def frame() -> None:
     st.html(FOLDER / "views" / "html" / "style.css")
     keyboard.listen()
     if keyboard.present_asked():  # on a page that has nothing to present of its own
-        state.keep("", {"present": "1"})
+        state.keep("", {"present": "1", **({"show": "motion"} if page.url_path == "inside" else {})})
         st.switch_page(ladder)
     state.recall(page.url_path)
     state.restore(page.url_path)

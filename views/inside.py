@@ -18,6 +18,7 @@ from engine.lectures import changes
 from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
 from views.html import lines
 from views.panels.block import ALL, ENDED_EARLY, show_block, which_block
+from views.panels.motion import titled
 from views.picture import component
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
@@ -25,14 +26,8 @@ from views.session.inside_work import InsideChoice, InsideWork, work_on
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
-LOOKS = {
-    "picture": "In motion",
-    "beside": "Side by side",
-    "change": "Before / after",
-    "banks": "Banks",
-    "lanes": "Lanes",
-}
-HEIGHT = "max(360px, calc(100vh - 372px))"  # of the drawing: what is left of the window
+LOOKS = {"picture": "In motion", "change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
+HEIGHT = "max(430px, calc(100vh - 290px))"  # what is left of the window
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 
@@ -108,7 +103,7 @@ def main() -> None:
         st.session_state["look"] = "picture"
     chosen = {name: str(st.session_state.get(name) or default) for name, default in own.items()}
     chosen["parameter"] = choices.knob_chosen(KERNELS[ladder.rungs[position].kernel])
-    plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "picture", "launch": "1", "b": "0"}
+    plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "picture", "launch": "1", "b": "0", "beside": None}
     plain["warp"] = ALL if st.session_state["look"] == "lanes" else "0"
     special = {name: st.session_state.get(name) for name, value in plain.items() if st.session_state.get(name) != value}
     address = {"ladder": ladder.name, "rung": rungs.names(ladder)[position], **chosen, **special}
@@ -121,9 +116,10 @@ def main() -> None:
 
 def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideChoice:
     """What is to be run. NotRunnable where a number is none."""
+    wanted = position > 0 and (st.session_state["look"] == "change" or component.beside())
     return InsideChoice(
         choice=choice_of(ladder, position, chosen, position),
-        before=choice_of(ladder, position - 1, chosen, position) if position else None,
+        before=choice_of(ladder, position - 1, chosen, position) if wanted else None,
         block=choices.number_of(str(st.session_state.get("b") or "0"), "The number of the block"),
         launch=choices.number_of(str(st.session_state.get("launch") or "1"), "The number of the launch"),
         look=st.session_state["look"],
@@ -133,8 +129,8 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideCh
 def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
     """The lines at the left; at the right the answer and the picture that was chosen."""
     inside = work_on(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
-    moving = asked.look in ("picture", "beside")
-    wide = {"picture": [1, 1.3], "beside": [1, 2.2]}.get(asked.look, [1.12, 1])
+    moving = asked.look == "picture"
+    wide = [1.12, 1] if not moving else [1, 1.3] if asked.before is None else [1, 2.2]
     left, right = st.columns(wide, gap="medium")
     with left:
         verdict, source = st.empty(), st.empty()
@@ -221,19 +217,9 @@ def remembered(asked: InsideChoice, order: str, run: Measurement) -> dict[str, M
 
 def show_motion(ladder: Ladder, position: int, inside: InsideWork) -> None:
     """The block in motion; the rung before beside it, where that has such a block."""
-    assert inside.picture is not None
-    pictures = [(title_of(ladder, position), inside.picture)]
-    if inside.picture_before is not None:
-        pictures.insert(0, (title_of(ladder, position - 1), inside.picture_before))
-    if inside.picture.ended:
+    if inside.picture is not None and inside.picture.ended:
         st.html(ENDED_EARLY)
-    component.show(pictures, "motion", HEIGHT)
-
-
-def title_of(ladder: Ladder, position: int) -> str:
-    """A rung, as its picture is called."""
-    rung = ladder.rungs[position]
-    return f"{rung.label}  {KERNELS[rung.kernel].title}"
+    component.show(titled(ladder, position, inside), HEIGHT, choosable=position > 0)
 
 
 def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str) -> None:

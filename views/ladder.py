@@ -98,7 +98,7 @@ def main() -> None:
          "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
          "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
          "gpu": st.session_state.get("gpu"), "schedule": order if order != LOCKSTEP else None,
-         "present": st.session_state.get("present")}
+         "beside": st.session_state.get("beside"), "present": st.session_state.get("present")}
     )  # fmt: skip
     try:
         asked = tuple(choice_of(rung, chosen, ladder.rungs[position]) for rung in ladder.rungs)

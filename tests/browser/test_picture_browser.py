@@ -86,6 +86,34 @@ def test_it_steps_plays_and_scrubs(page: Page, address: str) -> None:
     expect(part(page, "play")).to_have_attribute("aria-label", "Pause")
 
 
+def test_the_rung_before_comes_beside_it_at_a_press(page: Page, address: str) -> None:
+    at_rest(page, f"{address}{FIRST.replace('reduce_interleaved', 'reduce_strided')}")
+    part(page, "beside").click()
+    expect(part(page, "canvas")).to_have_attribute("aria-label", re.compile("Beside it: #2"))
+    expect(page).to_have_url(re.compile("beside=1"))
+    part(page, "beside").click()
+    expect(page).not_to_have_url(re.compile("beside=1"))
+
+
+def test_it_moves_in_the_hall_and_answers_the_keys(page: Page, address: str) -> None:
+    at_rest(page, f"{address}/?ladder=harris&rung=reduce_sequential&show=motion&present=1")
+    part(page, "first").click()
+    page.keyboard.press("n")
+    page.wait_for_timeout(1200)
+    assert slot(page) > 0
+    page.keyboard.press("k")
+    expect(part(page, "play")).to_have_attribute("aria-label", "Pause")
+    box = part(page, "range").bounding_box()
+    assert box is not None and box["y"] + box["height"] <= 720
+
+
+def test_presenting_from_inside_shows_the_block_in_motion(page: Page, address: str) -> None:
+    at_rest(page, f"{address}{FIRST}")
+    page.keyboard.press("p")
+    expect(page).to_have_url(re.compile(r"show=motion.*present=1|present=1.*show=motion"))
+    expect(part(page, "player")).to_have_attribute("data-frame", re.compile(r"\d+"))
+
+
 def test_who_wants_no_motion_gets_the_next_moment_at_once(laptop: BrowserContext, page: Page, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     at_rest(page, f"{address}{FIRST}")

@@ -110,11 +110,11 @@ def test_a_page_without_choices_opens_on_the_block_in_motion() -> None:
 
 
 def test_two_rungs_stand_side_by_side() -> None:
-    app = looked(rung="reduce_strided", look="beside")
+    app = looked(rung="reduce_strided", look="picture", beside="1")
     kernels = [json.loads(shown["picture"])["kernel"] for shown in picture_of(app)["pictures"]]
-    assert kernels == ["reduce_interleaved", "reduce_strided"] and asked(app)["look"] == "beside"
-    first = looked(rung="reduce_interleaved", look="beside")
-    assert len(picture_of(first)["pictures"]) == 1  # nothing came before
+    assert kernels == ["reduce_interleaved", "reduce_strided"] and asked(app)["beside"] == "1"
+    first = looked(rung="reduce_interleaved", look="picture", beside="1")
+    assert len(picture_of(first)["pictures"]) == 1 and picture_of(first)["beside"] is None  # nothing came before
 
 
 def test_the_banks_are_a_figure_with_a_step_for_every_access() -> None:

@@ -37,6 +37,7 @@ window.kernelLadder = (() => {
   function perform(action) {
     if (action === 'help') return help();
     if (action === 'black') return black();
+    if (action.startsWith('picture ')) return window.dispatchEvent(new CustomEvent('kernelladder-picture', { detail: action.slice(8) }));
     if (action === 'fill') {
       if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
       return;

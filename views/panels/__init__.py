@@ -6,7 +6,7 @@ pictures of the page Inside.
 
 from __future__ import annotations
 
-from views.panels import arithmetic, claims, complexity, floats, law, occupancy, paper, roofline, trapezoids
+from views.panels import arithmetic, claims, complexity, floats, law, motion, occupancy, paper, roofline, trapezoids
 from views.panels.entries import Picture, Scene, Section
 from views.session.page import Page
 
@@ -20,7 +20,7 @@ PICTURES: tuple[Picture, ...] = (
     floats.REPEATS,
     paper.PICTURE,
 )
-SCENES: tuple[Scene, ...] = ()
+SCENES: tuple[Scene, ...] = (motion.SCENE,)
 SECTIONS: tuple[Section, ...] = (
     arithmetic.SECTION,
     paper.SECTION,

@@ -17,17 +17,29 @@ from engine.figures.banks import wave_colour
 from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
+from views.session import state
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.
 _MODULES = ("film", "pen", "layout", "memory", "stage", "timeline", "gif", "theme", "moments", "player")
+KEY, BESIDE = "motion", "beside"
 PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": GREEN, "split": RED}
 
 
-def show(pictures: Sequence[tuple[str, Packed]], key: str, height: str) -> None:
-    """Draw the pictures, each with its title, on one clock. `height`: of the drawing, as CSS says it."""
+def beside() -> bool:
+    """Whether the rung before is to be shown beside the rung."""
+    return st.session_state.get(BESIDE) == "1"
+
+
+def show(pictures: Sequence[tuple[str, Packed]], height: str, choosable: bool) -> None:
+    """Draw the pictures, each with its title, on one clock.
+
+    `height`: in CSS, or "100%" of the place. `choosable`: there is a rung before, which a button brings and takes away.
+    """
     _component()(
-        key=key,
+        key=KEY,
+        height="stretch" if height.endswith("%") else "content",
+        on_beside_change=_turned,
         data={
             "id": " ".join(f"{title} {picture.digest}" for title, picture in pictures),
             "pictures": [
@@ -37,8 +49,16 @@ def show(pictures: Sequence[tuple[str, Packed]], key: str, height: str) -> None:
             "palette": PALETTE,
             "height": height,
             "told": " Beside it: ".join(f"{title}: {picture.words}" for title, picture in pictures),
+            "beside": beside() if choosable else None,
         },
     )
+
+
+def _turned() -> None:
+    """The button was pressed: the browser says how it is now."""
+    state.forget(BESIDE)
+    if (st.session_state.get(KEY) or {}).get("beside"):
+        state.keep("", {BESIDE: "1"})
 
 
 def joined() -> str:

@@ -15,17 +15,17 @@ const GIF = { width: 1120, height: 630 };
 const STILL = matchMedia('(prefers-reduced-motion: reduce)');
 const players = new WeakMap();
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setStateValue }) {
   const known = players.get(parentElement);
-  if (known?.id === data.id && known.root.isConnected) { known.settle(data); return undefined; }
+  if (known?.id === data.id && known.root.isConnected) { known.settle(data, setStateValue); return undefined; }
   known?.end();
-  const player = new Player(data, parentElement, known);
+  const player = new Player(data, parentElement, setStateValue, known);
   players.set(parentElement, player);
   return () => { if (players.get(parentElement) === player) { player.end(); players.delete(parentElement); } };
 }
 
 class Player {
-  constructor(data, parent, before) {
+  constructor(data, parent, tell, before) {
     this.id = data.id;
     this.films = data.pictures.map(({ picture, title, colours }) => new Film(JSON.parse(picture), title, colours));
     this.most = Math.max(...this.films.map((film) => film.mostPasses));
@@ -35,7 +35,7 @@ class Player {
     this.speed = before?.speed ?? 1;
     this.slot = 0; this.touched = false; this.playing = false; this.until = null;
     this.find(parent);
-    this.settle(data);
+    this.settle(data, tell);
     this.listen();
     this.seek(opening(this.main));
     this.touched = false;
@@ -45,14 +45,18 @@ class Player {
     const get = (name) => parent.querySelector(`[data-part=${name}]`);
     this.root = get('player'); this.canvas = get('canvas'); this.range = get('range');
     this.told = get('told'); this.clock = get('clock'); this.buttons = {};
-    for (const name of ['first', 'back', 'play', 'on', 'last', 'svg', 'gif']) this.buttons[name] = get(name);
+    for (const name of ['first', 'back', 'play', 'on', 'last', 'beside', 'svg', 'gif']) this.buttons[name] = get(name);
     this.speedMenu = get('speed');
     this.speedMenu.value = String(this.speed);
     this.range.max = this.stops.length - 1;
     this.context = this.canvas.getContext('2d');
   }
 
-  settle(data) {
+  settle(data, tell) {
+    this.wish = () => tell('beside', !data.beside);
+    this.buttons.beside.hidden = data.beside === null;
+    this.buttons.beside.setAttribute('aria-pressed', String(data.beside));
+    this.buttons.beside.setAttribute('aria-label', 'Beside the rung before');
     this.palette = data.palette;
     this.root.style.setProperty('--height', data.height);
     this.canvas.setAttribute('aria-label', data.told);
@@ -67,18 +71,23 @@ class Player {
     on(this.buttons.back, 'click', () => this.step(-1));
     on(this.buttons.on, 'click', () => this.step(1));
     on(this.buttons.play, 'click', () => this.toggle());
+    on(this.buttons.beside, 'click', () => this.wish());
     on(this.buttons.svg, 'click', () => this.saveSvg());
     on(this.buttons.gif, 'click', () => this.saveGif());
     on(this.range, 'input', () => this.seek(this.stops[Number(this.range.value)]));
     on(this.speedMenu, 'change', () => { this.speed = Number(this.speedMenu.value); });
     on(this.canvas, 'click', (event) => this.click(event));
     on(this.root, 'keydown', (event) => this.key(event));
+    on(window, 'kernelladder-picture', ({ detail }) => this.does[detail]());
     this.sizes = new ResizeObserver(() => { this.places = null; this.draw(); });
     this.sizes.observe(this.canvas);
     this.themes = setInterval(() => { if (themeKey(this.root) !== this.themed) this.draw(); }, 700);
   }
 
   end() { this.pause(); this.clocks?.abort(); this.sizes?.disconnect(); clearInterval(this.themes); }
+
+  // What the page's keys ask for, by the names of views/session/keys.py.
+  does = { play: () => this.toggle(), on: () => this.step(1), back: () => this.step(-1) };
 
   // ---- the clock
 
@@ -143,11 +152,10 @@ class Player {
 
   key(event) {
     if (event.target === this.speedMenu || event.ctrlKey || event.metaKey || event.altKey) return;
-    const does = { k: () => this.toggle(), ',': () => this.step(-1), '.': () => this.step(1) }[event.key];
     const space = event.key === ' ' && (event.target === this.canvas || event.target === this.range);
-    if (!does && !space) return;
+    if (!space) return;
     event.preventDefault(); event.stopPropagation();
-    (does ?? (() => this.toggle()))();
+    this.toggle();
   }
 
   // ---- what is seen
@@ -187,7 +195,7 @@ class Player {
 
   // Where the parts of every film stand, and its strip of time, which is drawn once.
   arranged(width, height, theme, ratio) {
-    const two = this.films.length > 1, beside = two && width / height > 1.5, gap = 26;
+    const two = this.films.length > 1, beside = two && width / height > 1.1, gap = 26;
     const own = { width: beside ? (width - gap) / 2 : width, height: two && !beside ? (height - gap) / 2 : height };
     const scale = Math.min(2, Math.max(0.9, Math.min(own.height / 400, own.width / 560)));
     return this.films.map((film, i) => {

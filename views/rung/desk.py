@@ -17,7 +17,7 @@ from views.session.page import WORK, Page
 from views.session.place import Place
 
 ABOVE_PLOT = 436  # pixels of the window that the menus and the numbers take
-SMALLEST_PLOT, LARGEST_PICTURE, ROOMY = 284, 520, 360  # pixels of height
+SMALLEST_PLOT, SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 284, 400, 520, 360  # pixels of height
 SMALLEST_ROW, ROW = 16, 34  # pixels of a rung's bar and what is around it
 SMALLEST, LARGEST = 13, 15  # pixels of type
 
@@ -75,7 +75,9 @@ def plot_look(page: Page) -> Look:
     """
     rows = len(page.ladder.rungs)
     room = keyboard.window_height() - ABOVE_PLOT
-    if plot_shown(page) in {**panels.pictures_of(page), **panels.scenes_of(page)}:
+    if plot_shown(page) in panels.scenes_of(page):
+        return Look(LARGEST, max(SMALLEST_SCENE, room))
+    if plot_shown(page) in panels.pictures_of(page):
         height = max(SMALLEST_PLOT, min(room, LARGEST_PICTURE))
         return Look(LARGEST if height >= ROOMY else SMALLEST, height)
     height = max(SMALLEST_PLOT, rows * SMALLEST_ROW + 70, min(room, rows * ROW + 100, 640))

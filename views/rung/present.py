@@ -7,8 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from engine.figures.look import Look
+from views import panels
 from views.html import answer, rung_html
-from views.panels.plot import Drawing, facts_of, menu, words_of
+from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
 from views.rung import results
 from views.rung.actions import run_ladder, run_rung
 from views.session import choices, keyboard, rungs, work
@@ -23,7 +24,8 @@ def show(page: Page) -> None:
     st.html(STYLE)
     with work.RENDER, st.container(key="hall"):
         st.html(rung_html.presenting_title(page.ladder, page.position))
-        left, right = st.columns([1.3, 1], gap="medium")
+        moving = plot_shown(page) in panels.scenes_of(page)
+        left, right = st.columns([1, 1.35] if moving else [1.3, 1], gap="medium")
         with left:
             st.html(rung_html.presenting_source(page.ladder, page.position))
         with right:

@@ -21,7 +21,10 @@ from views.session import work
 
 @dataclass(frozen=True)
 class InsideChoice:
-    """What is looked at: equal ones need not be run again. `before`: the rung before. `look`: the picture's name."""
+    """What is looked at: equal ones need not be run again. `look`: the picture's name.
+
+    `before`: the rung before, where it is shown, too.
+    """
 
     choice: Settled
     before: Settled | None
@@ -30,10 +33,11 @@ class InsideChoice:
     look: str
 
 
-# The jobs of each picture, in the order in which they are waited for, and what the bar says of them.
+# The jobs of each picture, in the order in which they are waited for, and what the bar says of them. "motion" is
+# the picture on the ladder page, which has a run of its own.
 JOBS = {
-    "picture": ("run", "picture"),
-    "beside": ("run", "picture", "picture before"),
+    "picture": ("run", "picture", "picture before"),
+    "motion": ("picture", "picture before"),
     "change": ("run", "before"),
     "banks": ("run", "trace"),
     "lanes": ("run", "trace"),
