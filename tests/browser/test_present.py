@@ -1,0 +1,86 @@
+"""Present fits: every rung of every ladder, before and after its run, at the sizes of most projectors."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from engine.catalogue import LADDERS
+from tests.browser.test_dashboard import opened
+
+SIZES = ((1280, 720), (1920, 1080))
+# What does not fit, in words; empty when all does. A source may scroll in its own pane, and only that.
+TROUBLES = """() => {
+  const found = [], high = innerHeight, wide = innerWidth, root = document.scrollingElement;
+  if (root.scrollHeight > high || root.scrollWidth > wide) found.push(`page ${root.scrollWidth}x${root.scrollHeight}`);
+  const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, .answer, '
+    + '.st-key-plotwords, .stPlotlyChart .main-svg';
+  for (const part of document.querySelectorAll(parts)) {
+    const at = part.getBoundingClientRect();
+    if (at.width && (at.top < -1 || at.left < -1 || at.bottom > high + 1 || at.right > wide + 1))
+      found.push(`${part.className} ends at ${Math.round(at.right)},${Math.round(at.bottom)}`);
+  }
+  for (const column of document.querySelectorAll('.st-key-hall .stColumn'))
+    if (column.scrollHeight > column.clientHeight + 1) found.push(`a column of ${column.scrollHeight}`);
+  for (const tile of document.querySelectorAll('.tile'))
+    if (tile.scrollWidth > tile.clientWidth + 1) found.push(`cut: ${tile.innerText}`);
+  const plot = document.querySelector('.st-key-drawing'), drawn = plot?.querySelector('.main-svg');
+  if (!plot || plot.clientHeight < 0.25 * high) found.push(`a plot of ${plot?.clientHeight}`);
+  else if (!drawn || Math.abs(drawn.getBoundingClientRect().height - plot.clientHeight) > 4) found.push('no plot');
+  for (const part of document.querySelectorAll('.outcome .said'))
+    if (part.clientHeight > 2.1 * parseFloat(getComputedStyle(part).lineHeight)) found.push('a long outcome');
+  const source = document.querySelector('.slide .lines');
+  if (parseFloat(getComputedStyle(source).fontSize) < 15) found.push('small type');
+  const first = source.querySelector('.changed, .gone')?.getBoundingClientRect(), pane = source.getBoundingClientRect();
+  if (first && (first.top < pane.top - 1 || first.top > pane.bottom)) found.push('the change is out of sight');
+  return found;
+}"""
+
+
+def troubles(page: Page) -> list[str]:
+    """What does not fit once the page has come to rest."""
+    until = time.monotonic() + 10
+    while (found := page.evaluate(TROUBLES)) and time.monotonic() < until:
+        page.wait_for_timeout(150)
+    return list(found)
+
+
+def all_troubles(page: Page, rungs: int) -> dict[str, list[str]]:
+    """From the first rung to the last, at both sizes."""
+    found = {}
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.keyboard.press("Home")
+        for position in range(1, rungs + 1):
+            expect(page.locator(".presenting p")).to_contain_text(f"· {position} of {rungs}")
+            expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+            if here := troubles(page):
+                found[f"{width}: {page.locator('.presenting h1').inner_text()}"] = here
+            page.keyboard.press("ArrowRight")
+    return found
+
+
+def test_a_short_and_a_long_rung_fit(page: Page, address: str) -> None:
+    opened(page, f"{address}/?ladder=harris&n=4096&present=1&rung=reduce_unroll_volatile")
+    assert troubles(page) == []
+    page.keyboard.press("r")
+    expect(page.locator(".outcome.bad .said")).to_contain_text("HAZARD", ignore_case=True)
+    assert troubles(page) == []
+    page.keyboard.press("Home")
+    expect(page.locator(".presenting h1")).to_contain_text("#1")
+    assert troubles(page) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", LADDERS)
+def test_every_rung_fits_before_and_after_its_run(page: Page, address: str, name: str) -> None:
+    rungs = len(LADDERS[name].rungs)
+    opened(page, f"{address}/?ladder={name}&present=1")
+    assert all_troubles(page, rungs) == {}, "before its run"
+    page.keyboard.press("l")
+    page.wait_for_timeout(1000)
+    expect(page.locator(".st-key-working")).to_have_count(0, timeout=600_000)
+    assert all_troubles(page, rungs) == {}, "after its run"
