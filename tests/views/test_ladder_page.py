@@ -15,7 +15,7 @@ from engine.records import Choice
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.html.answer import is_array, strip_html
+from views.html.answer import blank_html, is_array, strip_html
 from views.html.difference import Difference, difference, header_length
 from views.html.source import source_html
 
@@ -300,7 +300,9 @@ def test_where_an_answer_differs_is_marked() -> None:
     html = strip_html(found)
     assert html.count('class="off"') == 1 and '<span class="off"><u>2</u><b>3</b><s>4</s></span>' in html
     late = replace(found.check, answer=(0,) * 32, count=100, first=(0,) * 31 + (1,), off=(31,))
-    assert strip_html(replace(found, check=late)).count("<u>") == 32
+    shown = strip_html(replace(found, check=late))
+    assert shown.count("<u>") == 16 and 'class="off"' in shown, "the strip begins at the first that is off"
+    assert blank_html(found.choice).count("<u>") == shown.count("<u>")
     assert strip_html(measured(CHOICE)) == strip_html(None) == ""
     assert "NaN" in strip_html(replace(found, check=replace(found.check, answer=(None, 2, 3))))
 

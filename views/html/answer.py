@@ -22,30 +22,48 @@ def is_array(choice: Settled) -> bool:
     return made.result_count > 1 and not isinstance(made.steps[-1], HostSum)
 
 
+def blank_html(choice: Settled, shown: int = SHOWN) -> str:
+    """The strip before there is an answer: as high as what will stand there; "" where none will."""
+    try:
+        made = plan(choice)
+    except NotRunnable:
+        return ""
+    if not is_array(choice):
+        return ""
+    bar = 0.0 if _counts(choice.kernel) else None
+    cells = "".join(_cell(place, "·", None, False, bar) for place in range(min(shown, made.result_count)))
+    return _strip(f"The answer: {made.result_count:,} numbers, not run yet.", cells)
+
+
 def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
     """The strip, or "" where nothing ran here or the answer is a single number.
 
-    A histogram has bars. An element that misses by more than its bound is marked; all 32 kept elements are shown where
-    that is so only behind the first ones.
+    A histogram has bars. An element that misses by more than its bound is marked; where that is so only behind the
+    first ones, the strip begins there.
     """
     checked = measurement.check if measurement else None
     if measurement is None or checked is None or not checked.answer:
         return ""
     off = set(checked.off)
-    values = checked.answer if off and min(off) >= shown else checked.answer[:shown]
+    begin = max(0, min(min(off), len(checked.answer) - shown)) if off and min(off) >= shown else 0
+    values = checked.answer[begin : begin + shown]
     bars = [_share(value, values) for value in values] if _counts(measurement.kernel) else None
     cells = "".join(
         _cell(
             place,
-            value,
+            _number(value),
             checked.first[place] if checked.first else None,
             place in off,
-            None if bars is None else bars[place],
+            None if bars is None else bars[place - begin],
         )
-        for place, value in enumerate(values)
+        for place, value in enumerate(values, begin)
     )
-    caption = escape(_caption(measurement, checked, len(values)))
-    return f'<figure class="answer"><figcaption>{caption}</figcaption>{cells}</figure>'
+    return _strip(_caption(measurement, checked, len(values)), cells)
+
+
+def _strip(caption: str, cells: str) -> str:
+    said = f'<figcaption title="{escape(caption)}">{escape(caption)}</figcaption>'
+    return f'<figure class="answer">{said}{cells}</figure>'
 
 
 def _caption(m: Measurement, checked: Check, shown: int) -> str:
@@ -70,10 +88,10 @@ def _share(value: float | None, values: tuple[float | None, ...]) -> float:
     return max(0.0, value / largest) if value is not None and largest > 0 else 0.0
 
 
-def _cell(place: int, value: float | None, expected: float | None, off: bool, bar: float | None) -> str:
+def _cell(place: int, value: str, expected: float | None, off: bool, bar: float | None) -> str:
     drawn = "" if bar is None else f'<i style="--share:{bar:.3f}"></i>'
-    wanted = "" if expected is None else f"<s>{_number(expected)}</s>"
-    return f'<span class="{"off" if off else ""}"><u>{place}</u>{drawn}<b>{_number(value)}</b>{wanted}</span>'
+    wanted = "&nbsp;" if expected is None else _number(expected)
+    return f'<span class="{"off" if off else ""}"><u>{place}</u>{drawn}<b>{value}</b><s>{wanted}</s></span>'
 
 
 def _number(value: float | None) -> str:

@@ -49,14 +49,16 @@ def _heading(key: str) -> str:
 def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequence[str], current: bool) -> str:
     status = row["status"]
     failed, timed = status not in (None, "ok"), row["time_us"] is not None
-    beside = f'<small class="why">{code_in(row["reason"] or "")}</small>' if failed and timed else ""
+    why, whole = code_in(row["reason"] or ""), escape(row["reason"] or "")
+    beside = f'<small class="why" title="{whole}">{why}</small>' if failed and timed else ""
     cells = [
         f'<td class="rung">{escape(row["rung"])}</td>',
         f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code>{beside}</td>',
         f'<td class="text status {status or ""}">{_status(row)}</td>',
     ]
     if failed and not timed:
-        cells.append(f'<td class="why" colspan="{len(numbers)}">{code_in(row["reason"] or "")}{_paper_line(row)}</td>')
+        said = f'<div class="two" title="{whole}">{why}{_paper_line(row)}</div>'
+        cells.append(f'<td class="why" colspan="{len(numbers)}">{said}</td>')
     else:
         cells += [_number(row, key) for key in numbers]
     cells += [f"<td>{escape(text_of(key, row[key])) or '<i>·</i>'}</td>" for key in counted]

@@ -37,7 +37,7 @@ def show(page: Page) -> None:
         menu(page)
         look = plot_look(page)
         drawing, beneath = Drawing(page, look.height or SMALLEST_PLOT), Place("plotwords")
-        found = Place("answer" if answer.is_array(page.choice) else "noanswer")
+        found = Place("answer")
     table = Table(page)
     section = section_chosen(page)
     below = Place(f"section {section.name}") if section else None
@@ -48,7 +48,7 @@ def show(page: Page) -> None:
             numbers.html(results.numbers(page, frame, facts))
             drawing.show(frame, facts, look)
             beneath.html(words_of(page, facts))
-            found.html(answer.strip_html(facts[page.position].live))
+            found.html(results.strip(page, facts, answer.SHOWN))
             table.show(frame, facts)
             if section is not None and below is not None:
                 below.html(section.html(page, facts))

@@ -31,7 +31,7 @@ def show(page: Page) -> None:
         with right:
             numbers = Place("numbers")
             drawing, beneath = Drawing(page, "stretch"), Place("plotwords")
-            found = Place("answer" if answer.is_array(page.choice) else "noanswer")
+            found = Place("answer")
     bar(page)
     look = plot_look(page)
 
@@ -41,7 +41,7 @@ def show(page: Page) -> None:
             numbers.html(results.numbers(page, frame, facts))
             drawing.show(frame, facts, look)
             beneath.html(words_of(page, facts))
-            found.html(answer.strip_html(facts[page.position].live, answer.SHOWN_IN_HALL))
+            found.html(results.strip(page, facts, answer.SHOWN_IN_HALL))
 
     work.follow(WORK, draw)
     draw()
@@ -68,6 +68,6 @@ def plot_look(page: Page) -> Look:
     """Type as large as the rungs leave room for in what the numbers leave of the window."""
     height = keyboard.window_height()
     share = 0.56 if page.counting else 0.66
-    if answer.is_array(page.choice):
+    if answer.is_array(page.run):
         share -= 0.17  # its first elements stand below
     return Look(min(round(height * 0.026), round(height * (share - 0.12) / len(page.ladder.rungs) / 1.2)))

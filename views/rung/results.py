@@ -7,7 +7,7 @@ import streamlit as st
 
 from engine.history.history import Known
 from engine.lectures.promises import unkept
-from views.html import rung_html, when
+from views.html import answer, rung_html, when
 from views.session.page import Page
 
 
@@ -20,3 +20,8 @@ def numbers(page: Page, frame: pd.DataFrame, facts: list[Known]) -> str:
         before = facts[page.position - 1].timed
         said = unkept(page.ladder.rungs[page.position], before, known.timed, page.topic.metric)
     return rung_html.numbers(frame.to_dict("records")[page.position], known, page.choice, page.run, ran, said)
+
+
+def strip(page: Page, facts: list[Known], shown: int) -> str:
+    """The first elements of the answer, or their places before there is one."""
+    return answer.strip_html(facts[page.position].live, shown) or answer.blank_html(page.run, shown)
