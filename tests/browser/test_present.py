@@ -15,8 +15,8 @@ SIZES = ((1280, 720), (1920, 1080))
 TROUBLES = """() => {
   const found = [], high = innerHeight, wide = innerWidth, root = document.scrollingElement;
   if (root.scrollHeight > high || root.scrollWidth > wide) found.push(`page ${root.scrollWidth}x${root.scrollHeight}`);
-  const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, .answer, '
-    + '.st-key-plotwords, .stPlotlyChart .main-svg';
+  const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, '
+    + '.answer, .st-key-plotwords, .stPlotlyChart .main-svg';
   for (const part of document.querySelectorAll(parts)) {
     const at = part.getBoundingClientRect();
     if (at.width && (at.top < -1 || at.left < -1 || at.bottom > high + 1 || at.right > wide + 1))

@@ -10,8 +10,8 @@ from tests.browser.test_dashboard import HARRIS, opened
 MOST = 8  # pixels
 # Every frame: where the parts are, and which are there at all.
 WATCH = """() => {
-  const parts = ['.rungtext', '.presenting', '.source', '.tiles', '.st-key-numbers .outcome', '.st-key-drawing', 'table.ladder',
-    '.st-key-plotchoice', '.st-key-below', '.smallprint', '.tiles.counted'];
+  const parts = ['.rungtext', '.presenting', '.source', '.tiles', '.st-key-numbers .outcome', '.st-key-drawing',
+    'table.ladder', '.st-key-plotchoice', '.st-key-below', '.smallprint', '.tiles.counted'];
   const kept = window.watched = { moved: {}, gone: {}, first: {}, frames: 0, blank: 0 };
   const look = () => {
     kept.frames++;
@@ -19,7 +19,8 @@ WATCH = """() => {
       const at = document.querySelector(part)?.getBoundingClientRect();
       if (!at) { if (kept.first[part]) kept.gone[part] = (kept.gone[part] ?? 0) + 1; continue; }
       kept.first[part] ??= [at.top + scrollY, at.bottom + scrollY];
-      const by = Math.max(Math.abs(at.top + scrollY - kept.first[part][0]), Math.abs(at.bottom + scrollY - kept.first[part][1]));
+      const now = [at.top + scrollY, at.bottom + scrollY];
+      const by = Math.max(...now.map((edge, i) => Math.abs(edge - kept.first[part][i])));
       kept.moved[part] = Math.max(kept.moved[part] ?? 0, Math.round(by));
     }
     if (!document.querySelector('.st-key-drawing .main-svg')) kept.blank++;
