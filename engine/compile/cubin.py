@@ -66,7 +66,7 @@ def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
 
 def code_of(cubin: bytes, kernel: str) -> bytes:
     """The machine code of `kernel`. It must be in there."""
-    return next(section.data for section in _sections(cubin) if section.name == f".text.{kernel}")
+    return next(section.data for section in sections_of(cubin) if section.name == f".text.{kernel}")
 
 
 def _length(code: bytes) -> int:
