@@ -40,7 +40,7 @@ _BANDWIDTH = Ladder(
     lecture=CS121,
     summary="How many bytes a second the threads get from each memory, with all reads coalesced and free of conflicts. "
     "Counted are the bytes that they ask for.",
-    n=2**20,
+    n=2**22,
     emulator_n=2**12,
     block_size=256,
     dtype="int32",
@@ -77,7 +77,7 @@ _COALESCING = Ladder(
     lecture=CS121,
     summary="The lecture's picture, with warps of 32 instead of 4: each warp goes through a matrix of 32 x 32 numbers, "
     "which lies in memory row by row. There are N / 32 of them, and a thread per row or column.",
-    n=2**20,
+    n=2**22,
     emulator_n=2**14,
     block_size=256,
     dtype="int32",
@@ -163,9 +163,9 @@ _BARRIERS = Ladder(
     name="cs121-barriers",
     title="CS121: waiting at barriers",
     lecture=CS121,
-    summary="Four steps, each with work for another quarter of the warps. With one block per multiprocessor nobody "
-    "fills the gaps; at a larger N other blocks do.",
-    n=2**15,
+    summary="Four steps, each with work for another quarter of the warps. With one block per multiprocessor at most "
+    "nobody fills the gaps; at a larger N other blocks do.",
+    n=2**14,
     block_size=256,
     dtype="int32",
     rungs=(

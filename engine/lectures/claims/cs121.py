@@ -29,7 +29,7 @@ def _latency(kernel: str) -> Choice:
 
 
 def _wide(kernel: str) -> Choice:
-    return Choice(kernel, 2**20, 256)
+    return Choice(kernel, 2**22, 256)
 
 
 def _sums(kernel: str) -> Choice:
@@ -73,14 +73,14 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "a chain through 1,024 KB, which are too many for the cache, against one through 48 KB"),
     Timed("bandwidth", CS121, "GPU memory organization", "Bandwidth: global 900 GB/s, shared 12,000 GB/s.",
           "cs121-bandwidth", ((_wide("bandwidth_global"), _wide("bandwidth_shared")),), 12_000 / 900,
-          "bytes that 2^20 threads ask for", "bandwidth_gb_s", "direction",
+          "bytes that 2^22 threads ask for", "bandwidth_gb_s", "direction",
           "Global memory has gained more since then than the multiprocessors have."),
     Timed("l1-bandwidth", CS121, "GPU memory organization", "Bandwidth: L1 cache 12,000 GB/s, shared 12,000 GB/s.",
           "cs121-bandwidth", ((_wide("bandwidth_l1"), _wide("bandwidth_shared")),), 1,
           "shared memory against the L1 cache", "bandwidth_gb_s"),
     Timed("ten-times", CS121, "Shared memory and tiled MM", "Shared memory bandwidth is 10X global memory bandwidth.",
           "cs121-bandwidth", ((_wide("bandwidth_global"), _wide("bandwidth_shared")),), 10,
-          "bytes that 2^20 threads ask for", "bandwidth_gb_s", "direction",
+          "bytes that 2^22 threads ask for", "bandwidth_gb_s", "direction",
           "Global memory has gained more since then than the multiprocessors have."),
     Claim("constant-words", CS121, "GPU memory organization", "Constant: 64KB, cached; grid, read-only.",
           "cs121-constant", "constant_words", CONSTANT_PASSES, "passes", 32,
@@ -92,8 +92,8 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "32 different words against one"),
     Timed("waiting", CS121, "Synchronization",
           "Threads arriving earlier at the barrier wait for later threads. Avoid synchronization if possible.",
-          "cs121-barriers", ((Choice("barrier_every_step", 2**15, 256), Choice("barrier_none", 2**15, 256)),), None,
-          "one block on each SM"),
+          "cs121-barriers", ((Choice("barrier_every_step", 2**14, 256), Choice("barrier_none", 2**14, 256)),), None,
+          "one block on each of 64 SMs"),
     Timed("waiting-hidden", CS121, "Synchronization",
           "Decreases number of schedulable threads. May hurt latency hiding.",
           "cs121-barriers", ((Choice("barrier_every_step", 2**22, 256), Choice("barrier_none", 2**22, 256)),), None,
