@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred
+from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred, scaled
 from engine.tables import COLUMNS, MEASURED
 from engine.words import text_of
 
@@ -32,9 +32,8 @@ def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, 
     layout = base_layout(look)
     layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
     log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
-    heading = f"{COLUMNS[key].heading}{', logarithmic scale' if log else ''}"
-    layout["xaxis"] |= {"title": {"text": heading, "font": {"size": size}}, "zeroline": not log,
-                        "type": "log" if log else "linear", "nticks": 6}  # fmt: skip
+    layout["xaxis"] |= {"title": {"text": scaled(COLUMNS[key].heading, log), "font": {"size": size}},
+                        "type": "log" if log else "linear", "zeroline": not log, "nticks": 6}  # fmt: skip
     layout["yaxis"] |= {
         "tickvals": list(range(len(frame))),
         "ticktext": [f"<b>▸ {rung}</b>" if i == current else str(rung) for i, rung in enumerate(frame["rung"])],

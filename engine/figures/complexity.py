@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log2, log10
 from typing import Any
 
-from engine.figures.look import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
+from engine.figures.look import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
 from engine.words import count_text, time_text
@@ -34,7 +34,7 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
         "range": [log10(0.72), log10(max(elements) * 1.4)],
         "tickvals": shown,
         "ticktext": [f"{e:,}" for e in shown],
-        "title": _title("elements per thread", size),
+        "title": _title(scaled("elements per thread"), size),
         "anchor": "free",
         "position": 0,
     }
@@ -43,9 +43,9 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
     counts = [value for point in points for value in (point.steps, point.cost / n)]
     times = [point.time_us or 0.0 for point in timed]
     ticks = {"size": size - 4 if small else size}
-    layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title("steps, cost", size),
+    layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title(scaled("steps, cost"), size),
                         "tickfont": ticks, **_nice(counts, 2 if small else 5, (1,))}  # fmt: skip
-    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title("time (µs)", size),
+    layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title(scaled("time (µs)"), size),
                         **_nice(times, 2 if small else 5, (1, 2, 5))}  # fmt: skip
     layout["showlegend"] = True
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 2}}
@@ -195,7 +195,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     layout["xaxis"] |= {"title": _title("step (×: so many like this one)" if any(times) else "step", size),
                         "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
     most = log10(max(allotted))
-    layout["yaxis"] |= {"type": "log", "title": _title("threads", size), "range": [-0.15, most + 0.45],
+    layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + 0.45],
                         **_nice([1, max(allotted)], 3 if layout["height"] < SMALL else 8, (1,))}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes
     cost = cost_of(made)

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from math import floor, inf, log10
 from typing import Any
 
-from engine.figures.look import DASHES, GREY, LINES, ON_PAGE, SYMBOLS, Figure, Look, base_layout, centred, spread
+from engine.figures.look import (
+    DASHES,
+    GREY,
+    LINES,
+    ON_PAGE,
+    SYMBOLS,
+    Figure,
+    Look,
+    base_layout,
+    centred,
+    scaled,
+    spread,
+)
 from engine.words import size_text
 
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
@@ -50,14 +62,14 @@ def error_lines(
     shown = spread(sizes, 7, log=True)
     layout["xaxis"] |= {
         "type": "log",
-        "title": {"text": "N", "font": {"size": look.font - 1}},
+        "title": {"text": scaled("N"), "font": {"size": look.font - 1}},
         "tickvals": shown,
         "ticktext": [size_text(s) for s in shown],
     }
     powers = [p for p in range(low, round(high) + 1) if (p - low) % max(1, round((high - low) / 7)) == 0]
     layout["yaxis"] |= {
         "type": "log",
-        "title": {"text": "error", "font": {"size": look.font - 1}},
+        "title": {"text": scaled("error"), "font": {"size": look.font - 1}},
         "range": [zero - 0.5 if exact else low - 0.3, high + 0.4],
         "tickvals": [*([10**zero] if exact else []), *(10.0**p for p in powers)],
         "ticktext": [*(["exact"] if exact else []), *(f"10<sup>{p}</sup>" for p in powers)],

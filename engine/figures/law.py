@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, log10
 from typing import Any
 
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled
 from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
@@ -81,7 +81,7 @@ def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
 def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> dict[str, Any]:
     values = [point.value for point in found]
     axis: dict[str, Any] = {
-        "title": {"text": counted.swept_label(choice.kernel), "font": {"size": look.font}},
+        "title": {"text": scaled(counted.swept_label(choice.kernel), law.decades), "font": {"size": look.font}},
         "zeroline": False,
     }
     if law.decades:
@@ -96,7 +96,7 @@ def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> di
 
 def _upright(law: Law, found: Sequence[Point], look: Look) -> dict[str, Any]:
     most = max(max(point.expected, point.lecture or 0, point.counted or 0) for point in found)
-    title = {"text": law.unit[:1].upper() + law.unit[1:], "font": {"size": look.font}}
+    title = {"text": scaled(law.unit[:1].upper() + law.unit[1:], law.decades), "font": {"size": look.font}}
     if not law.decades:
         return {"title": title, "range": [0, most * 1.08], "rangemode": "tozero", "zeroline": True}
     ticks = [2**power for power in range(0, 6) if 2**power <= max(most, 2) * 1.01]
@@ -132,7 +132,7 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, A
     known = [time for times in every.values() for _, time in times]
     axis: dict[str, Any] = {
         "overlaying": "y", "side": "right", "showgrid": False, "fixedrange": True, "zeroline": False,
-        "title": {"text": "Time (µs)", "font": {"color": GREEN, "size": look.font}},
+        "title": {"text": scaled("Time (µs)", law.decades), "font": {"color": GREEN, "size": look.font}},
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
     if not law.decades:

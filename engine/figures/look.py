@@ -51,6 +51,11 @@ def base_layout(look: Look) -> dict[str, Any]:
     }
 
 
+def scaled(title: str, log: bool = True) -> str:
+    """The title of an axis, which says that its scale is logarithmic."""
+    return f"{title}, log scale" if log else title
+
+
 def spread(values: Sequence[int], most: int, log: bool) -> list[int]:
     """Those of the values, in order, that can carry a tick: the last and, where there is room, the first and others.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look
+from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
 from engine.history.history import device_line
 from engine.lectures.paper import Line
 from engine.words import text_of
@@ -52,7 +52,10 @@ def speedup_lines(lines: Sequence[Line], look: Look = ON_PAGE) -> Figure:
         "range": [-0.45, len(rungs) - 0.55],
         "showgrid": False,
     }
-    layout["yaxis"]["title"] = {"text": f"Speedup since {(base or shown[0]).label}", "font": {"size": look.font}}
+    layout["yaxis"]["title"] = {
+        "text": scaled(f"Speedup since {(base or shown[0]).label}"),
+        "font": {"size": look.font},
+    }
     if base is None:
         layout["annotations"].append(_nothing(look))
     return {"data": data, "layout": layout}

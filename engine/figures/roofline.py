@@ -7,7 +7,7 @@ from math import log10
 from typing import Any
 
 from engine.figures.ladder import NO_TIMES
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT, LEAST = 450, 340
@@ -51,7 +51,7 @@ def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, An
     ticks = [tick for tick in steps if low <= tick <= high]
     return {"type": "log", "range": [log10(low), log10(high)], "tickvals": ticks, "zeroline": False,
             "ticktext": [f"{tick:,g}" for tick in ticks],
-            "title": {"text": title, "font": {"size": look.font}}}  # fmt: skip
+            "title": {"text": scaled(title), "font": {"size": look.font}}}  # fmt: skip
 
 
 def _roof_lines(found: Roofline, roofs: Roofs, across: tuple[float, float]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from engine.figures.bars import LETTER
-from engine.figures.look import DASHES, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, base_layout, spread
+from engine.figures.look import DASHES, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, base_layout, scaled, spread
 from engine.tables import COLUMNS
 from engine.words import size_text, text_of
 
@@ -57,7 +57,7 @@ def size_lines(
     layout["height"] = look.height or 460
     layout["xaxis"] |= {
         "type": "log" if log else "linear",
-        "title": {"text": f"{title}, logarithmic scale" if log else title},
+        "title": {"text": scaled(title, log)},
         "tickvals": ticks,
         "ticktext": [size_text(n) for n in ticks],
     }
