@@ -28,7 +28,7 @@ def settle(choice: Choice) -> Settled:
         raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; choose the emulator for a schedule.")
     kernel = kernel_named(choice.kernel)
     values = {field.name: getattr(choice, field.name) for field in fields(Choice)}
-    knob = kernel.parameter.default if choice.parameter is None and kernel.parameter else choice.parameter
+    knob = kernel.knob(choice.parameter)
     return Settled(**values | {"device": device, "combine": choice.combine or kernel.combines[0], "parameter": knob})
 
 

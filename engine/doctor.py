@@ -13,7 +13,7 @@ from engine.host.environment import driver_state, has_gpu
 from engine.records import Source
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-REINSTALL = "pip install -r requirements.txt"
+REINSTALL = "pip install -r requirements.txt -c constraints.txt"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ def _cublas() -> str:
     try:
         from cupy_backends.cuda.libs import cublas
     except ImportError:
-        fix = "pip install -r requirements-gpu.txt (only to compare matrix kernels with cuBLAS on a GPU)"
+        install = "pip install -r requirements-gpu.txt -c constraints.txt"
+        fix = f"{install} (only to compare matrix kernels with cuBLAS on a GPU)"
         raise _Missing("the library is not installed", fix) from None
     return f"{cublas.__name__.rpartition('.')[2]} loads"
 

@@ -19,5 +19,5 @@ def test_a_check_that_breaks_is_an_answer():
         raise RuntimeError("first line\nsecond line")
 
     assert _checked("x", broken) == DoctorCheck(
-        "x", False, "RuntimeError: first line", "pip install -r requirements.txt"
+        "x", False, "RuntimeError: first line", "pip install -r requirements.txt -c constraints.txt"
     )

@@ -120,6 +120,10 @@ class Kernel:
         mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
         return mine == theirs
 
+    def knob(self, asked: int | None) -> int | None:
+        """The value of the kernel's own knob: as asked for, else its default; None where there is neither."""
+        return self.parameter.default if asked is None and self.parameter else asked
+
     def runs_with(self, block_size: int) -> bool:
         """Whether the kernel can run with this block size."""
         return block_size in self.block_sizes or (self.needs is not None and self.needs.met(block_size))

@@ -11,9 +11,8 @@ from engine.records import Array, Buffer, Choice, Launch, Plan, Scalar, Settled,
 
 def knob(kernel: Kernel, choice: Choice) -> int:
     """The kernel's parameter as chosen, else its default; 1 for a kernel that has none."""
-    if choice.parameter is not None:
-        return choice.parameter
-    return kernel.parameter.default if kernel.parameter is not None else 1
+    value = kernel.knob(choice.parameter)
+    return 1 if value is None else value
 
 
 def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:

@@ -149,8 +149,7 @@ def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
     columns = dict(content["columns"])
     known = [KERNELS.get(name) for name in columns["kernel"]]
     columns["parameter"] = [
-        kernel.parameter.default if value is None and kernel and kernel.parameter else value
-        for kernel, value in zip(known, columns["parameter"], strict=True)
+        kernel.knob(value) if kernel else value for kernel, value in zip(known, columns["parameter"], strict=True)
     ]
     columns |= {"grid_asked": [None] * len(known), "session": [0] * len(known)}
     return {**content, "sessions": [session], "columns": columns}

@@ -70,9 +70,9 @@ class Kernel:
         handed = passed(device, self.name, self.parameters, args, called)
         variables = self._variables(device)
         _set(variables, symbols or {}, self.source.name)
-        step = Launch(self.symbol, self.source, _sizes("grid", grid), _sizes("block", block), (), cooperative)
+        step = Launch(self.symbol, self.source, _sizes("grid", grid), _sizes("block", block), (), cooperative, shared)
         options = Options(seconds=seconds)
-        machine = launch_with(device, step, handed.values, observers, order, options, shared)
+        machine = launch_with(device, step, handed.values, observers, order, options)
         printed = tuple("".join(machine.output).splitlines())
         given = symbols or {}
         return KernelRun(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.backends.emulator.launch_limits import GPU
+from engine.catalogue.gpu_models import GPU
 from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, compile_source
 from engine.records import Source

@@ -84,3 +84,11 @@ def test_the_input_that_others_share_survives_a_source_that_writes_it():
     before = run(choice).output
     run(own(f"{SIGNATURE} {{ if (threadIdx.x < n) ((T *)in)[threadIdx.x] = 7; out[blockIdx.x] = 0; }}"))
     assert run(choice).output == before
+
+
+def test_a_block_that_no_gpu_takes_is_not_blamed_on_registers():
+    def with_large_blocks(made):
+        return replace(made, steps=(replace(made.steps[0], block=(2048, 1, 1)), *made.steps[1:]))
+
+    with pytest.raises(NotRunnable, match="blocks of 2,048 threads in x; 1 to 1,024 are possible"):
+        run(Choice(NAME, 1000, 128, device="gpu"), with_large_blocks)

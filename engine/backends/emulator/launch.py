@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from engine.backends.emulator.caveats import caveats_of
-from engine.backends.emulator.launch_limits import check_residency, check_sizes
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import PtxError, Variable
@@ -20,6 +19,7 @@ from engine.backends.emulator.state.memory import AddressSpace, DeviceArray
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer, hooks_of
+from engine.backends.launch_limits import check_residency, check_sizes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_launch
 from engine.records import (
     Array,
@@ -154,14 +154,13 @@ def launch(
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
     progress: Progress | None = None,
-    shared_bytes: int = 0,
 ) -> Machine:
-    """Execute one launch on the buffers of `device`. `shared_bytes`: dynamic shared memory per block."""
+    """Execute one launch on the buffers of `device`."""
     with _explained(step.source.name):
         check_sizes(step)
         compile_launch(step, EMULATED_ARCHITECTURE)
         arguments = _arguments(device, load(step.source, step.kernel), step)
-        return _executed(device, step, arguments, observers, schedule, options, progress, shared_bytes)
+        return _executed(device, step, arguments, observers, schedule, options, progress)
 
 
 def launch_with(
@@ -171,14 +170,13 @@ def launch_with(
     observers: Sequence[Observer],
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
-    shared_bytes: int = 0,
 ) -> Machine:
     """`launch`, with the bytes of every argument in place of the step's own: addresses in `device` among them."""
     with _explained(step.source.name):
         check_sizes(step)
         names = [param.name for param in load(step.source, step.kernel).params]
         arguments = dict(zip(names, values, strict=True))
-        return _executed(device, step, arguments, observers, schedule, options, None, shared_bytes)
+        return _executed(device, step, arguments, observers, schedule, options, None)
 
 
 def _executed(
@@ -189,13 +187,12 @@ def _executed(
     schedule: Schedule,
     options: Options | None,
     progress: Progress | None,
-    shared_bytes: int,
 ) -> Machine:
-    check_residency(step, shared_bytes)
+    check_residency(step)
     program = load(step.source, step.kernel)
     machine = Machine(
         program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
-        step.source.name, shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
+        step.source.name, step.shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
         options or Options(), hooks_of(observers), step.source,
     )  # fmt: skip
     device.launches += 1

@@ -21,6 +21,7 @@ from cupy_backends.cuda.api import driver, runtime
 from engine.backends.cuda_failures import cuda_failure
 from engine.backends.gpu.memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
 from engine.backends.gpu.tensor_maps import encoded
+from engine.backends.launch_limits import check_sizes
 from engine.compile.nvrtc import compile_launch, compile_source
 from engine.records import (
     Array,
@@ -89,6 +90,7 @@ def prepare(plan: Plan, recipe: Recipe) -> Prepared:
         keep: list[Any] = []
         for step in plan.steps:
             if isinstance(step, Launch):
+                check_sizes(step)  # before the driver's own limit, which is that of the kernel's registers
                 launch, kept = (_shared_launcher if step.shared_bytes else launcher)(step, arrays)
                 steps.append(launch)
                 keep += kept

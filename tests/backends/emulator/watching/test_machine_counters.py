@@ -50,8 +50,8 @@ def counted(name, block, grid):
     device.place(Buffer("g", "int32", N, "input"), {"g": np.arange(N, dtype=np.int32) % 97})
     device.place(Buffer("o", "int32", 1 << 18, "zero"), {})
     source = Source("kernels.cu", GOLDEN["source"], "int32")
-    step = Launch(name, source, grid, block, ("g", "o", Scalar("uint32", N)))
-    launch(device, step, counters, shared_bytes=2048)
+    step = Launch(name, source, grid, block, ("g", "o", Scalar("uint32", N)), shared_bytes=2048)
+    launch(device, step, counters)
     return results.details(counters)
 
 

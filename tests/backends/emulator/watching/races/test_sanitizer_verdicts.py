@@ -34,6 +34,7 @@ SINGLE = {
     "shared_atomic_read_too_early": "racecheck says nothing of an atomic beside a plain read",
     "shared_before_the_start": "memcheck says nothing of an access below the block's shared memory",
     "shuffle_of_absent_lanes": "synccheck says nothing of a shuffle that names lanes which are elsewhere",
+    "shuffle_tree_too_high": "synccheck says nothing of a shuffle that reads a lane which is elsewhere",
     "syncwarp_of_absent_lanes": "synccheck says nothing of a __syncwarp that names lanes which are elsewhere",
     "spin_lock_in_a_warp": "the GPU schedules lanes independently and finishes; lockstep, as emulated here, never does",
     "warp_tail_one_syncwarp": "racecheck says nothing of a write that may overtake a read in the same step",

@@ -1,4 +1,4 @@
-"""What no launch may ask for, refused as the GPU that is emulated refuses it."""
+"""What no launch may ask for: of any GPU, and of the one that is emulated."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def check_sizes(step: Launch) -> None:
                 raise NotRunnable(
                     f"{step.kernel} is launched with {what} of {size:,} {unit} in {axis}; 1 to {most:,} are possible."
                 )
+    if step.shared_bytes < 0:
+        raise NotRunnable(f"{step.kernel} is launched with {step.shared_bytes:,} bytes of shared memory.")
     if _product(step.block) > _MOST_THREADS:
         raise NotRunnable(
             f"{step.kernel} is launched with blocks of {_product(step.block):,} threads; a block can have "
@@ -31,8 +33,8 @@ def check_sizes(step: Launch) -> None:
         )
 
 
-def check_residency(step: Launch, dynamic_shared: int) -> None:
-    """NotRunnable for a cooperative launch of more blocks than the GPU holds at once. `dynamic_shared`: bytes a block.
+def check_residency(step: Launch) -> None:
+    """NotRunnable for a cooperative launch of more blocks than the GPU holds at once.
 
     Where every multiprocessor gets one block at most, nothing has to be asked of the GPU's assembler.
     """
@@ -40,7 +42,7 @@ def check_residency(step: Launch, dynamic_shared: int) -> None:
     if not step.cooperative or blocks <= MULTIPROCESSORS:
         return
     needed = resources_of(step.source, step.kernel, GPU.architecture)
-    held = occupancy(GPU, threads, needed.registers, needed.shared_bytes + dynamic_shared)
+    held = occupancy(GPU, threads, needed.registers, needed.shared_bytes + step.shared_bytes)
     fits = MULTIPROCESSORS * held.blocks
     if blocks > fits:
         raise NotRunnable(
