@@ -139,3 +139,30 @@ extern "C" __global__ void f(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 7
     totals = {name: value for one in counters for name, value in one.totals().items()}
     assert totals["constant_requests"] == 8  # two of each of four warps
     assert found["global_load_requests"] == 4 and found["global_load_sectors"] == 16
+
+
+@pytest.mark.parametrize(
+    ("index", "passes"),
+    [("0", 4), ("blockIdx.x", 4), ("t % 8", 8 * 4), ("t % 32", 32 * 4), ("t / 16 % 2", 2 * 4),
+     ("t % 3 + blockIdx.x", 3 * 4),
+     ("(t * t + blockIdx.x) % 64", 12 * 4)],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["int", "double"])
+def test_a_constant_request_is_served_once_for_each_different_word(index: str, passes: int, kind: str) -> None:
+    device, counters = Device(), results.every_counter()
+    device.place(Buffer("o", "int32", 1024, "zero"), {})
+    text = f"""__constant__ {kind} table[64] = {{1, 2, 3}};
+extern "C" __global__ void f(int *o) {{ unsigned t = threadIdx.x; o[t] = (int)table[{index}]; }}"""
+    launch(device, Launch("f", Source("test.cu", text, "int32"), (2, 1, 1), (64, 1, 1), ("o",)), counters)
+    totals = {name: value for one in counters for name, value in one.totals().items()}
+    assert (totals["constant_requests"], totals["constant_passes"]) == (4, passes)
+
+
+def test_lanes_that_do_not_ask_take_no_pass_of_constant_memory() -> None:
+    device, counters = Device(), results.every_counter()
+    device.place(Buffer("o", "int32", 1024, "zero"), {})
+    text = """__constant__ int table[64] = {1, 2, 3};
+extern "C" __global__ void f(int *o) { unsigned t = threadIdx.x; if (t >= 30 && t < 34) o[t] = table[t]; }"""
+    launch(device, Launch("f", Source("test.cu", text, "int32"), (1, 1, 1), (64, 1, 1), ("o",)), counters)
+    totals = {name: value for one in counters for name, value in one.totals().items()}
+    assert (totals["constant_requests"], totals["constant_passes"]) == (2, 4)
