@@ -27,7 +27,7 @@ from views.session.inside_work import InsideChoice, InsideWork, work_on
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
 LOOKS = {"picture": "In motion", "change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
-HEIGHT = "max(430px, calc(100vh - 290px))"  # what is left of the window
+HEIGHT = "max(440px, calc(100vh - 240px))"  # what is left of the window
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 
@@ -130,7 +130,7 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
     """The lines at the left; at the right the answer and the picture that was chosen."""
     inside = work_on(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
     moving = asked.look == "picture"
-    wide = [1.12, 1] if not moving else [1, 1.3] if asked.before is None else [1, 2.2]
+    wide = [1.12, 1] if not moving else [1, 1.3] if asked.before is None else [1, 1.6]
     left, right = st.columns(wide, gap="medium")
     with left:
         verdict, source = st.empty(), st.empty()

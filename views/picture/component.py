@@ -21,7 +21,7 @@ from views.session import state
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.
-_MODULES = ("film", "pen", "layout", "memory", "stage", "timeline", "gif", "theme", "moments", "player")
+_MODULES = ("film", "pen", "tree", "layout", "memory", "stage", "timeline", "gif", "theme", "moments", "player")
 KEY, BESIDE = "motion", "beside"
 PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": GREEN, "split": RED}
 

@@ -4,7 +4,8 @@
 
 import { WARP } from './film.js';
 
-export function layout(film, box, scale) {
+// `most`: the passes of the access that needs most of them, in all pictures.
+export function layout(film, box, scale, most) {
   const { picture } = film;
   const shared = picture.arrays.map((array, number) => ({ array, number })).filter(({ array }) => array.space === 'shared');
   const matrices = picture.arrays.map((array, number) => ({ array, number })).filter(({ array }) => array.columns);
@@ -19,7 +20,7 @@ export function layout(film, box, scale) {
   const square = picture.shape[1] > 1 ? picture.shape[0] : 0;
   const tiles = square && shared.length === 2 && shared.every(({ array }) => array.size / array.element <= 2 * square * square);
   if (tiles && matrices.length > 1) place_tiles(made, film, shared, square, rest);
-  else place_rows(made, film, shared, square && !shared.length ? square : WARP, rest);
+  else place_rows(made, film, shared, square && !shared.length ? square : WARP, rest, most);
   return made;
 }
 
@@ -36,7 +37,7 @@ function grid(x, y, columns, count, width, height, air = 0) {
 
 function label(made, words, x, y, align = 'left') { made.labels.push({ words, x, y, align }); }
 
-function place_rows(made, film, shared, columns, box) {
+function place_rows(made, film, shared, columns, box, most) {
   const { picture } = film, { scale } = made;
   const head = 15 * scale;
   const width = Math.min(box.width / columns, 44 * scale);
@@ -47,13 +48,14 @@ function place_rows(made, film, shared, columns, box) {
     const count = Math.ceil(array.size / array.element);
     return { array, number, across, count, rows: Math.ceil(count / across), cell: columns === WARP ? (width * 32) / across : (box.width / across) };
   });
-  const stack = film.mostPasses > 8 ? 5 : 2.6; // rows of the banks' strip
+  const branches = film.tree ? Math.min(6, 0.66 * film.tree.levels.length) : 0;
+  const stack = most > 8 ? 5 : most > 1 ? 2.4 : 1; // rows of the banks' strip
   const bandRow = shared.length || film.shuffles ? 0.5 : 0.9, arced = film.shuffles ? 1.5 : 1;
   const roomy = (b) => (b.rows <= 8 ? 1.55 : 1);
-  const units = laneRows * arced + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0);
-  const heads = 1 + film.bands + blocks.length + (shared.length ? 1 : 0);
+  const units = laneRows * arced + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0) + branches;
+  const heads = 1 + film.bands + blocks.length + (shared.length ? 1 : 0) + (film.tree ? 1 : 0);
   const wall = 20 * scale;
-  const row = Math.max(1.5, Math.min(width * 1.25, 34 * scale, (box.height - heads * head - wall) / units));
+  const row = Math.max(1.5, Math.min(width * 1.7, 34 * scale, (box.height - heads * head - wall) / units));
   const full = width * columns, x = box.x + Math.max(0, (box.width - full) / 2);
   let y = box.y;
   for (let band = 0; band < film.bands; band++) {
@@ -70,7 +72,14 @@ function place_rows(made, film, shared, columns, box) {
     made.words.set(block.number, grid(x, y + head, block.across, block.count, block.cell, row * roomy(block), 1 - 1 / roomy(block)));
     y += head + block.rows * row * roomy(block);
   }
-  if (shared.length) made.banks = { x, y: y + head, width: columns === WARP ? full : box.width, height: stack * row, label: { x, y: y + head / 2 } };
+  if (shared.length) {
+    made.banks = { x, y: y + head, width: columns === WARP ? full : box.width, height: stack * row, label: { x, y: y + head / 2 } };
+    y += head + stack * row;
+  }
+  if (film.tree) {
+    label(made, 'the tree: who has added whose value', x, y + head / 2);
+    made.tree = { x, y: y + head, width: full, height: branches * row - 2 };
+  }
 }
 
 function place_tiles(made, film, shared, columns, box) {

@@ -88,7 +88,7 @@ export function drawWords(pen, film, frame, number, grid, values, moved, style) 
 // A number in a cell, where it can be read.
 export function inside(pen, value, x, y, width, height, fill, strong = false) {
   const words = short(value);
-  if (!words || height < 9) return;
+  if (!words || height < 9 || width < 13) return; // a few short ones alone would say nothing
   const size = Math.floor(2 * Math.min(height * 0.62, (width - 2) / (words.length * 0.56), 20)) / 2;
   if (size >= 6.5) pen.text(words, x + width / 2, y + height / 2 + size * 0.05, { fill, size, align: 'middle', weight: strong ? 700 : 500 });
 }
@@ -98,7 +98,7 @@ export function drawBanks(pen, film, frame, banks, style) {
   const { theme, palette, scale, most } = style;
   const touches = frame.touches.filter((touch) => film.isShared(touch));
   const worst = touches.sort((a, b) => Math.max(...b.passes) - Math.max(...a.passes))[0];
-  const width = banks.width / 32, levels = Math.min(32, Math.max(4, most)), height = banks.height / levels;
+  const width = banks.width / 32, levels = most > 1 ? Math.min(32, Math.max(4, most)) : 1, height = banks.height / levels;
   let told = 'the 32 banks, and what waits at each';
   if (worst) {
     const warp = busiest(worst), array = film.picture.arrays[worst.array], stacks = Array.from({ length: 32 }, () => new Set());

@@ -6,6 +6,7 @@ import { CanvasPen, SvgPen } from './pen.js';
 import { MOVED, drawMoving, drawStill, facts } from './stage.js';
 import { drawCursor, drawTimeline } from './timeline.js';
 import { imagesOf, opening, stopsOf } from './moments.js';
+import { treeOf } from './tree.js';
 import { GifWriter } from './gif.js';
 import { themeKey, themeOf } from './theme.js';
 
@@ -28,6 +29,7 @@ class Player {
   constructor(data, parent, tell, before) {
     this.id = data.id;
     this.films = data.pictures.map(({ picture, title, colours }) => new Film(JSON.parse(picture), title, colours));
+    for (const film of this.films) film.tree = treeOf(film);
     this.most = Math.max(...this.films.map((film) => film.mostPasses));
     this.total = Math.max(1, ...this.films.map((film) => film.slots));
     this.main = this.films.at(-1);
@@ -207,7 +209,7 @@ class Player {
       const style = { theme, palette: this.palette, scale, most: this.most };
       const box = { x, y: y + head, width: own.width, height: own.height - head - strip };
       const layers = ratio ? { canvas: sheet(box, ratio), box, ratio, time: once(film, time, this.total, style, ratio) } : null;
-      return { film, head: { x: x + left, y, width: own.width - left }, time, style, layout: layout(film, stage, scale), layers };
+      return { film, head: { x: x + left, y, width: own.width - left }, time, style, layout: layout(film, stage, scale, this.most), layers };
     });
   }
 

@@ -2,6 +2,7 @@
 
 import { WARP } from './film.js';
 import { busiest, counted, drawBand, drawBanks, drawMatrix, drawWords, emptyBand, inside } from './memory.js';
+import { drawTree } from './tree.js';
 
 export const MOVED = 0.62; // from here on a value has arrived
 const MOST_TOLD = 20; // arrows that carry their numbers along
@@ -19,6 +20,7 @@ export function drawStill(pen, film, place, index, moved, style) {
   for (const [number, grid] of place.words) drawWords(pen, film, frame, number, grid, after.words[number], changed(before, after, number), style);
   drawThreads(pen, film, frame, place.lanes, { ...after, hand: moved ? after.hand : held(frame, before) }, moved, style);
   if (place.banks) drawBanks(pen, film, frame, place.banks, style);
+  if (place.tree) drawTree(pen, film, place.tree, index, style);
   return spots;
 }
 

@@ -1,0 +1,90 @@
+// The tree of a reduction: who added whose value, level by level, from what the frames say. Threads and words share one
+// axis; what does not lead to the block's result is pale.
+
+import { short } from './film.js';
+
+const MOST_LEVELS = 24, FEWEST_SUMS = 3;
+
+// [{index of the frame, moves, edges: [{from, to, value, useful}]}], or none where nothing is summed up in a tree.
+export function treeOf(film) {
+  const levels = film.frames.map((frame, index) => levelOf(film, frame, index)).filter((level) => level.edges.length);
+  const sums = levels.filter((level) => !level.moves);
+  if (sums.length < FEWEST_SUMS || levels.length > MOST_LEVELS) return null;
+  prune(film, levels);
+  const kept = levels.filter((level) => level.edges.some((edge) => edge.useful));
+  return kept.length < FEWEST_SUMS ? null : { levels: kept, width: Math.max(film.picture.threads, ...kept.flatMap((level) => level.edges.map((edge) => Math.max(edge.from, edge.to) + 1))) };
+}
+
+function levelOf(film, frame, index) {
+  const word = (touch, i) => Math.floor(touch.places[i] / film.picture.arrays[touch.array].element);
+  const shared = frame.touches.filter((touch) => film.isShared(touch));
+  const stored = shared.find((touch) => touch.kind === 'store'), loaded = shared.find((touch) => touch.kind === 'load');
+  const sum = frame.sums.find((each) => !each.symbol.startsWith('×') && each.operands.some((operand) => fromInside(film, operand)));
+  const edges = [];
+  frame.threads.forEach((thread, i) => {
+    const to = stored ? word(stored, i) : thread;
+    if (sum) {
+      for (const operand of sum.operands) {
+        const from = sourceOf(film, operand, thread, i);
+        if (from !== null && from !== to) edges.push({ from, to, value: sum.values[i] });
+      }
+    } else if (stored && !loaded && thread !== to) edges.push({ from: thread, to });
+    else if (loaded && !stored && word(loaded, i) !== thread) edges.push({ from: word(loaded, i), to: thread });
+  });
+  return { index, moves: !sum, edges };
+}
+
+const fromInside = (film, { source }) => source === 'lane' || (source !== 'own' && film.picture.arrays[source].space === 'shared');
+
+// The thread or word that a side of a sum came from; null where it came from outside the block.
+function sourceOf(film, operand, thread, i) {
+  if (operand.source === 'own') return thread;
+  if (!fromInside(film, operand)) return null;
+  const place = operand.places[i];
+  if (place < 0) return thread;
+  return operand.source === 'lane' ? place : Math.floor(place / film.picture.arrays[operand.source].element);
+}
+
+// Backwards from the thread that gives the result away: which sums it is made of.
+function prune(film, levels) {
+  const last = film.frames.findLast((frame) => frame.touches.some((touch) => film.isGlobal(touch) && touch.kind !== 'load'));
+  const needed = new Set(last?.threads ?? levels.at(-1).edges.map((edge) => edge.to));
+  for (const level of levels.toReversed()) {
+    const before = new Set(needed);
+    for (const edge of level.edges) {
+      edge.useful = needed.has(edge.to);
+      if (!edge.useful) continue;
+      if (level.moves) before.delete(edge.to);
+      before.add(edge.from);
+    }
+    needed.clear();
+    before.forEach((each) => needed.add(each));
+  }
+}
+
+export function drawTree(pen, film, box, index, style) {
+  const { theme, scale } = style, { levels, width } = film.tree;
+  const x = (at) => box.x + ((at + 0.5) / width) * box.width, row = box.height / levels.length;
+  levels.forEach((level, number) => {
+    const now = level.index === index, past = level.index < index, y = box.y + number * row;
+    const strong = { stroke: now ? theme.accent : theme.text, line: now ? 2 * scale : 1, alpha: now ? 1 : past ? 0.55 : 0.1 };
+    const useful = level.edges.filter((edge) => edge.useful), apart = spacing(useful) * (box.width / width);
+    for (const { from, to, useful: leads } of level.edges) {
+      if (!leads) { if (now) pen.line(x(from), y, x(to), y + row, { ...strong, line: 1, alpha: 0.25 }); continue; }
+      pen.line(x(from), y, x(to), y + row, strong);
+      if (!level.moves) pen.line(x(to), y, x(to), y + row, strong);
+    }
+    if ((now || past) && row >= 8) {
+      for (const { to, value } of useful) {
+        const words = short(value ?? null), size = Math.min(row * 0.8, 11 * scale);
+        if (words && apart > words.length * size * 0.62 + 8) pen.text(words, x(to) + 4, y + row - size * 0.35, { fill: theme.text, size, weight: now ? 700 : 500 });
+      }
+    }
+  });
+}
+
+// How far the targets of a level stand apart at least.
+function spacing(edges) {
+  const targets = [...new Set(edges.map((edge) => edge.to))].sort((a, b) => a - b);
+  return Math.min(Infinity, ...targets.slice(1).map((to, i) => to - targets[i]));
+}
