@@ -13,6 +13,8 @@ from engine.figures.look import DASHES, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure,
 from engine.tables import COLUMNS
 from engine.words import size_text, text_of
 
+WIDE = 100  # last over first value: from here on a linear axis would hide the first ones
+
 
 def size_lines(
     frame: pd.DataFrame,
@@ -25,8 +27,8 @@ def size_lines(
     """`metric` over n, one line a kernel; each line carries its name at its end.
 
     `frame` is a table of measurements; `names` kernel -> what to call it. `over`: another column in the place of n, and
-    its title; the axis is logarithmic where it runs over powers of two, from 1 on. `band`: (from, to, words), the part
-    of the axis that somebody claims something about.
+    its title; the axis is logarithmic where it is WIDE or runs over powers of two, from 1 on.
+    `band`: (from, to, words), the part of the axis that somebody claims something about.
     """
     column, title = over
     data: list[dict[str, Any]] = []
@@ -51,7 +53,8 @@ def size_lines(
         )
         ends.append((float(part[column].iloc[-1]), float(part[metric].iloc[-1]), name, colour))
     sizes = sorted({int(n) for n in frame[column]}) if len(frame) else []
-    log = column == "n" or all(n > 0 and n & (n - 1) == 0 for n in sizes)
+    positive = bool(sizes) and sizes[0] > 0
+    log = positive and (sizes[-1] >= WIDE * sizes[0] or all(n & (n - 1) == 0 for n in sizes))
     ticks = spread(sizes, 9, log)
     layout = base_layout(look)
     layout["height"] = look.height or 460

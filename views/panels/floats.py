@@ -147,11 +147,15 @@ def run_every_size(page: Page) -> None:
 
 def error_controls(page: Page) -> None:
     """The button that fills the plot."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
-                  icon=":material/query_stats:",
-                  help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
-        st.caption("Points: errors of real runs, live or recorded. Lines: the worst that rounding can do.")
+    st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
+              icon=":material/query_stats:",
+              help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
+
+
+def error_words(page: Page, facts: Sequence[Known]) -> str:
+    """What is drawn."""
+    said = "Points: errors of real runs, live or recorded. Lines: the worst that rounding can do."
+    return f'<div class="outcome">{said}</div>'
 
 
 def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
@@ -225,5 +229,5 @@ def _origin(ran: Measurement) -> str:
 
 
 REPEATS = Picture("repeats", "Run to run", offered, repeat_figure, repeat_controls, repeat_words)
-PICTURE = Picture("rounding", "Rounding", offered, error_lines, error_controls)
+PICTURE = Picture("rounding", "Rounding", offered, error_lines, error_controls, error_words)
 SECTION = Section("floats", "Float truths", offered, html)
