@@ -90,7 +90,7 @@ COUNTERS: dict[str, Counter] = {
                 "A request is one load from constant memory by one warp.", json=19),
         Counter("constant_passes", "Constant passes",
                 "A request to constant memory is served once for each different word in it: one pass where all lanes "
-                "want the same word.", json=20),
+                "want the same word.", json=20, plots=True),
         Counter("barriers", "Barriers",
                 "A barrier counts once for a warp that arrives there and waits for the others of its block.",
                 json=15, plots=True, table=True),

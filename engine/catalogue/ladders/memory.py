@@ -44,6 +44,7 @@ _BANDWIDTH = Ladder(
     emulator_n=2**12,
     block_size=256,
     dtype="int32",
+    counter="sectors",
     rungs=(
         Rung("bandwidth_global", "global", "Every thread reads 64 numbers that no other thread reads.",
              "GPU memory organization"),
@@ -63,6 +64,8 @@ _CONSTANT = Ladder(
     n=2**18,
     block_size=256,
     dtype="int32",
+    picture="time",
+    counter="constant_passes",
     rungs=(
         Rung("constant_words", "32 words", "Every lane of a warp wants another word: 32 passes.",
              "GPU memory organization"),
@@ -81,6 +84,8 @@ _COALESCING = Ladder(
     emulator_n=2**14,
     block_size=256,
     dtype="int32",
+    picture="time",
+    counter="sectors_per_request",
     rungs=(
         Rung("matrix_by_row", "by row", "One thread per column: in every step the warp reads 32 neighbours, one row.",
              "Coalescing example"),
@@ -168,6 +173,8 @@ _BARRIERS = Ladder(
     n=2**14,
     block_size=256,
     dtype="int32",
+    picture="time",
+    counter="barriers",
     rungs=(
         Rung("barrier_every_step", "barrier per step", "All warps wait in every step for those that have work.",
              "Synchronization"),
