@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +16,7 @@ from engine.history.history import Known, device_line
 from engine.host.rates import peak_of
 from engine.plan import strides
 from engine.records import Choice, Measurement, Rates, Settled, dtype_of
-from engine.words import size_text
+from engine.words import size_text, text_of
 
 MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"
 
@@ -90,6 +91,7 @@ COLUMNS: dict[str, Column] = {
         Column("lecture_cumulative", "Cumulative speedup", "", LECTURE),
         Column("lecture_origin", "Published for", "", LECTURE),
         Column("note", "Note"),
+        Column("caveats", "Counted otherwise by a GPU", "", COUNTED),
         *(_counted(COUNTERS[name]) for name in IN_PLOTS),
     )
 }
@@ -146,8 +148,15 @@ def _ladder_row(
         "lecture_step": paper.step_speedup if paper else None,
         "lecture_cumulative": paper.cumulative_speedup if paper else None,
         "lecture_origin": published_line(paper) if paper else None,
+        "caveats": " ".join(caveat.message for caveat in fact.counted.caveats) or None if fact.counted else None,
         **plotted(fact.counted.counters if fact.counted else None),
     }
+
+
+def counted_text(row: Mapping[str, Any], key: str) -> str:
+    """A counter of a ladder's row, "≈" before it where a GPU counts otherwise; "" where nothing was counted."""
+    text = text_of(key, row[key])
+    return f"≈ {text}" if row[key] and row["caveats"] else text
 
 
 def checked_by(measurement: Measurement) -> str:

@@ -13,7 +13,7 @@ from engine import tables
 from engine.catalogue import LADDERS, TOPICS
 from engine.choices import settle
 from engine.history.history import Known
-from engine.records import Choice, Measurement, Settled
+from engine.records import Caveat, Choice, Counts, Measurement, Settled
 from engine.tables import COLUMNS
 from tests import made
 
@@ -162,3 +162,14 @@ def test_heidelbergs_last_columns() -> None:
     assert (most[1]["best_block_size"], most[1]["best_value"]) == (None, None)
     least = tables.sweep_table(["a"], [32, 64], cells, smallest=True).to_dict("records")
     assert least[0]["best_block_size"] == 32
+
+
+def test_counts_that_a_gpu_does_not_share_say_so_wherever_they_stand() -> None:
+    plain = made.measured(Choice("reduce_interleaved", 4096, 128, device="gpu"))
+    counted = Counts({"barriers": 12, "warp_instructions": 99}, caveats=(Caveat(5, "Line 5: it waits."),))
+    facts = [Known(live=replace(plain, counts=counted, timing=None)), Known(live=replace(plain, counts=Counts({})))]
+    frame = tables.ladder_table(HARRIS, choices(), [*facts, *[Known()] * (len(HARRIS.rungs) - 2)])
+    rows = frame.to_dict("records")
+    assert rows[0]["caveats"] == "Line 5: it waits." and rows[1]["caveats"] is None and rows[2]["caveats"] is None
+    assert tables.counted_text(rows[0], "barriers") == "≈ 12"
+    assert tables.counted_text(rows[1], "barriers") == ""

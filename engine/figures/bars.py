@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred, scaled
-from engine.tables import COLUMNS, MEASURED
+from engine.tables import COLUMNS, COUNTED, MEASURED, counted_text
 from engine.words import text_of
 
 NARROWEST = 480  # pixels that a plot is wide at least: at 1280 x 720, beside the code
@@ -160,7 +160,8 @@ def _text(key: str, row: dict[Any, Any], value: float | None) -> str:
     """The number behind a bar, and what became of a run beside whose recorded number it stands."""
     if value is None:
         return ""
-    number, status = text_of(key, row[key]), row["status"]
+    number = counted_text(row, key) if COLUMNS[key].group == COUNTED else text_of(key, row[key])
+    status = row["status"]
     if status in (None, "ok"):
         return number
     sign = "⚠" if status == "hazard" else "✗"

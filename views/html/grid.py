@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from engine.counters import IN_TABLE
-from engine.tables import COLUMNS
+from engine.tables import COLUMNS, counted_text
 from engine.words import STATUS_WORDS, text_of
 from views.html.code import code_in
 
@@ -61,7 +61,8 @@ def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequenc
         cells.append(f'<td class="why" colspan="{len(numbers)}">{said}</td>')
     else:
         cells += [_number(row, key) for key in numbers]
-    cells += [f"<td>{escape(text_of(key, row[key])) or '<i>·</i>'}</td>" for key in counted]
+    why = f' title="{escape(row["caveats"])}"' if row["caveats"] else ""
+    cells += [f"<td{why}>{escape(counted_text(row, key)) or '<i>·</i>'}</td>" for key in counted]
     return f'<tr class="{"current" if current else ""}">{"".join(cells)}</tr>'
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic, topic_of
 from engine.counters import IN_TABLE
 from engine.history.history import Known, device_line, not_recorded
-from engine.records import Caveat, Measurement, Settled
-from engine.tables import COLUMNS
+from engine.records import Measurement, Settled
+from engine.tables import COLUMNS, counted_text
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
 from views.html.source import source_html
@@ -90,8 +90,9 @@ def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, 
     if live is not None and live.printed:
         log = (*log, (f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
     bad = "" if failed is None else "bad"
-    counted = _counters(row, live.caveats if live else ()) if run.device == "emulator" else ""
-    return tiles + _outcome(bad, said, log) + counted
+    if row["caveats"]:
+        log = (*log, ("What a GPU counts otherwise", row["caveats"]))
+    return tiles + _outcome(bad, said, log) + (_counters(row) if run.device == "emulator" else "")
 
 
 def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
@@ -163,14 +164,14 @@ def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
     return f" {_sentence_case(words)}{end}" if end else f" · {words}"
 
 
-def _counters(row: Mapping[str, Any], caveats: Sequence[Caveat]) -> str:
+def _counters(row: Mapping[str, Any]) -> str:
+    """Tiles of what was counted; the reason why a GPU counts otherwise is told where one points."""
     tiles = "".join(
-        f'<div class="tile" title="{escape(COLUMNS[key].meaning)}"><label>{escape(COLUMNS[key].title)}</label>'
-        f"<strong>{escape(text_of(key, row[key])) or '–'}</strong></div>"
+        f'<div class="tile" title="{escape(row["caveats"] or COLUMNS[key].meaning)}">'
+        f"<label>{escape(COLUMNS[key].title)}</label><strong>{escape(counted_text(row, key)) or '–'}</strong></div>"
         for key in IN_TABLE
     )
-    said = "".join(f'<p class="smallprint">{escape(caveat.message)}</p>' for caveat in caveats)
-    return f'<div class="tiles counted">{tiles}</div>{said}'
+    return f'<div class="tiles counted">{tiles}</div>'
 
 
 def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: str) -> str:
