@@ -22,6 +22,7 @@ _FOR_KERNELS = re.compile(
     r"math_constants|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
     r"c(?:stdio|stdlib|assert|string|stddef|stdint|limits|float|math)$)"
 )
+_LIBRARIES = ("cub", "thrust")  # seconds to compile, and most of it is for the host
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
 _OF_SAMPLES = re.compile(r"(?:.*/)?(?:helper_\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h")
 # What nvcc's host headers declare and kernels use.
@@ -40,17 +41,23 @@ _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "templ
 
 def device_part(text: str) -> str:
     """`text` without host functions, host variables and host headers."""
-    for start, end in directives(text):
-        found = _INCLUDE.match(text, start)
-        if found is None:
-            continue
-        of_host = found[1] and not _FOR_KERNELS.match(found[1])
-        if of_host or _OF_SAMPLES.fullmatch(found[1] or found[2]):
-            text = text[:start] + " " * (end - start) + text[end:]
     for one in declarations(text):
         if not _kept(one):
             text = blanked(text, one.start, one.end)
+    for start, end in directives(text):
+        found = _INCLUDE.match(text, start)
+        if found is not None and not _included(found[1], found[2], text):
+            text = text[:start] + " " * (end - start) + text[end:]
     return text
+
+
+def _included(angled: str | None, quoted: str | None, text: str) -> bool:
+    """Whether a header is for kernels; one of CUB's or Thrust's only where what is left of the text names them."""
+    name = angled or quoted or ""
+    library = name.partition("/")[0]
+    if library in _LIBRARIES and not re.search(rf"\b{library}\b\s*::", text):
+        return False
+    return not _OF_SAMPLES.fullmatch(name) and (angled is None or _FOR_KERNELS.match(name) is not None)
 
 
 def _kept(one: Declaration) -> bool:

@@ -14,7 +14,14 @@ _PIECE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _OPENED = ("namespace", "extern")  # what a brace after these opens holds declarations itself
-_TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef"))
+_QUALIFIED = (
+    "__align__",
+    "alignas",
+    "__attribute__",
+    "__declspec",
+    "decltype",
+)  # words with brackets that call nothing
+_TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,8 @@ def declarations(text: str) -> list[Declaration]:
             words.append(word)
         match sign:
             case "(":
-                called = called or (depth == 0 and not assigned)
+                names = bool(words) and words[-1] not in _QUALIFIED
+                called = called or (depth == rounds == 0 and not assigned and names)
                 rounds += 1
             case ")":
                 rounds = max(0, rounds - 1)

@@ -32,6 +32,16 @@ FILES = {
     "a namespace": "namespace own {\nvoid host() { std::abort(); }\n__device__ int f() { return 1; }\n}\n"
     "using namespace std;\n__global__ void k(int *a) { a[0] = own::f(); }\n",
     "an extern block": 'extern "C" {\n' + KERNEL + "int main() { return printf(); }\n}\n",
+    "aligned types": "typedef struct __align__(8) { float x, y; } Pair;\nstruct alignas(16) Four { Pair a, b; };\n"
+    "struct Four *make(int n) { return new Four[n]; }\n"
+    "template <class A> __global__ void t(A *a) { a[0].x = 1; }\n__global__ void k(Pair *a, Four b) { a[0] = b.b; }\n",
+    "an alias": "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+    "__global__ void k(int *a) { cg::this_thread_block().sync(); a[0] = 1; }\n",
+    "libraries of the host": "#include <thrust/sort.h>\n#include <cub/cub.cuh>\n" + KERNEL
+    + "void f() { thrust::sort(a, b); }\n",
+    "CUB in a kernel": "#include <cub/block/block_reduce.cuh>\n"
+    "__global__ void k(int *a) { using Sum = cub::BlockReduce<int, 64>; "
+    "__shared__ Sum::TempStorage s; int x = Sum(s).Sum(a[threadIdx.x]); if (threadIdx.x == 0) a[0] = x; }\n",
     "a raw string": 'const char *source = R"(__global__ { )";\nint main() { puts(source); }\n' + KERNEL,
     "numbers with quotes": "int big = 1'000'000; int main() { char c = '\\''; return c; }\n" + KERNEL,
     "directives inside main": "int main() {\n#ifdef DEBUG\n  if (1) {\n#else\n  {\n#endif\n  }\n}\n" + KERNEL,
