@@ -7,7 +7,11 @@
 // Lecture: CS121, "GPU memory organization": 64 KB, cached, read-only.
 struct Table {
     T number[1024];
-    __device__ constexpr Table() : number() { for (unsigned int k = 0; k < 1024; ++k) number[k] = k * 40503u % 199; }
+    __device__ constexpr Table() : number()
+    {
+        for (unsigned int k = 0; k < 1024; ++k)
+            number[k] = k * 40503u % 199;
+    }
 };
 __constant__ Table table;
 
