@@ -66,6 +66,6 @@ def test_an_order_of_execution_changes_the_wrong_answer(page: Page, address: str
     opened(page, f"{address}/inside?ladder=crovella&rung=reduce_racy&n=4096&block=128")
     expect(page.locator(".insideanswer")).to_contain_text("144 instead of")
     page.locator(".st-key-schedule input").click()
-    page.get_by_role("option", name="waves of 1 block").click()
+    page.get_by_role("option", name="waves 1").click()
     expect(page.locator(".insideanswer")).to_contain_text("54 instead of")
     expect(page.locator(".seen")).to_contain_text("lockstep warps 144")

@@ -50,11 +50,11 @@ function place_rows(made, film, shared, columns, box, most) {
   });
   const branches = film.tree ? Math.min(6, 0.66 * film.tree.levels.length) : 0;
   const stack = most > 8 ? 5 : most > 1 ? 2.4 : 1; // rows of the banks' strip
-  const bandRow = shared.length || film.shuffles ? 0.5 : 0.9, arced = film.shuffles ? 1.5 : 1;
+  const bandRow = shared.length || film.shuffles ? 0.42 : 0.9, arced = film.shuffles ? 1.5 : 1;
   const roomy = (b) => (b.rows <= 8 ? 1.55 : 1);
   const units = laneRows * arced + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0) + branches;
   const heads = 1 + film.bands + blocks.length + (shared.length ? 1 : 0) + (film.tree ? 1 : 0);
-  const wall = 20 * scale;
+  const wall = 15 * scale;
   const row = Math.max(1.5, Math.min(width * 1.7, 34 * scale, (box.height - heads * head - wall) / units));
   const full = width * columns, x = box.x + Math.max(0, (box.width - full) / 2);
   let y = box.y;
@@ -65,7 +65,7 @@ function place_rows(made, film, shared, columns, box, most) {
   label(made, columns === WARP ? 'threads: a warp in each row' : 'threads of the block', x, y + head / 2);
   made.lanes = grid(x, y + head, columns, picture.threads, width, row * arced, 1 - 1 / arced);
   y += head + made.lanes.height;
-  made.wall = { x, y: y + 3 * scale, width: full, height: wall - 6 * scale };
+  made.wall = { x, y: y + 2 * scale, width: full, height: wall - 4 * scale };
   y += wall;
   for (const block of blocks) {
     label(made, `shared memory: ${block.array.name}`, x, y + head / 2);
