@@ -85,7 +85,8 @@ def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, 
         tiles = _tiles(row, topic)
         why = code_in(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
         time_of = _time_of(fact.timed, choice, run) if fact.timed is not None else ""
-        said = " · ".join(filter(None, (f"<b>{escape(STATUS_WORDS[failed.status])}</b> {why}", ran, time_of)))
+        status = f"<b>{escape(STATUS_WORDS[failed.status])}</b> "
+        said = status + " · ".join(filter(None, (time_of, why, ran)))  # what is long may be cut off at its end
         log = (("The whole log", failed.log),) if failed.log else ()
     if live is not None and live.printed:
         log = (*log, (f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
@@ -124,16 +125,15 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
 
 def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
     live, topic = fact.live, topic_of(choice.kernel)
-    words = []
+    words, answer = [], ""
     if live is not None and live.check is not None:
         found = live.check
         exact = found.error_bound == 0
-        at = f" and counted at N = {size_text(run.n)}:" if run.n != choice.n else ""
         bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
-        words.append(
-            f"<b class='ok'>✓ Correct</b>{at} {found.result:,.9g} {'=' if exact else '≈'} {found.expected:,.9g}{bound}"
-            f"{_remark(live, topic)}"
-        )
+        answer = f"{found.result:,.9g} {'=' if exact else '≈'} {found.expected:,.9g}{bound}{_remark(live, topic)}"
+        correct = "<b class='ok'>✓ Correct</b>"
+        # Where the runs are at another N than the times, the answer is no more than a remark, at the end.
+        words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")
     if fact.timed is not None:
         words.append(_time_of(fact.timed, choice, run))
         if live is None and run.n != choice.n:
@@ -147,6 +147,8 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
         words.append(code_in(", ".join(live.badges)))
     if ran:
         words.insert(1, ran)
+    if answer and run.n != choice.n:
+        words.append(answer)
     return " · ".join(words)
 
 

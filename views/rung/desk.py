@@ -81,7 +81,7 @@ def plot_look(page: Page) -> Look:
         height = max(SMALLEST_PLOT, min(room, LARGEST_PICTURE))
         return Look(LARGEST if height >= ROOMY else SMALLEST, height)
     height = max(SMALLEST_PLOT, rows * SMALLEST_ROW + 70, min(room, rows * ROW + 100, 640))
-    return Look(min(LARGEST, round((height - 80) / rows / 1.1)), height)
+    return Look(min(LARGEST, round((height - 120) / rows / 1.15)), height)
 
 
 def section_chosen(page: Page) -> Section | None:
