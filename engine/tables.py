@@ -1,100 +1,22 @@
-"""Measurements -> DataFrame. The names and units of columns live here and nowhere else."""
+"""Measurements -> DataFrame, with the columns of `engine.columns`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
 import pandas as pd
 
 from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
-from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE
-from engine.counters import COUNTERS, IN_PLOTS, Counter, plotted
+from engine.columns import COLUMNS, LECTURE
+from engine.counters import COUNTERS, plotted
 from engine.history.history import Known, device_line
 from engine.host.rates import peak_of
 from engine.plan import strides
 from engine.records import Choice, Measurement, Rates, Settled, dtype_of
 from engine.words import size_text, text_of
-
-MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator"
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: `key` in the DataFrame, its title and unit on the screen, the group it stands under."""
-
-    key: str
-    title: str
-    unit: str = ""
-    group: str = ""
-    meaning: str = ""
-
-    @property
-    def heading(self) -> str:
-        """Title and unit: "Bandwidth (GB/s)"."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
-
-
-ASSEMBLED = f"as {ASSEMBLED_ARCHITECTURE}'s assembler makes it"
-
-
-def _counted(counter: Counter) -> Column:
-    unit = f"of {counter.full}" if counter.full else ""
-    code = "in the PTX" if counter.in_ptx else ASSEMBLED if counter.assembled else ""
-    return Column(counter.name, counter.title, unit, COUNTED, counter.meaning + (f" Counted {code}." if code else ""))
-
-
-COLUMNS: dict[str, Column] = {
-    column.key: column
-    for column in (
-        Column("rung", "Rung"),
-        Column("title", "What it does"),
-        Column("kernel", "Kernel"),
-        Column("n", "N"),
-        Column("block_size", "Block size"),
-        Column("parameter", "Parameter", meaning="The kernel's own knob, where it has one, such as a stride."),
-        Column("grid_size", "Blocks"),
-        Column("grid_asked", "Blocks asked for", meaning="Empty: the kernel's own rule."),
-        Column("elements", "Elements per thread", meaning="Of a kernel that strides over the grid."),
-        Column("dtype", "Type"),
-        Column("cache", "L2 cache"),
-        Column("combine", "Combined by"),
-        Column("status", "Correct?", meaning="Every answer is compared with a reference before it is timed."),
-        Column("reason", "Why"),
-        Column("checked", "Checked"),
-        Column("time_us", "Time", "µs", MEASURED, "Median of the samples; all levels of the reduction included."),
-        Column("low_us", "Time from", "µs", MEASURED, "Lower end of the median's 95% confidence interval."),
-        Column("high_us", "Time to", "µs", MEASURED, "Upper end of the median's 95% confidence interval."),
-        Column("bandwidth_gb_s", "Bandwidth", "GB/s", MEASURED, "Bytes by the lecture's count, divided by the time."),
-        Column("gflop_s", "Throughput", "GFLOP/s", MEASURED, "Additions and multiplications, divided by the time."),
-        Column(
-            "step",
-            "Step speedup",
-            "",
-            MEASURED,
-            "Against the rung before, where it does the same work on the same kind of processor.",
-        ),
-        Column(
-            "cumulative",
-            "Cumulative speedup",
-            "",
-            MEASURED,
-            "Against the first right rung that does the same work on the same kind of processor.",
-        ),
-        Column("percent_of_peak", "Of peak", "%", MEASURED, "Of the GPU's peak, computed from its clock and width."),
-        Column("origin", "Origin", "", MEASURED),
-        Column("lecture_time_us", "Time", "µs", LECTURE),
-        Column("lecture_bandwidth_gb_s", "Bandwidth", "GB/s", LECTURE),
-        Column("lecture_step", "Step speedup", "", LECTURE),
-        Column("lecture_cumulative", "Cumulative speedup", "", LECTURE),
-        Column("lecture_origin", "Published for", "", LECTURE),
-        Column("note", "Note"),
-        Column("caveats", "Counted otherwise by a GPU", "", COUNTED),
-        *(_counted(COUNTERS[name]) for name in IN_PLOTS),
-    )
-}
 
 
 def ladder_table(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known]) -> pd.DataFrame:

@@ -12,9 +12,9 @@ import pytest
 from engine import tables
 from engine.catalogue import LADDERS, TOPICS
 from engine.choices import settle
+from engine.columns import COLUMNS
 from engine.history.history import Known
 from engine.records import Caveat, Choice, Counts, Measurement, Settled
-from engine.tables import COLUMNS
 from tests import made
 
 HARRIS = LADDERS["harris"]

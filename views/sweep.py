@@ -8,12 +8,12 @@ import streamlit as st
 
 from engine import tables
 from engine.catalogue import KERNELS, LADDERS
+from engine.columns import COLUMNS, COUNTED
 from engine.figures.look import CONFIG
 from engine.figures.sweep import size_lines
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
-from engine.tables import COLUMNS, COUNTED
 from engine.words import size_text, text_of
 from views.html import grid
 from views.session import choices, keyboard, state, work

@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from engine.columns import COLUMNS, COUNTED, MEASURED
 from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred, scaled
-from engine.tables import COLUMNS, COUNTED, MEASURED, counted_text
+from engine.tables import counted_text
 from engine.words import text_of
 
 NARROWEST = 480  # pixels that a plot is wide at least: at 1280 x 720, beside the code

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from engine.columns import COLUMNS
 from engine.counters import IN_TABLE
-from engine.tables import COLUMNS, counted_text
+from engine.tables import counted_text
 from engine.words import STATUS_WORDS, text_of
 from views.html.code import code_in
 

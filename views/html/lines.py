@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from engine.columns import ASSEMBLED
 from engine.counters import COUNTERS, FINDINGS
 from engine.history.profiles import Hardware
 from engine.lectures.changes import Change
 from engine.records import Caveat, Check, Finding, Measurement
-from engine.tables import ASSEMBLED
 from engine.words import STATUS_WORDS, text_of
 from views.html.code import code_in
 from views.html.colours import coloured_lines

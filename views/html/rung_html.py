@@ -8,10 +8,11 @@ from html import escape
 from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic, topic_of
+from engine.columns import COLUMNS
 from engine.counters import IN_TABLE
 from engine.history.history import Known, device_line, not_recorded
 from engine.records import Measurement, Settled
-from engine.tables import COLUMNS, counted_text
+from engine.tables import counted_text
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
 from views.html.source import source_html

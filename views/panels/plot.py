@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from engine import tables
+from engine.columns import COLUMNS
 from engine.counters import IN_PLOTS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
 from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
@@ -89,7 +90,7 @@ def menu(page: Page, slide: bool = False) -> None:
 
 def _controls(page: Page, shown: str) -> None:
     if shown == "counters":
-        counters = {key: tables.COLUMNS[key].title for key in IN_PLOTS}
+        counters = {key: COLUMNS[key].title for key in IN_PLOTS}
         st.session_state["counter"] = counter_shown(page)
         st.selectbox("Counter", list(counters), list(counters).index(st.session_state["counter"]), key="counter",
                      format_func=counters.get, label_visibility="collapsed", width=240)  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
+from engine.columns import COLUMNS, COUNTED
 from engine.counters import IN_PLOTS
 from engine.plan import ELEMENTS
 from engine.records import Choice
-from engine.tables import COLUMNS, COUNTED
 from engine.words import size_text
 from views.session import choices, state
 from views.sweeping.sweep import OVER, Sweep, fitting, kernels_of, knobs_of, ways_of
