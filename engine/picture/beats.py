@@ -1,7 +1,8 @@
 """A trace cut into beats, one movement of the picture each: lanes take values, combine them and put them away.
 
-A branch, a barrier and a meeting of a warp are beats of their own. Otherwise a beat is at most one round of loads and
-shuffles, then what is combined, then what is stored, all by the same lanes; instructions that only compute go with it.
+A branch and a barrier are beats of their own. Otherwise a beat is at most one round of loads and shuffles, one of each
+array in global memory, then what is combined, then what is stored, all by the same lanes; instructions that only
+compute go with it.
 """
 
 from __future__ import annotations
@@ -76,4 +77,6 @@ def _begins(step: TracedStep, now: Beat) -> bool:
         return False
     if step.kind == "sync":  # a shuffle comes after all else
         return any(each.requests or each.carried is not None for each in now.steps)
+    if step.kind == "load" and step.space == "global":
+        return now.order > 0 or any((it.kind, it.space, it.array) == ("load", "global", step.array) for it in now.steps)
     return _order(step) < now.order or _order(step) == now.order == 2

@@ -188,6 +188,13 @@ def test_the_tiles_walk_along_the_rows_of_m_and_down_the_columns_of_n():
     assert stored.values == last.values
 
 
+def test_loads_of_one_array_are_seen_one_after_the_other():
+    shown = drawn(Choice("matmul_naive", 16, 16, dtype="float32", device="emulator"))
+    for frame in shown.frames:
+        loads = [touch.array for touch in frame.touches if touch.kind == "load"]
+        assert len(loads) == len(set(loads))
+
+
 def test_shuffles_name_the_lane_that_is_read():
     shown = drawn(alone("warp_movements", 128))
     frames = [frame for frame in shown.frames if frame.shuffles]
