@@ -14,7 +14,7 @@ from engine.records import Settled
 from engine.words import size_text, time_text
 
 HEIGHT = 430
-WORDS = 21  # the largest type above the plot: its lines must fit the width of a column
+WORDS = 0.74  # of the type: that of the words above the plot, whose lines must fit a column and leave room for a plot
 ALIKE = 1.12  # two rungs whose largest times differ by less share a label
 
 Times = Sequence[tuple[int, float]]
@@ -31,7 +31,7 @@ def law_figure(
     timed = [(point.value, point.time_us) for point in found if point.time_us is not None]
     layout = base_layout(look)
     words = _words(law, choice, found, bool(timed))
-    top = 14 + round(len(words) * min(look.font, WORDS) * 1.5)
+    top = 14 + round(len(words) * _words_type(look) * 1.5)
     layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
     layout["xaxis"] |= _across(law, choice, found, look)
@@ -55,9 +55,9 @@ def law_figure(
 def _words(law: Law, choice: Settled, found: Sequence[Point], timed: bool) -> list[tuple[str, str]]:
     """What stands above the plot, a line each, in the colour of what it explains."""
     n = f"N up to {size_text(law.n)}" if law.values else f"N = {size_text(law.n)}"
-    words = [(f"<b>●</b> counted by the emulator at {n}", BLUE)]
-    if not any(point.counted is not None for point in found):
-        words = [("<b>○</b> not counted yet: run the sweep", BLUE)]
+    words = []
+    if any(point.counted is not None for point in found):
+        words.append((f"<b>●</b> counted by the emulator at {n}", BLUE))
     if law.lecture:
         words += [
             (f"<b>—</b> law of today: {law.rule(choice)}", BLUE),
@@ -71,8 +71,12 @@ def _words(law: Law, choice: Settled, found: Sequence[Point], timed: bool) -> li
     return words
 
 
+def _words_type(look: Look) -> int:
+    return max(12, round(look.font * WORDS))
+
+
 def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
-    size = min(look.font, WORDS)
+    size = _words_type(look)
     return {"text": text, "x": 0, "xref": "paper", "xanchor": "left", "xshift": -46, "y": 1, "yref": "paper",
             "yanchor": "bottom", "yshift": 6 + round(row * size * 1.5), "showarrow": False, "align": "left",
             "font": {"size": size, "color": colour}}  # fmt: skip

@@ -29,7 +29,7 @@ def test_the_law_is_offered_and_drawn_before_anything_ran(ladder: str, rung: str
     assert asked(app)["show"] == "law"
     assert "Not counted yet: run the sweep." in html_of(app)
     texts = figures_of(app)[0]
-    assert "not counted yet" in texts and ("law of today: " in texts or "law: " in texts)
+    assert "counted by the emulator" not in texts and ("law of today: " in texts or "law: " in texts)
 
 
 @pytest.mark.thorough
