@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from engine.catalogue import KERNELS, Kernel, default_choice
+from engine.catalogue import KERNELS, LADDERS, Kernel, default_choice
 from engine.choices import settle
 from engine.history.contract import flat
 from engine.lab.parsers import add_parsers
@@ -135,6 +135,27 @@ def _lab(options: argparse.Namespace) -> int:
     answer = options.answer(options)
     print(json.dumps(answer.record) if options.json else answer.text)
     return EXIT_STATUS.get(answer.status, 3)
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from engine.history import history
+    from engine.service.warm_up import readiness, run_of
+
+    unknown = [name for name in options.ladders if name not in LADDERS]
+    if unknown:
+        raise NotRunnable(f"There is no ladder {unknown[0]!r}: choose {', '.join(LADDERS)}.")
+    found = []
+    for ladder in (LADDERS[name] for name in options.ladders):
+        runs = [run_of(ladder, rung) for rung in ladder.rungs]
+        for choice, measurement in zip(runs, _measured(runs), strict=True):
+            history.remember(choice, measurement)
+        found += [{"ladder": ladder.name, **asdict(ready)} for ready in readiness(ladder)]
+    if options.json:
+        print(json.dumps(found, indent=1))
+    else:
+        for ready in found:
+            print(f"{ready['state']:9} {ready['ladder']:16} {ready['rung']:14} {ready['sentence']}")
+    return 3 if any(ready["state"] == "failed" for ready in found) else 0
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -276,9 +297,13 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
     record.set_defaults(command=_record)
 
+    warm = commands.add_parser("warm", help="before a lecture: every rung of these ladders run once, and what is ready")
+    warm.add_argument("ladders", nargs="+", metavar="LADDER")
+    warm.set_defaults(command=_warm)
+
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.set_defaults(command=_doctor)
-    for command in (kernels, run, sweep, doctor):
+    for command in (kernels, run, sweep, warm, doctor):
         command.add_argument("--json", action="store_true")
     return parser
 

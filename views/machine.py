@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.service import service
+from views import warm_up
 from views.session import keyboard
 
 FOLDER = Path(__file__).parents[1]
@@ -25,8 +26,8 @@ def checks() -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """The list."""
-    keyboard.on_key({})
+    """The list, and what is ready for a lecture."""
+    keyboard.on_key({"run": warm_up.start})
     st.header("This machine")
     found = service.gpus()
     st.write(
@@ -45,12 +46,13 @@ def main() -> None:
         for row in rows
     )
     st.html(
-        f'<table class="ladder"><thead><tr><th></th><th class="text">What</th><th class="text">Found</th></tr></thead>'
+        f'<table class="ladder"><thead><tr><td></td><th class="text">What</th><th class="text">Found</th></tr></thead>'
         f"<tbody>{lines}</tbody></table>"
     )
     if st.button("Look again", icon=":material/refresh:"):
         checks.clear()
         st.rerun()
+    warm_up.show()
 
 
 def _fix(row: dict[str, object]) -> str:

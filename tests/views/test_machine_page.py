@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.catalogue import LADDERS
 from engine.doctor import doctor
 from tests.views.pages import html_of, opened
 
@@ -12,3 +13,12 @@ def test_every_check_of_the_doctor_is_a_line() -> None:
         assert check.name in html
         if not check.ok and check.fix:
             assert "To fix it" in html
+
+
+def test_warm_up_runs_every_rung_of_the_ladder_and_says_what_is_ready() -> None:
+    app = opened("machine")
+    app.selectbox(key="ladder to warm up").select("crovella-order").run()
+    app.button(key="warm_up").click().run()
+    rungs = len(LADDERS["crovella-order"].rungs)
+    html = html_of(app)
+    assert f"{rungs} rungs: {rungs} ready." in html and html.count("✓ ready") == rungs

@@ -140,6 +140,7 @@ window.kernelLadder = (() => {
       const chosen = String(rung.dataset.testid === 'stBaseButton-primary');
       if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
     }
+    for (const table of document.querySelectorAll('.scroll:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
     if (!region.isConnected) app().append(region);
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;

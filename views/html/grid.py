@@ -30,7 +30,7 @@ def ladder_html(frame: pd.DataFrame, metric: str, current: int, counters: bool, 
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     counted = IN_TABLE if counters else ()
     head = "".join(_heading(key) for key in (*numbers, *counted))
-    groups = f'<th colspan="3"></th><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
+    groups = f'<td colspan="3"></td><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
     if counted:
         groups += f'<th class="group" colspan="{len(counted)}">{escape(headings["counters"])}</th>'
     rows = "".join(_ladder_row(row, numbers, counted, i == current) for i, row in enumerate(frame.to_dict("records")))
@@ -124,8 +124,8 @@ def sweep_html(
     texts = {number: text for number, text, _ in cells.values() if number is not None}
     ramp = _ramp(texts[low], texts[high]) if low < high else ""
     return ramp + (
-        f'<div class="scroll"><table class="ladder heatmap"><thead><tr><th></th><th class="group" '
-        f'colspan="{len(values)}">{escape(headings[0])}</th><th colspan="2"></th></tr>'
+        f'<div class="scroll"><table class="ladder heatmap"><thead><tr><td></td><th class="group" '
+        f'colspan="{len(values)}">{escape(headings[0])}</th><td colspan="2"></td></tr>'
         f'<tr><th class="text">Variant</th>{heads}<th>{escape(headings[1])}</th><th>{escape(headings[2])}</th></tr>'
         f"</thead><tbody>{''.join(body)}</tbody></table></div>"
     )

@@ -115,11 +115,11 @@ def html(page: Page, facts: Sequence[Known]) -> str:
         f'<td><b>{cost:,}</b></td><td>{cost / n:.3g}</td><td class="text">work {complexity.work(n):,}</td></tr>'
     )
     return (
-        f'<section class="claims"><h4>As the slides count: N = {n:,}</h4><ul>{lines}</ul>'
-        f'<h4>As this rung is launched</h4><div class="scroll"><table class="ladder"><thead><tr>'
+        f'<section class="claims"><h3>As the slides count: N = {n:,}</h3><ul>{lines}</ul>'
+        f'<h3>As this rung is launched</h3><div class="scroll"><table class="ladder"><thead><tr>'
         '<th class="text">Launch</th>'
         "<th>N</th><th>Blocks × threads</th><th>Elements per thread</th><th>Steps</th>"
-        f"<th>Cost P·T</th><th>Per element</th><th></th></tr></thead><tbody>{rows}{total}</tbody></table></div>"
+        f"<th>Cost P·T</th><th>Per element</th><td></td></tr></thead><tbody>{rows}{total}</tbody></table></div>"
         f"{_counted(page, facts[page.position])}</section>"
     )
 
@@ -143,7 +143,7 @@ def _counted(page: Page, fact: Known) -> str:
         for row in found
     )
     return (
-        '<h4>Counted by the emulator</h4><div class="scroll"><table class="ladder"><thead><tr>'
+        '<h3>Counted by the emulator</h3><div class="scroll"><table class="ladder"><thead><tr>'
         '<th class="text">What</th><th>Computed</th><th>Counted</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )

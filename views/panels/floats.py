@@ -192,7 +192,7 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     unit = 24 if page.choice.dtype == "float32" else 53
     rows = "".join(_row(page, position, choice) for position, choice in enumerate(page.choices))
     return (
-        '<section class="claims"><h4>Rounding: what these runs lost, and what they could have lost</h4>'
+        '<section class="claims"><h3>Rounding: what these runs lost, and what they could have lost</h3>'
         '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th>Answer</th><th>Exact</th>'
         "<th>Error</th><th>Roundings in a row</th><th>Worst case</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div><ul>"

@@ -55,7 +55,7 @@ def _paragraph(page: Page, compared: bool) -> str:
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in told.sentences)
     origins = f'<p class="origin">Figures: {escape("; ".join(told.origins))}.</p>' if told.origins else ""
     title = "Why the shape differs today" if compared else "What is different today"
-    return f"<h4>{title}</h4><ul>{items}</ul>{origins}"
+    return f"<h3>{title}</h3><ul>{items}</ul>{origins}"
 
 
 def _line_table(lines: Sequence[Line]) -> str:
@@ -74,7 +74,7 @@ def _line_table(lines: Sequence[Line]) -> str:
         " Grey: not printed, computed from the lecture's figures." if any(line.computed for line in lines) else ""
     )
     return (
-        f'<div class="scroll"><table class="ladder"><thead><tr><th colspan="2"></th>{heads}<th></th></tr>'
+        f'<div class="scroll"><table class="ladder"><thead><tr><td colspan="2"></td>{heads}<td></td></tr>'
         f'<tr><th class="text">Rung</th><th class="text">Published for</th>{columns}<th>Here<small>times as '
         f'fast</small></th></tr></thead><tbody>{body}</tbody></table></div><div class="smallprint"><p>Step: against '
         f"the figure before; in all: against the first, of the same N, type and block size. A blank was not "
@@ -125,9 +125,9 @@ def _block_table(lines: Sequence[Line]) -> str:
     origins = sorted({device_line(line.here) for line in lines if line.here is not None})
     heads = "".join(f"<th>{size}</th>" for size in sizes)
     return (
-        f'<div class="scroll"><table class="ladder"><thead><tr><th></th><th class="group" colspan="{len(sizes)}">'
+        f'<div class="scroll"><table class="ladder"><thead><tr><td></td><th class="group" colspan="{len(sizes)}">'
         f"Bandwidth (GB/s) by threads per block, N = {escape(size_text(figure.n))}, {escape(figure.dtype)}</th>"
-        f'<th></th></tr><tr><th class="text">Rung</th>{heads}<th>Best with</th></tr></thead><tbody>{body}</tbody>'
+        f'<td></td></tr><tr><th class="text">Rung</th>{heads}<th>Best with</th></tr></thead><tbody>{body}</tbody>'
         f'</table></div><div class="smallprint"><p>Above: here, {escape(" and ".join(origins) or "not measured")}. '
         f'<span class="paper"></span>in the lecture, {escape(figure.gpu or "GPU not named")}. '
         f"Small: how many times as fast it is here.</p></div>"

@@ -49,7 +49,13 @@ class Drawing:
             return
         self._drawn.append(key)
         shown = f"{key} {self._drawn.count(key)}"
-        self._place = self._place.plotly_chart(figure, key=shown, config=CONFIG, height="stretch")
+        self._place = self._place.plotly_chart(
+            figure,
+            key=shown,
+            config=CONFIG,
+            height="stretch",
+            alt=f"{plots_of(self._page)[plot_shown(self._page)]}: {self._page.ladder.title}",
+        )
 
 
 def plots_of(page: Page) -> dict[str, str]:

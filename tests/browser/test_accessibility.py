@@ -1,0 +1,75 @@
+"""axe-core finds nothing to object to on any page, in light and in dark."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_dashboard import HARRIS, opened
+
+LADDER = f"{HARRIS}&rung=reduce_unroll_volatile"
+PAGES = (
+    LADDER,
+    f"{LADDER}&present=1",
+    *(f"{LADDER}&below={section}" for section in ("paper", "claims")),
+    "/?ladder=crovella&show=complexity&below=complexity",
+    "/?ladder=cs121-tiling&show=roofline&below=arithmetic&n=64",
+    "/?ladder=heidelberg-histogram",
+    "/?ladder=float-truths&below=floats",
+    "/sweep?topic=reduction&kernels=reduce_strided&blocks=32,64&n=1024",
+    "/sweep?topic=reduction&sweep=sizes",
+    "/inside?ladder=harris&n=4096&rung=reduce_unroll_volatile",
+    "/inside?ladder=harris&n=4096&rung=reduce_strided",
+    "/machine",
+)
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core objects to: the rule, where, and why."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{rule['id']}: {node['target']} {(node['any'] or node['all'] or node['none'] or [{}])[0].get('message', '')}"
+        for rule in found
+        for node in rule["nodes"]
+    ]
+
+
+def looked_at(page: Page, url: str) -> None:
+    opened(page, url)
+    page.wait_for_timeout(1500)  # what Streamlit loads late
+    if "/machine" not in url and "/inside" not in url:
+        page.keyboard.press("r")
+        page.wait_for_timeout(1000)
+        expect(page.locator(".st-key-working")).to_have_count(0)
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
+
+
+def test_axe_finds_nothing_on_the_ladder_page(page: Page, address: str) -> None:
+    looked_at(page, f"{address}{LADDER}")
+    assert violations(page) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("url", PAGES)
+def test_axe_finds_nothing_on_any_page(page: Page, address: str, url: str, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    looked_at(page, f"{address}{url}")
+    assert violations(page) == []
+
+
+@pytest.mark.thorough
+def test_run_is_among_the_first_tab_stops_and_plots_have_names(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}")
+    expect(page.locator(".stPlotlyChart").first).to_be_visible()
+    stops = []
+    for _ in range(9):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate("() => document.activeElement.innerText.trim()"))
+    assert any(stop.endswith("Run") for stop in stops), stops
+    pressed = page.locator(".st-key-stepper [aria-pressed=true]")
+    expect(pressed).to_have_count(1)
+    expect(pressed).to_have_text("#1")
+    expect(page.get_by_role("status").filter(has_text="Time:")).to_have_count(1)
