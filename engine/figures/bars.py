@@ -66,7 +66,8 @@ def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, 
     }
     layout["annotations"] = _failures(frame, values, size)
     if not known:
-        layout["annotations"].append(centred(nothing, size + 1))
+        beside = {"x": 1, "xanchor": "right"} if layout["annotations"] else {}  # of what failed
+        layout["annotations"].append(centred(nothing, size + 1) | beside)
         layout["xaxis"] |= {"showticklabels": False, "showgrid": False, "zeroline": False, "range": [0, 1]}
     figure = {"data": [data], "layout": layout}
     return with_room(figure, look) if known else figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, inf, log10
+from math import ceil, floor, inf, log10
 from typing import Any
 
 from engine.figures.look import (
@@ -66,7 +66,8 @@ def error_lines(
         "tickvals": shown,
         "ticktext": [size_text(s) for s in shown],
     }
-    powers = [p for p in range(low, round(high) + 1) if (p - low) % max(1, round((high - low) / 7)) == 0]
+    ticks = max(3, min(8, (layout["height"] - 150) // 40))
+    powers = [p for p in range(low, round(high) + 1) if (p - low) % max(1, ceil((high - low) / ticks)) == 0]
     layout["yaxis"] |= {
         "type": "log",
         "title": {"text": scaled("error"), "font": {"size": look.font - 1}},

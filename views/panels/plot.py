@@ -132,7 +132,7 @@ def figure_of(page: Page, frame: pd.DataFrame, facts: list[Known], look: Look = 
 
 def folded(sentences: Sequence[str]) -> list[str]:
     """The sentences on lines that fit a plot."""
-    return [line for sentence in sentences for line in wrap(sentence, 44)]
+    return [line for sentence in sentences for line in wrap(sentence, 36)]
 
 
 def words_of(page: Page, facts: list[Known]) -> str:
