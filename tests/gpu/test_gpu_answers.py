@@ -54,9 +54,20 @@ def test_every_way_to_combine_the_blocks_gives_the_same_sum(kernel):
         assert checked.ok, (combine, checked)
 
 
-def test_the_unprotected_sum_is_wrong():
-    _, checked = run(Choice("reduce_racy", 2**20, 128, device="gpu"))
+@pytest.mark.parametrize(
+    "kernel", ["reduce_racy", "reduce_unroll_plain", "reduce_unroll_guarded", "reduce_complete_guarded"]
+)
+def test_what_is_wrong_on_purpose_is_wrong(kernel):
+    _, checked = run(Choice(kernel, 2**20, 128, device="gpu"))
     assert not checked.ok
+
+
+@pytest.mark.parametrize("kernel", [k for k in RIGHT if k.topic == "reduction"], ids=lambda kernel: kernel.name)
+def test_blocks_of_less_than_a_warp_are_right(kernel):
+    combine = "host" if "host" in kernel.combines else None  # blocks of one thread cannot be relaunched
+    for block_size in set(kernel.offered_block_sizes) - set(kernel.block_sizes):
+        _, checked = run(Choice(kernel.name, 10_007, block_size, device="gpu", combine=combine))
+        assert checked.ok, (block_size, checked)
 
 
 @pytest.mark.parametrize("grid_size", [1, 2, 131, 1000])
