@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
 from engine.backends.emulator.watching.passes import LANES
-from engine.backends.emulator.watching.trace import TracedArray, TracedStep
+from engine.backends.emulator.watching.trace import TracedStep
 from engine.picture.beats import Beat
 from engine.picture.runs import in_runs
 from engine.records import Array
@@ -30,8 +31,9 @@ class Touch:
     """A memory instruction. `array`: its position in the picture's list, -1 for local memory and what has no name.
 
     `places`: byte offsets in the array, as runs. `served`: the pass (in global memory the sector) of each thread, as
-    runs. `passes`, `conflicts`: one a warp, 0 for a warp that takes no part. `values`: what each thread loads or puts;
-    `after`: what its word holds after an atomic.
+    runs. `passes`, `conflicts`: one a warp, 0 for a warp that takes no part; an atomic has contention and no
+    conflicts. `values`: what each thread loads or puts; `after`: what its word holds
+    after an atomic.
     """
 
     kind: str
@@ -156,7 +158,9 @@ def _touch(step: TracedStep, active: Sequence[int], arrays: Sequence[TracedArray
         places=in_runs([request.places[lane] - step.start for request, lane in lanes]),
         served=in_runs([request.served[lane] for request, lane in lanes]),
         passes=tuple(by_warp[warp].passes if warp in by_warp else 0 for warp in warps),
-        conflicts=tuple((by_warp[warp].conflicts or 0) if warp in by_warp else 0 for warp in warps),
+        conflicts=tuple(
+            (by_warp[warp].conflicts or 0) if warp in by_warp and step.kind != "atomic" else 0 for warp in warps
+        ),
         values=_numbers(carried.values, active) if carried else (),
         after=_numbers(carried.after, active) if carried and carried.after is not None else (),
     )

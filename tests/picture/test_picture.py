@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.backends.emulator.watching.passes import BANKS, LANES, WORD
-from engine.catalogue import LADDERS, default_choice
+from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.choices import settle
 from engine.picture import picture as pictures
 from engine.picture.frames import active_threads
@@ -115,9 +115,7 @@ def test_the_first_trees_make_one_addition_less_than_elements(kernel):
     *TREES, "histogram_shared", "banks_strided", "block_prefix_sum", "row_sums_block", "branch_exchange"]])  # fmt: skip
 def test_slots_passes_and_conflicts_are_those_that_are_counted(kernel):
     """A plan of one block: the picture's own sums are the counters."""
-    n = {"row_sums_block": 1, "block_prefix_sum": 100, "histogram_shared": 200, "banks_strided": 128}.get(
-        kernel, ONE_BLOCK
-    )
+    n = {"row_sums_block": 1, "block_prefix_sum": 100, "banks_strided": 128}.get(kernel, ONE_BLOCK)
     choice = alone(kernel, n, default_choice(kernel).dtype)
     shown, counters = drawn(choice), counted(choice)
     assert shown.blocks == shown.launches == 1 and shown.whole
@@ -228,7 +226,7 @@ def test_every_rung_that_has_a_block_has_a_picture_of_bounded_size(name):
         try:
             made = packed(choice)
         except NotRunnable as refused:
-            assert "one thread of the CPU" in str(refused)
+            assert KERNELS[rung.kernel].processor == "cpu" or not KERNELS[rung.kernel].emulated, refused
             continue
         assert json.loads(made.text)["frames"] and len(made.text) < 1_300_000, rung.kernel
         assert made.ended is None or "waits" in made.ended, made.ended

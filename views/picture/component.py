@@ -21,7 +21,20 @@ from views.session import state
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.
-_MODULES = ("film", "pen", "tree", "layout", "memory", "stage", "timeline", "gif", "theme", "moments", "player")
+_MODULES = (
+    "film",
+    "pen",
+    "tree",
+    "layout",
+    "memory",
+    "stage",
+    "timeline",
+    "gif",
+    "theme",
+    "moments",
+    "files",
+    "player",
+)
 KEY, BESIDE = "motion", "beside"
 PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": GREEN, "split": RED}
 
@@ -66,7 +79,7 @@ def joined() -> str:
     *others, last = (_scoped((_HERE / f"{name}.js").read_text(encoding="utf-8")) for name in _MODULES)
     made = []
     for name, text in zip(_MODULES, others, strict=False):
-        exported = re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.MULTILINE)
+        exported = re.findall(r"^export (?:const|class|function|async function) (\w+)", text, flags=re.MULTILINE)
         inner = re.sub(r"^export ", "", text, flags=re.MULTILINE)
         made.append(f"const ${name} = (() => {{\n{inner}\nreturn {{ {', '.join(exported)} }};\n}})();")
     return "\n".join([*made, last])

@@ -107,7 +107,7 @@ export function drawBanks(pen, film, frame, banks, style) {
       for (let byte = 0; byte < worst.size; byte += BANK) stacks[Math.floor((array.start + worst.places[i] + byte) / BANK) % 32].add(worst.served[i]);
     });
     const conflicts = worst.conflicts[warp];
-    told = `banks, warp ${warp}: ${counted(worst.passes[warp], 'wavefront')}, ${conflicts ? counted(conflicts, 'bank conflict') : 'no conflict'}`;
+    told = `banks, warp ${warp}: ${counted(worst.passes[warp], 'wavefront')}, ${worst.kind === 'atomic' ? 'lanes of one word take turns' : conflicts ? counted(conflicts, 'bank conflict') : 'no conflict'}`;
     stacks.forEach((stack, bank) => [...stack].sort((a, b) => a - b).forEach((pass, level) => {
       if (level < levels) pen.rect(banks.x + bank * width, banks.y + banks.height - (level + 1) * height, width - 1.5, Math.max(1, height - 1), { fill: passColour(palette, pass) });
     }));

@@ -2,17 +2,16 @@
 
 import { Film } from './film.js';
 import { layout } from './layout.js';
-import { CanvasPen, SvgPen } from './pen.js';
+import { CanvasPen } from './pen.js';
 import { MOVED, drawMoving, drawStill, facts } from './stage.js';
 import { drawCursor, drawTimeline } from './timeline.js';
-import { imagesOf, opening, stopsOf } from './moments.js';
+import { opening, stopsOf } from './moments.js';
 import { treeOf } from './tree.js';
-import { GifWriter } from './gif.js';
+import { saveGif, saveSvg } from './files.js';
 import { themeKey, themeOf } from './theme.js';
 
 const STOP_S = 0.9; // a telling frame at speed 1, on average
 const SHORTEST_S = 8, LONGEST_S = 45;
-const GIF = { width: 1120, height: 630 };
 const STILL = matchMedia('(prefers-reduced-motion: reduce)');
 const players = new WeakMap();
 
@@ -74,8 +73,8 @@ class Player {
     on(this.buttons.on, 'click', () => this.step(1));
     on(this.buttons.play, 'click', () => this.toggle());
     on(this.buttons.beside, 'click', () => this.wish());
-    on(this.buttons.svg, 'click', () => this.saveSvg());
-    on(this.buttons.gif, 'click', () => this.saveGif());
+    on(this.buttons.svg, 'click', () => saveSvg(this));
+    on(this.buttons.gif, 'click', () => saveGif(this));
     on(this.range, 'input', () => this.seek(this.stops[Number(this.range.value)]));
     on(this.speedMenu, 'change', () => { this.speed = Number(this.speedMenu.value); });
     on(this.canvas, 'click', (event) => this.click(event));
@@ -187,7 +186,7 @@ class Player {
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.context.globalAlpha = 1;
     this.context.fillStyle = theme.background; this.context.fillRect(0, 0, width, height);
-    this.paint(new CanvasPen(this.context, theme.font), this.places, theme);
+    this.paint(new CanvasPen(this.context, theme.font), this.places, theme, this.slot);
     this.context.globalAlpha = 1;
     const { number } = this.main.at(this.slot);
     this.range.value = Math.max(0, this.stops.findLastIndex((stop) => stop <= this.slot + 1e-6));
@@ -213,12 +212,12 @@ class Player {
     });
   }
 
-  paint(pen, places, theme) {
+  paint(pen, places, theme, slot) {
     for (const spot of places) {
       const { film, head, time, style, layout: place } = spot;
-      const { number, progress } = film.at(this.slot), frame = film.frames[number], { scale } = style;
+      const { number, progress } = film.at(slot), frame = film.frames[number], { scale } = style;
       if (!frame) { pen.text('This block does nothing that can be shown.', head.x, head.y + 20, { fill: theme.text, size: 14 }); continue; }
-      const over = this.slot > film.slots, colour = film.colours[frame.line] ?? theme.accent;
+      const over = slot > film.slots, colour = film.colours[frame.line] ?? theme.accent;
       const told = over ? `ended after ${film.slots.toLocaleString('en')} issue slots` : facts(film, frame);
       pen.text(film.title, head.x, head.y + 9 * scale, { fill: theme.text, size: 14 * scale, weight: 650, width: head.width * 0.5 });
       pen.text(told, head.x + head.width - 6, head.y + 9 * scale, { fill: over ? this.palette.global : theme.dim, size: 12.5 * scale, align: 'end', weight: over ? 650 : 400, width: head.width * 0.48 });
@@ -231,7 +230,7 @@ class Player {
       if (spot.layers) pen.context.globalAlpha = 1;
       if (spot.layers) pen.context.drawImage(spot.layers.time, time.x, time.y, time.width, time.height);
       else drawTimeline(pen, film, time, this.total, style);
-      drawCursor(pen, time, this.slot, this.total, style, over);
+      drawCursor(pen, time, slot, this.total, style, over);
     }
   }
 
@@ -251,41 +250,6 @@ class Player {
     return layers.spots;
   }
 
-  // ---- files
-
-  saveSvg() {
-    const width = this.canvas.clientWidth, height = this.canvas.clientHeight, theme = themeOf(this.root);
-    const pen = new SvgPen(width, height, theme.font, theme.background);
-    this.paint(pen, this.arranged(width, height, theme, 0), theme);
-    save(new Blob([pen.document(this.told.textContent)], { type: 'image/svg+xml' }), `${this.name()}-${this.root.dataset.frame}.svg`);
-  }
-
-  async saveGif() {
-    this.pause();
-    const button = this.buttons.gif, words = button.textContent, kept = [this.slot, this.context, this.places];
-    button.disabled = true;
-    const { width, height } = GIF, canvas = Object.assign(document.createElement('canvas'), { width, height });
-    const context = canvas.getContext('2d', { willReadFrequently: true }), theme = themeOf(this.root);
-    const places = this.arranged(width, height, theme, 1), moments = imagesOf(this.main, this.stops, this.total);
-    const image = (slot) => {
-      this.slot = slot; this.context = context;
-      context.globalAlpha = 1; context.fillStyle = theme.background; context.fillRect(0, 0, width, height);
-      this.paint(new CanvasPen(context, theme.font), places, theme);
-      [this.slot, this.context] = kept;
-      return context.getImageData(0, 0, width, height);
-    };
-    const samples = Array.from({ length: 8 }, (_, i) => image(moments[Math.floor((i * (moments.length - 1)) / 7)].slot));
-    const gif = new GifWriter(width, height, samples);
-    for (const [i, { slot, hundredths }] of moments.entries()) {
-      gif.add(image(slot), hundredths);
-      button.textContent = `${Math.round((100 * (i + 1)) / moments.length)} %`;
-      await new Promise((done) => setTimeout(done));
-    }
-    save(gif.blob(), `${this.name()}.gif`);
-    button.textContent = words; button.disabled = false;
-    this.draw();
-  }
-
   name() { return this.films.map((film) => film.picture.kernel).join('-'); }
 }
 
@@ -299,10 +263,4 @@ function once(film, { width, height }, total, style, ratio) {
   context.scale(ratio, ratio);
   drawTimeline(new CanvasPen(context, style.theme.font), film, { x: 0, y: 0, width, height }, total, style);
   return canvas;
-}
-
-function save(blob, name) {
-  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(blob), download: name });
-  document.body.append(link); link.click(); link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

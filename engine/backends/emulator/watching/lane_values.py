@@ -20,7 +20,8 @@ from engine.backends.emulator.registers.operands import immediate
 from engine.backends.emulator.registers.values import UNSIGNED, Value, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.trace import Carried, TracedArray, TracedStep, Tracer, lane_sets
+from engine.backends.emulator.watching.carried import Carried, TracedArray
+from engine.backends.emulator.watching.trace import TracedStep, Tracer, lane_sets
 from engine.records import Array, dtype_of
 
 MOST_STEPS = 4_000

@@ -21,6 +21,7 @@ from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.bank_passes import served_in
+from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
 from engine.records import Array
@@ -48,33 +49,6 @@ class Request:
     served: tuple[int, ...]
     passes: int
     conflicts: int | None
-
-
-@dataclass(frozen=True)
-class TracedArray:
-    """An array that the block can meet. `start`: its address, in shared memory an offset; `size`, `element`: bytes."""
-
-    name: str
-    space: str
-    start: int
-    size: int
-    element: int
-
-
-@dataclass(frozen=True, eq=False)
-class Carried:
-    """The values that lanes carried in one step: arrays of one entry a thread of the block, idle ones hold anything.
-
-    `values`: what was loaded, stored, added to memory, read from another lane, or computed. Of an instruction that
-    combines: its `operands`, and `origins`: where each came from, by the kinds of `lane_values`. `sources`: of a
-    shuffle the thread that each thread reads. `after`: of an atomic on shared memory what the word then holds.
-    """
-
-    values: Array
-    operands: tuple[Array, ...] = ()
-    origins: tuple[Array, ...] = ()
-    sources: Array | None = None
-    after: Array | None = None
 
 
 @dataclass(frozen=True)

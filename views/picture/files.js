@@ -1,0 +1,44 @@
+// What is taken along to slides: a moment as SVG, the loop as GIF.
+
+import { CanvasPen, SvgPen } from './pen.js';
+import { GifWriter } from './gif.js';
+import { imagesOf } from './moments.js';
+import { themeOf } from './theme.js';
+
+const GIF = { width: 1120, height: 630 };
+
+export function saveSvg(player) {
+  const width = player.canvas.clientWidth, height = player.canvas.clientHeight, theme = themeOf(player.root);
+  const pen = new SvgPen(width, height, theme.font, theme.background);
+  player.paint(pen, player.arranged(width, height, theme, 0), theme, player.slot);
+  save(new Blob([pen.document(player.told.textContent)], { type: 'image/svg+xml' }), `${player.name()}-${player.root.dataset.frame}.svg`);
+}
+
+export async function saveGif(player) {
+  player.pause();
+  const button = player.buttons.gif, words = button.textContent;
+  button.disabled = true;
+  const { width, height } = GIF, canvas = Object.assign(document.createElement('canvas'), { width, height });
+  const context = canvas.getContext('2d', { willReadFrequently: true }), theme = themeOf(player.root);
+  const places = player.arranged(width, height, theme, 1), moments = imagesOf(player.main, player.stops, player.total);
+  const image = (slot) => {
+    context.globalAlpha = 1; context.fillStyle = theme.background; context.fillRect(0, 0, width, height);
+    player.paint(new CanvasPen(context, theme.font), places, theme, slot);
+    return context.getImageData(0, 0, width, height);
+  };
+  const samples = Array.from({ length: 8 }, (_, i) => image(moments[Math.floor((i * (moments.length - 1)) / 7)].slot));
+  const gif = new GifWriter(width, height, samples);
+  for (const [i, { slot, hundredths }] of moments.entries()) {
+    gif.add(image(slot), hundredths);
+    button.textContent = `${Math.round((100 * (i + 1)) / moments.length)} %`;
+    await new Promise((done) => setTimeout(done));
+  }
+  save(gif.blob(), `${player.name()}.gif`);
+  button.textContent = words; button.disabled = false;
+}
+
+function save(blob, name) {
+  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link); link.click(); link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
