@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.backends.emulator.ptx.names import readable
 from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
 from engine.catalogue.occupancy import occupancy
 from engine.compile.cubin import resources_of
@@ -21,14 +22,13 @@ def check_sizes(step: Launch) -> None:
     ):
         for axis, size, most in zip("xyz", sizes, largest, strict=True):
             if not 1 <= size <= most:
-                raise NotRunnable(
-                    f"{step.kernel} is launched with {what} of {size:,} {unit} in {axis}; 1 to {most:,} are possible."
-                )
+                asked = f"{what} of {size:,} {unit} in {axis}"
+                raise NotRunnable(f"{readable(step.kernel)} is launched with {asked}; 1 to {most:,} are possible.")
     if step.shared_bytes < 0:
-        raise NotRunnable(f"{step.kernel} is launched with {step.shared_bytes:,} bytes of shared memory.")
+        raise NotRunnable(f"{readable(step.kernel)} is launched with {step.shared_bytes:,} bytes of shared memory.")
     if _product(step.block) > _MOST_THREADS:
         raise NotRunnable(
-            f"{step.kernel} is launched with blocks of {_product(step.block):,} threads; a block can have "
+            f"{readable(step.kernel)} is launched with blocks of {_product(step.block):,} threads; a block can have "
             f"{_MOST_THREADS:,}: choose a smaller block."
         )
 
@@ -46,7 +46,7 @@ def check_residency(step: Launch) -> None:
     fits = MULTIPROCESSORS * held.blocks
     if blocks > fits:
         raise NotRunnable(
-            f"{step.kernel} waits for all its blocks, so all must be on the GPU at once: {fits:,} blocks of "
+            f"{readable(step.kernel)} waits for all its blocks, so all must be on the GPU at once: {fits:,} blocks of "
             f"{threads} threads fit, {blocks:,} were asked for; choose a smaller grid."
         )
 

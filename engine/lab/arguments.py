@@ -94,7 +94,8 @@ def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
     if isinstance(argument, complex) and parameter.size in (8, 16) and parameter.kind == "b":
         return struct.pack("<2f" if parameter.size == 8 else "<2d", argument.real, argument.imag)
     if not isinstance(argument, bool | int | float):
-        raise NotRunnable(f"{where}, and a {type(argument).__name__} is passed for it.")
+        kind = "None" if argument is None else f"a {type(argument).__name__}"
+        raise NotRunnable(f"{where}, and {kind} is passed for it.")
     if parameter.kind == "f" or (parameter.kind == "b" and parameter.size == 2):
         try:
             return struct.pack(_FLOATS[parameter.size], argument)

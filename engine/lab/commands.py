@@ -82,7 +82,7 @@ def check(file: Path, name: str | None) -> Answer:
         found = [kernel(file, each) for each in names]
         unknown = {one.name: not_emulated(load(one.source, one.symbol)) for one in found}
     except PtxError as error:
-        return _failed(asked, RunFailed("crashed", error.sentence(file_name), error.line))
+        return _failed(asked, NotRunnable(error.sentence(file_name)))
     except (NotRunnable, CompileError, RunFailed) as error:
         return _failed(asked, error)
     rows = [

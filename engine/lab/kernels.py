@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.backends.emulator.launch import Device, launch_with, lines_of
+from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.state.machine import Options
@@ -94,7 +94,9 @@ class Kernel:
     def _variables(self, device: Device) -> dict[str, DeviceArray]:
         """The module's own variables that the file declares, by the file's name for them."""
         found = {}
-        for symbol, address in device.symbols(self.source, load(self.source, self.symbol)).items():
+        with explained(self.source.name):
+            program = load(self.source, self.symbol)
+        for symbol, address in device.symbols(self.source, program).items():
             name, array = readable(symbol), device.space.at(address)
             if array is not None and re.search(_VARIABLE.format(re.escape(name)), self.text):
                 found[name] = array

@@ -25,12 +25,11 @@ _FOR_KERNELS = re.compile(
 _LIBRARIES = ("cub", "thrust")  # seconds to compile, and most of it is for the host
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
 _OF_SAMPLES = re.compile(r"(?:.*/)?(?:helper_\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h")
-# What nvcc's host headers declare and kernels use.
+# What nvcc includes or declares by itself and kernels use.
 HEAD = (
-    "#include <cstdint>\n#include <climits>\n#include <cfloat>\n"
+    "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
-    "#define INFINITY __int_as_float(0x7f800000)\n#define NAN __int_as_float(0x7fffffff)\n"
 )
 _OPTIONS = ("-default-device",)  # member functions of a struct need no __device__
 _MOST_BLANKED = 40

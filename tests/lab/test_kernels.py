@@ -149,12 +149,15 @@ def test_what_does_not_fit_is_refused_by_the_parameter_s_name(arguments: tuple[A
 
 @pytest.mark.parametrize(
     ("grid", "block", "sentence"),
-    [((1,), (2048,), "1 to 1,024 are possible"), ((1, 1, 1, 1), 1, "The grid is one to three whole numbers"),
+    [((1,), (2048,), "^f is launched with blocks of 2,048 threads in x; 1 to 1,024 are possible"),
+     ((1, 1, 1, 1), 1, "The grid is one to three whole numbers"),
      (1, "x", "The block is one to three"), (0, 1, "1 to 2,147,483,647 are possible"), (1.5, 1, "The grid is one to")],
 )  # fmt: skip
 def test_sizes_that_no_gpu_takes_are_refused(grid: Any, block: Any, sentence: str) -> None:
     with pytest.raises(NotRunnable, match=sentence):
-        engine.kernel("__global__ void f() {}").run(grid, block)
+        engine.kernel("namespace own { __global__ void f() {} }", "own::f").run(grid, block)
+    with pytest.raises(NotRunnable, match=r"^sum is launched with blocks of 2,048 threads in x"):
+        engine.kernel(SUM, "sum<int, 32>").run(1, 2048, (None, None))
 
 
 def test_what_is_no_kernel_is_refused() -> None:
@@ -171,3 +174,10 @@ def test_what_is_no_kernel_is_refused() -> None:
         engine.kernel("__global__ void f(int *a) {\n a[0] = b;\n}")
     with pytest.raises(CompileError, match="only headers of the include folders"):
         engine.kernel("#include </etc/passwd>\n" + SAXPY)
+
+
+def test_what_is_not_emulated_ends_in_a_sentence() -> None:
+    text = """__device__ __noinline__ int f(int n) { return n ? f(n - 1) * f(n - 2) + n : 1; }
+__global__ void k(int *a) { a[0] = f(a[0]); }"""
+    with pytest.raises(RunFailed, match=r"kernel.cu, line 1: "):
+        engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),))

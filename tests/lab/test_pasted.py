@@ -35,6 +35,7 @@ FILES = {
     "aligned types": "typedef struct __align__(8) { float x, y; } Pair;\nstruct alignas(16) Four { Pair a, b; };\n"
     "struct Four *make(int n) { return new Four[n]; }\n"
     "template <class A> __global__ void t(A *a) { a[0].x = 1; }\n__global__ void k(Pair *a, Four b) { a[0] = b.b; }\n",
+    "own pi": "#define M_PI 3.14159265f\n__global__ void k(int *a) { a[0] = M_PI * 2; }\n",
     "an alias": "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
     "__global__ void k(int *a) { cg::this_thread_block().sync(); a[0] = 1; }\n",
     "libraries of the host": "#include <thrust/sort.h>\n#include <cub/cub.cuh>\n" + KERNEL

@@ -156,7 +156,7 @@ def launch(
     progress: Progress | None = None,
 ) -> Machine:
     """Execute one launch on the buffers of `device`."""
-    with _explained(step.source.name):
+    with explained(step.source.name):
         check_sizes(step)
         compile_launch(step, EMULATED_ARCHITECTURE)
         arguments = _arguments(device, load(step.source, step.kernel), step)
@@ -172,7 +172,7 @@ def launch_with(
     options: Options | None = None,
 ) -> Machine:
     """`launch`, with the bytes of every argument in place of the step's own: addresses in `device` among them."""
-    with _explained(step.source.name):
+    with explained(step.source.name):
         check_sizes(step)
         names = [param.name for param in load(step.source, step.kernel).params]
         arguments = dict(zip(names, values, strict=True))
@@ -206,7 +206,7 @@ def _executed(
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def explained(name: str) -> Iterator[None]:
     """Turn what goes wrong inside into RunFailed: one sentence. `name`: what the .cu file is called.
 
     A fault of the emulator keeps its cause, for whoever mends it; the sentence says that it is no fault of the kernel.
@@ -286,4 +286,4 @@ def _caveats(plan: Plan) -> tuple[Caveat, ...]:
     return tuple(sorted(found, key=lambda caveat: caveat.line))
 
 
-__all__ = ["Device", "execute", "launch", "launch_with", "lines_of", "run"]
+__all__ = ["Device", "execute", "explained", "launch", "launch_with", "lines_of", "run"]

@@ -6,10 +6,21 @@ import re
 
 
 def readable(name: str) -> str:
-    """The C++ name of a variable inside a function: "_ZZ3sumE4part" -> "part"."""
+    """The C++ name of a kernel or variable: "_ZZ3sumE4part" -> "part", "_Z3sumPf" -> "sum", "_ZN3own1fEv" -> "f"."""
     found = re.match(r"_ZZ.*?E(?:NKUlvE_clEvE)?(\d+)(\w+)$", name)
     if found:
         length, rest = int(found[1]), found[2]
         return rest[:length] or name
+    if name.startswith("_ZN"):
+        return _last_of(name[3:]) or name
     found = re.match(r"_Z(\d+)(\w+)$", name) or re.match(r"_ZL(\d+)(\w+)$", name)
     return found[2][: int(found[1])] if found else re.sub(r"\$\d+$", "", name)
+
+
+def _last_of(nested: str) -> str:
+    """The last of several names, each behind its length: "3own1fEv" -> "f"."""
+    last = ""
+    while found := re.match(r"(\d+)(\w*)", nested):
+        length = int(found[1])
+        last, nested = found[2][:length], found[2][length:]
+    return last
