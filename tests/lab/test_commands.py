@@ -83,7 +83,7 @@ def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: p
 
 def test_arguments_are_numbers_arrays_and_files(tmp_path: Path) -> None:
     np.save(tmp_path / "saved.npy", np.eye(3))
-    assert np.array_equal(argument_of(str(tmp_path / "saved.npy")), np.eye(3))  # type: ignore[arg-type]
+    assert np.array_equal(argument_of(str(tmp_path / "saved.npy")), np.eye(3))
     assert [argument_of(word) for word in ("3", "-3", "2^20", "2.5", "-1e3")] == [
         3,
         -3,

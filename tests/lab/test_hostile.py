@@ -1,0 +1,59 @@
+"""Whatever is pasted ends in an answer or one sentence: kernels of the catalogue, broken in many ways."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import engine
+from engine.catalogue import KERNELS
+from engine.lab.signatures import Parameter, kernels_in
+from engine.records import CompileError, NotRunnable, RunFailed
+from tests.fuzz.mutations import mutated_source
+
+HEADS = (
+    "using T = float;\n#define BLOCK_SIZE 64\n#define TILE_WIDTH 8\n#define BINS 32\n",
+    "#include <vector>\ntypedef int T;\nconst int BLOCK_SIZE = 32;\nstd::vector<T> all;\n",
+    "int main(int argc, char **argv) { return 0; }\n",
+    "/* ",
+)
+CUTS = "{}();\"'/*\n#<>\\"
+
+
+def argument(parameter: Parameter, make: random.Random) -> object:
+    if make.random() < 0.1:
+        return make.choice((None, -1, 2.5, np.int64(7), np.zeros(0, np.float16), "x", 1 << 40))
+    if parameter.size == 8:
+        return np.zeros(1000, make.choice(("f4", "i4")))
+    return 1.5 if parameter.kind == "f" else make.choice((1000, 1, 2000))
+
+
+def pasted(make: random.Random) -> str:
+    text = KERNELS[make.choice(list(KERNELS))].text
+    for _ in range(make.randint(0, 3)):
+        if make.random() < 0.6:
+            text = mutated_source(text, make)
+        else:
+            at = make.randrange(len(text) + 1)
+            text = text[:at] + make.choice(CUTS) + text[at + make.randint(0, 2) :]
+    return make.choice((HEADS[0], HEADS[0], *HEADS)) + text
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 12))])
+def test_a_broken_file_ends_in_a_sentence(seed: int) -> None:
+    make = random.Random(seed)
+    for _ in range(8):
+        text = pasted(make)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                kernel = engine.kernel(text, next(iter(kernels_in(text)), None))
+                passed = [argument(parameter, make) for parameter in kernel.parameters]
+                run = kernel.run(make.choice((1, 2, (2, 2))), make.choice((32, 64, (8, 8), 1025)), passed, seconds=5)
+                assert "<table>" in run._repr_html_()
+        except (CompileError, NotRunnable, RunFailed) as error:
+            sentence = str(error)
+            assert error.__cause__ is None and sentence.endswith(".") and "\n" not in sentence, (sentence, text)
