@@ -173,3 +173,10 @@ def test_counts_that_a_gpu_does_not_share_say_so_wherever_they_stand() -> None:
     assert rows[0]["caveats"] == "Line 5: it waits." and rows[1]["caveats"] is None and rows[2]["caveats"] is None
     assert tables.counted_text(rows[0], "barriers") == "≈ 12"
     assert tables.counted_text(rows[1], "barriers") == ""
+
+
+@pytest.mark.parametrize("changes", [{"n": 2**30}, {"n": 1}, {"block_size": 256}, {"dtype": "float64"}])
+def test_a_published_figure_stands_beside_its_own_conditions_only(changes: dict[str, Any]) -> None:
+    rung = HARRIS.rungs[0]
+    assert tables.published_for(rung, choices()[0]) is not None
+    assert tables.published_for(rung, choices(**changes)[0]) is None
