@@ -12,6 +12,8 @@ import uuid
 from collections.abc import Callable, Sequence
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.history import history
 from engine.measuring.measure import failed
@@ -122,16 +124,24 @@ def busy(name: str) -> bool:
 def follow(name: str, show: Callable[[], None]) -> None:
     """Wait for the page's work, with a bar that moves; `show` draws what has come in so far.
 
-    Every `bar.progress` is where Streamlit can end this run of the script, because the reader clicked or left.
+    Every `bar.progress` is where Streamlit can end this run of the script, because the reader clicked or left. Who left
+    waits for nothing any more: the worker is free for others at once.
     """
     work = current(name)
     if work is None or work.finished:
         return
-    # What is quick is drawn once, with its result.
-    work.advance(QUICK_S)
-    if work.finished:
-        return
-    show()
+    try:
+        # What is quick is drawn once, with its result.
+        work.advance(QUICK_S)
+        if not work.finished:
+            show()
+            _wait(name, work, show)
+    finally:
+        if not work.finished and not _is_watched():
+            work.stop()
+
+
+def _wait(name: str, work: PageWork, show: Callable[[], None]) -> None:
     place = st.empty()
     with place.container(key="working", horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0)
@@ -144,6 +154,12 @@ def follow(name: str, show: Callable[[], None]) -> None:
             show()
             drawn, waiting = time.monotonic(), False
     place.empty()
+
+
+def _is_watched() -> bool:
+    """Whether the browser of this run of the script is still there."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is None or not runtime.exists() or runtime.get_instance().is_active_session(context.session_id)
 
 
 def outcome(choice: Settled, run: Settled | None = None) -> history.Known:
