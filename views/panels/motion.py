@@ -17,6 +17,7 @@ from views.session.page import Page
 WORK = "motion work"
 PATIENCE_S, POLL_S = 0.5, 0.4
 PARTS = 4  # of the emulator's largest n: what the page Inside opens with, too
+TILES = 4  # along a row of a matrix
 
 
 def offered(page: Page) -> bool:
@@ -25,11 +26,17 @@ def offered(page: Page) -> bool:
 
 
 def drawn_choice(page: Page, position: int) -> Settled:
-    """What is drawn of a rung: one block on the emulator, of a run that it makes in a moment."""
-    run = page.runs[position]
+    """What is drawn of a rung: one block on the emulator, of a run that it makes in a moment.
+
+    A product of matrices is small enough for its tiles to be seen on their way.
+    """
+    run, tile = page.runs[position], KERNELS[page.ladder.rungs[position].kernel].tile
     most = max(TOPICS[page.ladder.topic].emulator_max_n // PARTS, 1)
     n = emulated_n(page.ladder, run.n)
-    return replace(run, device="emulator", n=n if n <= most else page.ladder.emulator_n or min(page.ladder.n, most))
+    n = n if n <= most else page.ladder.emulator_n or min(page.ladder.n, most)
+    if tile is not None:
+        n = min(n, TILES * run.block_size * max(tile.rows, tile.columns))
+    return replace(run, device="emulator", n=n)
 
 
 def show(page: Page) -> None:

@@ -5,7 +5,7 @@ import { GifWriter } from './gif.js';
 import { imagesOf } from './moments.js';
 import { themeOf } from './theme.js';
 
-const GIF = { width: 1120, height: 630 };
+const GIF = { width: 1120, height: 630, margin: 14 };
 
 export function saveSvg(player) {
   const width = player.canvas.clientWidth, height = player.canvas.clientHeight, theme = themeOf(player.root);
@@ -18,12 +18,14 @@ export async function saveGif(player) {
   player.pause();
   const button = player.buttons.gif, words = button.textContent;
   button.disabled = true;
-  const { width, height } = GIF, canvas = Object.assign(document.createElement('canvas'), { width, height });
+  const { width, height, margin } = GIF, canvas = Object.assign(document.createElement('canvas'), { width, height });
   const context = canvas.getContext('2d', { willReadFrequently: true }), theme = themeOf(player.root);
-  const places = player.arranged(width, height, theme, 1), moments = imagesOf(player.main, player.stops, player.total);
+  const places = player.arranged(width - 2 * margin, height - 2 * margin, theme, 1), moments = imagesOf(player.main, player.stops, player.total);
   const image = (slot) => {
     context.globalAlpha = 1; context.fillStyle = theme.background; context.fillRect(0, 0, width, height);
+    context.translate(margin, margin);
     player.paint(new CanvasPen(context, theme.font), places, theme, slot);
+    context.translate(-margin, -margin);
     return context.getImageData(0, 0, width, height);
   };
   const samples = Array.from({ length: 8 }, (_, i) => image(moments[Math.floor((i * (moments.length - 1)) / 7)].slot));

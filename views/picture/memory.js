@@ -89,7 +89,7 @@ export function drawWords(pen, film, frame, number, grid, values, moved, style) 
 export function inside(pen, value, x, y, width, height, fill, strong = false) {
   const words = short(value);
   if (!words || height < 9 || width < 13) return; // a few short ones alone would say nothing
-  const size = Math.floor(2 * Math.min(height * 0.8, (width - 2) / (words.length * 0.56), 20)) / 2;
+  const size = Math.floor(2 * Math.min(height * 0.8, (width - 2) / (Math.max(3, words.length) * 0.56), 20)) / 2;
   if (size >= 6.5) pen.text(words, x + width / 2, y + height / 2 + size * 0.05, { fill, size, align: 'middle', weight: strong ? 700 : 500 });
 }
 

@@ -198,7 +198,7 @@ class Player {
   arranged(width, height, theme, ratio) {
     const two = this.films.length > 1, beside = two && width / height > 1.1, gap = 26;
     const own = { width: beside ? (width - gap) / 2 : width, height: two && !beside ? (height - gap) / 2 : height };
-    const scale = Math.min(2, Math.max(0.9, Math.min(own.height / 400, own.width / 560)));
+    const scale = Math.min(2, Math.max(0.9, Math.min(own.height / 400, Math.max(own.width / 560, innerHeight / 900))));
     return this.films.map((film, i) => {
       const x = beside ? i * (own.width + gap) : 0, y = two && !beside ? i * (own.height + gap) : 0;
       const head = 44 * scale, strip = Math.min(own.height * 0.2, (30 + 5 * Math.min(8, film.warps)) * scale);

@@ -75,9 +75,10 @@ export function drawTree(pen, film, box, index, style) {
       if (!level.moves) pen.line(x(to), y, x(to), y + row, strong);
     }
     if ((now || past) && row >= 8) {
+      const size = Math.min(row * 0.8, 11 * scale), longest = Math.max(...useful.map(({ value }) => short(value).length));
       for (const { to, value } of useful) {
-        const words = short(value ?? null), size = Math.min(row * 0.8, 11 * scale);
-        if (words && apart > words.length * size * 0.62 + 8) pen.text(words, x(to) + 4, y + row - size * 0.35, { fill: theme.text, size, weight: now ? 700 : 500 });
+        const words = short(value);
+        if (words && apart > longest * size * 0.62 + 8) pen.text(words, x(to) + 4, y + row - size * 0.35, { fill: theme.text, size, weight: now ? 700 : 500 });
       }
     }
   });

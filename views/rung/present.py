@@ -10,6 +10,7 @@ from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
 from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
+from views.picture import component
 from views.rung import results
 from views.rung.actions import run_ladder, run_rung
 from views.session import choices, keyboard, rungs, work
@@ -25,7 +26,8 @@ def show(page: Page) -> None:
     with work.RENDER, st.container(key="hall"):
         st.html(rung_html.presenting_title(page.ladder, page.position))
         moving = plot_shown(page) in panels.scenes_of(page)
-        left, right = st.columns([1, 1.35] if moving else [1.3, 1], gap="medium")
+        wide = [1.3, 1] if not moving else [1, 1.9] if component.beside() else [1, 1.35]
+        left, right = st.columns(wide, gap="medium")
         with left:
             st.html(rung_html.presenting_source(page.ladder, page.position))
         with right:
