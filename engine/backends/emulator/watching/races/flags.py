@@ -44,9 +44,9 @@ class Flags:
         self._seen: dict[tuple[int, int], int] = {}
 
     @property
-    def fenced(self) -> bool:
-        """True once any lane of the chunk has met a fence."""
-        return self._fenced is not None
+    def used(self) -> bool:
+        """True once any lane of the chunk has met a fence, or published anything."""
+        return self._fenced is not None or self._lane_published is not None
 
     @property
     def acquired(self) -> bool:

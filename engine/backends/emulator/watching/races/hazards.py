@@ -146,14 +146,16 @@ class Hazards(Observer):
         if lanes is None:
             return
         clocks, mask = self._clocks, access.mask
-        flag = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick()) and not site.weak
+        release = _release(site)
+        behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
+        flag = site.op == "st" and not site.weak and (behind or release is not None)
         if flag or site.op in ("atom", "red"):
-            clocks.publish(mask, None)
+            clocks.publish(mask, release)
         at = lanes.address // self._unit * self._sample.size + lanes.block
         # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
         strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
         self._check(access, shadow, at, lanes, None, strength)
-        if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.fenced):
+        if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.used):
             clocks.acquire(mask)
 
     def _known_lanes(self, access: Access) -> AccessLanes | None:
@@ -173,13 +175,12 @@ class Hazards(Observer):
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
-        site, mask, words = access.site, access.mask, access.site.words
+        site, mask = access.site, access.mask
         flag = not site.weak or site.op in ("atom", "red")
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
-            release = ("block" if "cta" in words else "all") if {"release", "acq_rel"} & words else None
-            self._clocks.publish(mask, release)
+            self._clocks.publish(mask, _release(site))
         for array, lanes in self._by_array(access):
             unit = self._unit_of(array)
             if site.part >= unit:
@@ -276,6 +277,13 @@ class Hazards(Observer):
         else:
             old = self._machine.words("shared").load(address, site.part, (self._sample[lanes.block[entries]],))
         return bool((old == new).all())
+
+
+def _release(site: Site) -> str | None:
+    """For whom the access is a fence by itself: "block", "all" or None."""
+    if not {"release", "acq_rel"} & site.words:
+        return None
+    return "block" if "cta" in site.words else "all"
 
 
 def _lanes(members: Array) -> str:

@@ -212,3 +212,27 @@ def test_whoever_waits_for_a_word_that_holds_flag_and_number_needs_no_fence() ->
     more = {"state": np.zeros(64, np.int32), "next": np.zeros(1, np.int32)}
     kinds, made = found(LOOKBACK, 8, LOCKSTEP, **more)
     assert kinds == [] and made[:16].tolist() == (np.arange(16) * np.arange(-1, 15) // 2).tolist()
+
+
+RELEASE = """#include <cuda/atomic>
+extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ int s[64], came;
+    cuda::atomic_ref<int, cuda::thread_scope_block> ready(came);
+    int t = threadIdx.x;
+    if (t == 0) came = 0;
+    __syncthreads();
+    if (t >= 32) {
+        s[t] = in[t];
+        ready.fetch_add(1, cuda::memory_order_ORDER);
+    } else {
+        while (ready.load(cuda::memory_order_acquire) < 32);
+        out[t] = s[63 - t];
+    }
+}"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: f"{one.kind}{one.seed}")
+def test_a_release_in_shared_memory_is_its_own_fence(schedule: Schedule) -> None:
+    for order in ("release", "acq_rel"):
+        assert found(RELEASE.replace("ORDER", order), 1, schedule)[0] == []
+    assert ("shared-race", 13) in found(RELEASE.replace("ORDER", "relaxed"), 1, schedule)[0]
