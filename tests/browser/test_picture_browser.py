@@ -124,6 +124,19 @@ def test_who_wants_no_motion_gets_the_next_moment_at_once(laptop: BrowserContext
 
 
 @pytest.mark.thorough
+def test_a_block_of_256_threads_leaves_time_between_two_frames(page: Page, address: str) -> None:
+    """At 60 frames a second there are 16.7 ms for each; what is drawn takes half of them at most, as a rule."""
+    at_rest(page, f"{address}{FIRST.replace('block=128', 'block=256')}")
+    part(page, "first").click()
+    part(page, "play").click()
+    drawn = []
+    for _ in range(80):
+        page.wait_for_timeout(25)
+        drawn.append(float(part(page, "player").get_attribute("data-drawn") or "nan"))
+    assert sorted(drawn)[len(drawn) // 2] < 8.3
+
+
+@pytest.mark.thorough
 def test_the_loop_is_a_gif_of_all_moments(page: Page, address: str, tmp_path: Path) -> None:
     at_rest(page, f"{address}{FIRST}")
     with page.expect_download(timeout=120_000) as waited:

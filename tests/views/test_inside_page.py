@@ -135,6 +135,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
     assert len(heat["z"]) == 128 and {0} < set(heat["z"][1])  # of all warps, where none is chosen
     assert len(split["x"]) == 8  # seven steps of the tree, and the thread that writes
     assert "of 32" in html_of(app) and 'class="number"><i style' in html_of(app)
+    assert "▼</b> A branch splits a warp" in html_of(app)
     app.selectbox(key="warp").select("1").run()
     assert len(json.loads(figures_of(app)[0])["data"][0]["z"]) == 32
     assert asked(app)["warp"] == "1"

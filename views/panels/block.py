@@ -7,7 +7,7 @@ import streamlit as st
 from engine.backends.emulator.watching.trace import Trace
 from engine.figures.banks import bank_figure, busiest, moments, shown_moments, wave_colour
 from engine.figures.lanes import active_lanes, lane_figure, shown_steps
-from engine.figures.look import CONFIG, GREEN, Look
+from engine.figures.look import CONFIG, GREEN, RED, Look
 from engine.plan import plan
 from engine.records import Launch, NotRunnable
 from views.session import choices
@@ -85,6 +85,7 @@ def show_lanes(trace: Trace, warp: int | None) -> None:
     part = f", {_part(trace, len(steps), len(steps), 'steps')}" if len(steps) < trace.steps_in_all else ""
     st.html(
         '<div class="pictureof"><p>Colour: the line that a lane executes, as in the source. Grey: it waits. '
+        f'<b style="color:{RED}">▼</b> A branch splits a warp. '
         f"On average <b>{mean or 0:.1f} of 32</b> lanes of {whose} are active."
         f"<small>emulated{part}</small></p></div>"
     )
