@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.backends.emulator.watching import results
+from engine.backends.emulator.watching.observer import hooks_of
 from engine.backends.emulator.watching.passes import BANKS, LANES, WORD
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.choices import settle
@@ -252,3 +254,9 @@ def test_numbers_that_json_does_not_know_are_left_out():
     )
     text = json.dumps(asdict(drawn(choice)))
     assert "Infinity" not in text and "NaN" not in text and "null" in text
+
+
+def test_an_ordinary_run_keeps_no_values():
+    """What the picture wants to know costs the other runs nothing: nobody asks them."""
+    hooks = hooks_of(results.usual_observers())
+    assert hooks.on_access and not hooks.on_result
