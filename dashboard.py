@@ -14,9 +14,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from views.rung import desk
 from views.session import keyboard, server, state
-from views.session.compressed import CompressedAssets
-from views.session.entry import EntryPage
+from views.session.compressed import CompressedAssets, compress_ahead
+from views.session.entry import EntryPage, parts
 
 FOLDER = Path(__file__).parent
 
@@ -45,11 +46,19 @@ def frame() -> None:
     page.run()
 
 
+def prepare() -> None:
+    """What the first page needs, made before a browser asks for it."""
+    compress_ahead(parts())
+    desk.prepare()
+
+
 if get_script_run_ctx(suppress_warning=True) is not None:
     frame()
 else:
     app = st.App(
-        Path(__file__), middleware=[Middleware(CompressedAssets), Middleware(EntryPage)], lifespan=server.serving
+        Path(__file__),
+        middleware=[Middleware(CompressedAssets), Middleware(EntryPage)],
+        lifespan=server.serving(prepare),
     )
     if __name__ == "__main__":
         server.serve(Path(__file__), sys.argv[1:])

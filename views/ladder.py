@@ -83,6 +83,7 @@ def main() -> None:
     own = rungs.own_choices(ladder)
     state.recall_for(topic.name, own)
     presenting = st.session_state.get("present") == "1"
+    top = st.container()  # for what the Tab key should reach before the menus
     if presenting:
         position = rungs.names(ladder).index(st.session_state["rung"])
     else:
@@ -112,7 +113,7 @@ def main() -> None:
     if presenting:
         present.show(page)
     else:
-        desk.show(page)
+        desk.show(page, top)
 
 
 def keys(page: Page) -> None:

@@ -38,7 +38,7 @@ def violations(page: Page) -> list[str]:
 def looked_at(page: Page, url: str) -> None:
     opened(page, url)
     page.wait_for_timeout(1500)  # what Streamlit loads late
-    if "/machine" not in url and "/inside" not in url:
+    if not any(part in url for part in ("/machine", "/inside", "sizes")):
         page.keyboard.press("r")
         page.wait_for_timeout(1000)
         expect(page.locator(".st-key-working")).to_have_count(0)

@@ -77,7 +77,8 @@ def lines_html(
         words, note = "On one thread of the CPU, where nothing is counted", ""
     about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
     legend = f'<div class="legend"><span class="ramp"></span>{about}</div>'
-    return f'<div class="source inside"><div class="lines">{"".join(rows)}</div>{legend}</div>'
+    scroller = f'<div class="lines" tabindex="0" role="region" aria-label="Source">{"".join(rows)}</div>'
+    return f'<div class="source inside">{scroller}{legend}</div>'
 
 
 def how_counted(counter: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.catalogue import LADDERS
 from engine.figures.look import Look
+from engine.service.warm_up import readiness
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
@@ -16,15 +18,17 @@ from views.session import keyboard, work
 from views.session.page import WORK, Page
 from views.session.place import Place
 
+Container = st.delta_generator.DeltaGenerator
 ABOVE_PLOT = 436  # pixels of the window that the menus and the numbers take
 SMALLEST_PLOT, SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 284, 400, 520, 360  # pixels of height
 SMALLEST_ROW, ROW = 16, 34  # pixels of a rung's bar and what is around it
 SMALLEST, LARGEST = 13, 15  # pixels of type
 
 
-def show(page: Page) -> None:
-    """Draw the page, wait for what runs, and draw what comes in."""
-    buttons(page)
+def show(page: Page, top: Container) -> None:
+    """Draw the page, wait for what runs, and draw what comes in. `top`: where the page begins."""
+    with top:
+        buttons(page)
     left, right = st.columns([1.12, 1], gap="medium")
     with left, work.RENDER:
         st.html(
@@ -55,6 +59,14 @@ def show(page: Page) -> None:
 
     work.follow(WORK, draw)
     draw()
+
+
+def prepare() -> None:
+    """Make what the first page would wait for: the recordings are read, the first ladder's sources coloured."""
+    ladder = next(iter(LADDERS.values()))
+    readiness(ladder)
+    for position in range(len(ladder.rungs)):
+        rung_html.rung_source(ladder, position)
 
 
 def buttons(page: Page) -> None:

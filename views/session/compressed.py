@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -40,6 +42,13 @@ class CompressedAssets:
                 await send({"type": "http.response.body", "body": body})
                 return
         await self.app(scope, receive, send)
+
+
+def compress_ahead(names: Iterable[str]) -> None:
+    """Compress these scripts, and those that Streamlit's page names, before a browser asks for them."""
+    named = re.findall(r"static/js/([\w.-]+\.js)", (ASSETS / "index.html").read_text())
+    for name in dict.fromkeys([*named, *names]):
+        _compressed(f"/static/js/{name}")
 
 
 @lru_cache(maxsize=512)

@@ -56,10 +56,14 @@ def _is_page(start: Message) -> bool:
     return start["status"] == 200 and kind.startswith(b"text/html")
 
 
+def parts() -> list[str]:
+    """The files' names of the parts to fetch ahead."""
+    return [file.name for part in PARTS for file in (ASSETS / "static" / "js").glob(f"{part}.*.js")]
+
+
 @lru_cache(maxsize=1)
 def _head() -> bytes:
-    names = [file.name for part in PARTS for file in (ASSETS / "static" / "js").glob(f"{part}.*.js")]
-    ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in names)
+    ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
              "optional": state.OPTIONAL}  # fmt: skip
     return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>{ahead}".encode()

@@ -7,8 +7,8 @@ import asyncio
 import errno
 import socket
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,19 @@ Streamlit's variables (STREAMLIT_SERVER_PORT, STREAMLIT_SERVER_ADDRESS, ...) and
 NO_OPTIONS = {"target", "args"}  # of `streamlit run`'s parameters: the script, and what is the script's
 
 
-@asynccontextmanager
-async def serving(app: Any) -> AsyncIterator[None]:
-    """While the server lives: the workers are warm before the first click, and ended with it."""
-    await asyncio.to_thread(lambda: service.connect().warm())
-    yield
-    await asyncio.to_thread(service.disconnect)
+def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """While the server lives: the workers are warm before the first click, what the first page needs is made by
+    `prepare` before a browser asks for it, and the workers end with the server."""
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        await asyncio.to_thread(lambda: service.connect().warm())
+        ahead = asyncio.create_task(asyncio.to_thread(prepare))
+        yield
+        await ahead
+        await asyncio.to_thread(service.disconnect)
+
+    return lifespan
 
 
 def serve(script: Path, arguments: Sequence[str]) -> None:

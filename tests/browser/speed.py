@@ -1,0 +1,85 @@
+"""How quickly the pages answer, as a table: first page, step, run. For a calm machine; nothing is asserted.
+
+python -m tests.browser.speed
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.conftest import CHROMIUM, FLAGS, served
+
+TIMES = 9
+WANTED_MS = {"first page, cold server": 2000, "first page, warm": 1000, "step to the next rung": 150,
+             "run to its result": 300}  # fmt: skip
+
+
+def drawn(page: Page) -> None:
+    """The page's plot and table stand."""
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-drawing .main-svg') && document.querySelector('tr.current')"
+    )
+
+
+def first_page(browser: Browser, url: str) -> float:
+    """Milliseconds until a browser that was never here has drawn the page."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()
+    began = time.perf_counter()
+    page.goto(url)
+    drawn(page)
+    took = 1000 * (time.perf_counter() - began)
+    context.close()
+    return took
+
+
+def timed(page: Page, do: Callable[[], None], changed: str) -> float:
+    """Milliseconds from a key to a change of the text at `changed`, as the browser's own clock sees it."""
+    page.evaluate(
+        """(at) => { const was = document.querySelector(at).innerText, began = performance.now();
+        window.took = new Promise((done) => { const look = () => document.querySelector(at)?.innerText !== was
+        && document.querySelector(at) ? done(performance.now() - began) : requestAnimationFrame(look); look(); }); }""",
+        changed,
+    )
+    do()
+    return float(page.evaluate("() => window.took"))
+
+
+def main() -> None:
+    """Print the table."""
+    found: dict[str, list[float]] = {name: [] for name in WANTED_MS}
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        with served(Path(home)) as address:
+            url = f"{address}/?ladder=harris&n=4096"
+            found["first page, cold server"].append(first_page(browser, url))
+            for _ in range(4):
+                found["first page, warm"].append(first_page(browser, url))
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            page.goto(url)
+            drawn(page)
+            expect(page.locator("body")).to_have_attribute("data-keys", "heard")
+            for at in range(TIMES):
+                key = "ArrowRight" if at % 2 == 0 else "ArrowLeft"
+                found["step to the next rung"].append(timed(page, lambda k=key: page.keyboard.press(k), ".rungtext h2"))
+                page.wait_for_timeout(700)
+            for _ in range(TIMES):
+                said = ".st-key-numbers .outcome"
+                found["run to its result"].append(timed(page, lambda: page.keyboard.press("r"), said))
+                page.wait_for_timeout(1200)  # its time is told in seconds
+        browser.close()
+    print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, Python {sys.version.split()[0]}, milliseconds")
+    for name, values in found.items():
+        print(f"{name:26} median {statistics.median(values):6.0f}   most {max(values):6.0f}   wanted {WANTED_MS[name]}")
+
+
+if __name__ == "__main__":
+    main()
