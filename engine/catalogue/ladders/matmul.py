@@ -69,7 +69,8 @@ _BEYOND_TILING = Ladder(
              "before is faster.", promise="slower"),
         Rung("matmul_warp_slices", "warp slices",
              "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
-             "no other, and a piece of P is 32 x 32. Above that width the rung before is faster."),
+             "no other, and a piece of P is 32 x 32. Above that width the rung before is faster.",
+             promise="slower"),
     ),
 )  # fmt: skip
 

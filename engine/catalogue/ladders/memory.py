@@ -22,10 +22,12 @@ _LATENCY = Ladder(
              "GPU memory organization"),
         Rung("latency_l1", "L1 cache", "Each number came from far away; when they are few, they stay in the L1 cache, "
              "which lies on the multiprocessor.", "GPU memory organization", promise="faster"),
-        Rung("latency_shared", "shared", "The hardware decided what lies in the cache; shared memory is the same "
-             "memory, filled by the programmer.", "GPU memory organization"),
+        Rung("latency_shared", "shared", "The hardware decided what lies in the cache, and looked for it at every "
+             "access; shared memory is the same memory, filled by the programmer.", "GPU memory organization",
+             promise="faster"),
         Rung("latency_constant", "constant", "Shared memory had to be filled, and a barrier to be waited for; "
-             "constants are there before the kernel begins.", "GPU memory organization"),
+             "constants are there before the kernel begins. To follow them one by one takes longer all the same: "
+             "constant memory is made for a word that all lanes read.", "GPU memory organization", promise="slower"),
         Rung("latency_register", "register", "Even the nearest memory must be asked; a register lies where the "
              "arithmetic is done.", "GPU memory organization", promise="faster"),
         Rung("latency_hidden", "many threads", "Small memories are no help with large data; with a chain of 64 numbers "
