@@ -17,6 +17,7 @@ from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
 from views.html.source import source_html
 
+ONE_LINE = 40  # characters of a slide's title in large type
 TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
 # Ours, the lecture's.
@@ -192,8 +193,9 @@ def presenting_title(ladder: Ladder, position: int) -> str:
     rung = ladder.rungs[position]
     kernel = KERNELS[rung.kernel]
     idea = kernel.header.get("Idea", "")
+    long = ' class="long"' if len(rung.label) + len(kernel.title) > ONE_LINE else ""
     return (
-        f'<header class="presenting"><h1><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>'
+        f'<header class="presenting"><h1{long}><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>'
         f"<p>{escape(ladder.title)} · {position + 1} of {len(ladder.rungs)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
         "</p></header>"
