@@ -53,7 +53,7 @@ _BANDWIDTH = Ladder(
         Rung("bandwidth_l1", "L1 cache", "All multiprocessors shared one memory; now each reads from its own cache, "
              "the same 512 numbers with every warp.", "GPU memory organization", promise="more"),
         Rung("bandwidth_shared", "shared", "What lies in the cache was left to the hardware; now the block brings it "
-             "to shared memory, as fast as the cache.", "GPU memory organization"),
+             "to shared memory, as fast as the cache.", "GPU memory organization", promise="same"),
     ),
 )  # fmt: skip
 
@@ -94,7 +94,7 @@ _COALESCING = Ladder(
         Rung("matrix_by_column", "by column", "Each row was one coalesced read; with one thread per row the 32 numbers "
              "of a step lie a whole row apart.", "Coalescing example", promise="slower"),
         Rung("matrix_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
-             "memory, and the columns from there.", "Improving coalescing"),
+             "memory, and the columns from there. That alone gains nothing.", "Improving coalescing", promise="same"),
         Rung("matrix_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads them "
              "over all banks.", "Bank conflicts", promise="faster"),
     ),
@@ -171,7 +171,7 @@ _BARRIERS = Ladder(
     title="CS121: waiting at barriers",
     lecture=CS121,
     summary="Four steps, each with work for another quarter of the warps. With one block per multiprocessor at most "
-    "nobody fills the gaps; at a larger N other blocks do.",
+    "nobody fills the gaps; at a larger N other blocks fill some of them.",
     n=2**14,
     block_size=256,
     dtype="int32",

@@ -73,9 +73,9 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "Through global memory the chain takes {time latency_global}, through shared memory {time latency_shared}: "
         "{times latency_global latency_shared} as long. With the number in a register it is {time latency_register}, "
         "for the launch and the arithmetic alone.",
-        "In the lecture L1 cache and shared memory share 64 KB, on the H200 256 KB. A chain through 16 KB takes "
-        "{time latency_l1}, through 128 KB {time latency_l1 knob=128} and through 1,024 KB {time latency_l1 "
-        "knob=1024}: these no longer fit.",
+        "In the lecture L1 cache and shared memory share 64 KB, on the H200 256 KB. The chain through 4 KB of the L1 "
+        "cache takes {time latency_l1 knob=4}; a longer table takes longer to bring there ({time latency_l1 knob=192} "
+        "with 192 KB), and one of 384 KB does not fit any more ({time latency_l1 knob=384}).",
         "With a chain of 64 numbers each, 2^18 threads read 2^24 numbers in {time latency_hidden}; one thread reads "
         "1,024 in {time latency_global}.",
     ),
@@ -94,8 +94,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "The lecture prints no times.",
         "With one block per multiprocessor the barriers cost {times barrier_every_step barrier_none}: the warps take "
         "turns, and nobody else is there to work.",
-        "With eight blocks, at N = 2^22, it is {times barrier_every_step barrier_none n=4194304}: while one block "
-        "waits the others have work.",
+        "With eight blocks, at N = 2^22, it is still {times barrier_every_step barrier_none n=4194304}: while one "
+        "block waits others have work, but in each of them three quarters of the warps wait as well.",
     ),
     "cs121-coalescing": (
         "The lecture's GPU moves segments of 128 bytes: one for a step by row, 32 for a step by column. Sectors have "

@@ -33,7 +33,7 @@ from tests.cases import case
 from tests.made import measure, recorded_kernels
 
 # The claims whose conditions an older recording may not hold: a chosen number of blocks, another way to combine.
-MAYBE_UNRECORDED = {"latency", "hidden-latency", "gpu-wins-hekun", "occupancy", "resized"}
+MAYBE_UNRECORDED = {"gpu-wins-hekun", "occupancy", "resized"}
 
 Every = Callable[[Callable[..., None]], Callable[..., None]]
 
