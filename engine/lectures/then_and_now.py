@@ -4,6 +4,7 @@ A sentence of `Ladder.today` holds figures in braces, each a word and what it is
 
     {time KERNEL}  {rate KERNEL}  {gflops KERNEL}  {peak KERNEL}  {floor KERNEL}   of its recorded run
     {times KERNEL OTHER}      how many times as long KERNEL takes as OTHER: "1.45×"
+    {beyond KERNEL OTHER IDLE}   the same of what each takes beyond the time of IDLE
     {paper KERNEL OTHER}      the same by the lecture's figures
     {paper-rate KERNEL}       the lecture's bandwidth
     {count COUNTER KERNEL}    what a profiler counted on the GPU, where `n` must have been counted
@@ -142,6 +143,13 @@ def _times(asked: _Asked) -> str:
     return f"{three_digits(slow / fast)}×"
 
 
+def _beyond(asked: _Asked) -> str:
+    slow, fast, idle = (_run(asked, kernel) for kernel in asked.about)
+    if len({run.device.get("name") for run, _ in (slow, fast, idle)}) != 1 or fast[1] <= idle[1]:
+        raise _Unknown(asked.about[0])
+    return f"{three_digits((slow[1] - idle[1]) / (fast[1] - idle[1]))}×"
+
+
 def _paper(asked: _Asked) -> str:
     slow, fast = (_published(asked, kernel) for kernel in asked.about)
     if fast.cumulative_speedup is not None and slow.cumulative_speedup is None:  # as printed, against the first rung
@@ -208,6 +216,7 @@ _FIGURES: dict[str, Callable[[_Asked], str]] = {
     "peak": _peak,
     "floor": _floor,
     "times": _times,
+    "beyond": _beyond,
     "paper": _paper,
     "paper-rate": _paper_rate,
     "count": _count,

@@ -45,6 +45,15 @@ def test_a_figure_follows_the_recording_and_says_where_it_comes_from():
     assert told.origins == (history.device_line(found),)
 
 
+def test_what_two_kernels_have_in_common_can_be_taken_off_their_ratio():
+    ladder = replace(LADDERS["cs121-latency"], today=("{beyond latency_global latency_shared latency_register}.",))
+    slow, fast, idle = (recorded_for(Choice(f"latency_{name}", ladder.n, 256, device="gpu", combine="none")).time_us
+                        for name in ("global", "shared", "register"))  # fmt: skip
+    assert then_and_now.today(ladder).sentences == (f"{(slow - idle) / (fast - idle):.3g}×.",)
+    nothing = replace(ladder, today=("{beyond latency_global latency_register latency_shared}.", "This stays."))
+    assert then_and_now.today(nothing).sentences == ("This stays.",)
+
+
 def test_each_kernel_of_a_ratio_can_have_its_own_conditions():
     ladder = replace(LADDERS["harris"], today=("{times reduce_sequential@n=268435456 reduce_sequential@n=268435456}.",))
     assert then_and_now.today(ladder).sentences == ("1.00×.",)

@@ -72,7 +72,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "reads.",
         "Through global memory the chain takes {time latency_global}, through shared memory {time latency_shared}: "
         "{times latency_global latency_shared} as long. With the number in a register it is {time latency_register}, "
-        "for the launch and the arithmetic alone.",
+        "for the launch and the arithmetic alone; what global memory takes beyond that is "
+        "{beyond latency_global latency_shared latency_register} what shared memory does.",
         "In the lecture L1 cache and shared memory share 64 KB, on the H200 256 KB. The chain through 4 KB of the L1 "
         "cache takes {time latency_l1 knob=4}; a longer table takes longer to bring there ({time latency_l1 knob=192} "
         "with 192 KB), and one of 384 KB does not fit any more ({time latency_l1 knob=384}).",

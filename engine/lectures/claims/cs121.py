@@ -52,8 +52,8 @@ CLAIMS: tuple[AnyClaim, ...] = (
           "cs121-latency", ((_latency("latency_global"), _latency("latency_shared")),), 20,
           "a chain of 1024 numbers, one thread; at least 400 against 20",
           today="direction",
-          why="About half of what the table says: launching and the arithmetic between two reads are timed as well, "
-          "as the rung with a register shows."),
+          why="About half of what the table says: launching and the arithmetic between two reads are timed as well. "
+          "Without them, which is the time of the rung with a register, it is what the table says."),
     Timed("l1-latency", CS121, "GPU memory organization", "Latency (cycles): shared ~20, L1 cache ~20.",
           "cs121-latency", ((replace(_latency("latency_l1"), parameter=4), _latency("latency_shared")),), 1,
           "chains through 4 KB of L1 cache and of shared memory", today="differs",
