@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.backends.emulator.ptx.names import readable
 from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
 from engine.catalogue.occupancy import occupancy
 from engine.compile.cubin import resources_of
+from engine.compile.names import readable
 from engine.records import Launch, NotRunnable
 
 # CUDA programming guide, "Technical specifications per compute capability": the same for all since 3.0.

@@ -16,11 +16,11 @@ import numpy as np
 
 from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
 from engine.backends.emulator.loading import load
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.schedule import parse_schedule
 from engine.backends.emulator.watching import results
+from engine.compile.names import readable
 from engine.lab.arguments import Argument, array_names, contents, passed
 from engine.lab.kernel_run import KernelRun
 from engine.lab.pasted import compiled_for_device, warnings_of

@@ -6,11 +6,11 @@ the one that is named.
 
 from __future__ import annotations
 
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray, Words
+from engine.compile.names import readable
 from engine.records import Array, RunFailed
 
 _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}

@@ -8,13 +8,13 @@ import struct
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import Group, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHARED_WINDOW
+from engine.compile.names import readable
 from engine.records import Array
 
 _MOST_LINES = 1000

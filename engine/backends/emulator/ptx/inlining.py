@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -27,6 +26,7 @@ from engine.backends.emulator.ptx.syntax import (
     Vector,
 )
 from engine.backends.emulator.ptx.traits import Traits, traits_of
+from engine.compile.names import readable
 
 _LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
 _MOST_CALLS = 20_000  # copies of functions, and guarded instructions, in one kernel

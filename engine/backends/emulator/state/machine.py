@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked, Size
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol
@@ -24,6 +23,7 @@ from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Wor
 from engine.backends.emulator.state.resident import Resident
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.compile.element_sizes import element_bytes
+from engine.compile.names import readable
 from engine.records import Array, RunFailed, Source, Status
 
 

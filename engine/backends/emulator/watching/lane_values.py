@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from engine.backends.emulator.meanings.table import DTYPES
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Operand, Pair, Register, Vector
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
@@ -22,6 +21,7 @@ from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.trace import TracedStep, Tracer, lane_sets
+from engine.compile.names import readable
 from engine.records import Array, dtype_of
 
 MOST_STEPS = 4_000

@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.ptx.traits import traits_of
@@ -24,6 +23,7 @@ from engine.backends.emulator.watching.bank_passes import served_in
 from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
+from engine.compile.names import readable
 from engine.records import Array
 
 MOST_STEPS = 2_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.ptx.names import readable
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
@@ -12,6 +11,7 @@ from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.compile.names import readable
 from engine.records import Array, Finding
 
 _MOST_FINDINGS = 50

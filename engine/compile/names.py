@@ -1,4 +1,4 @@
-"""What a student calls the things that PTX names: the C++ names behind the mangled ones."""
+"""What a student calls the things that the compiler names: the C++ names behind the mangled ones."""
 
 from __future__ import annotations
 
