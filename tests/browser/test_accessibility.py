@@ -46,11 +46,6 @@ def looked_at(page: Page, url: str) -> None:
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
-def test_axe_finds_nothing_on_the_ladder_page(page: Page, address: str) -> None:
-    looked_at(page, f"{address}{LADDER}")
-    assert violations(page) == []
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("url", PAGES)

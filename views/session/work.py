@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from engine.catalogue import KERNELS
 from engine.history import history
 from engine.measuring.measure import failed
 from engine.records import Measurement, NotRunnable, Settled
@@ -165,9 +166,12 @@ def _is_watched() -> bool:
 def outcome(choice: Settled, run: Settled | None = None) -> history.Known:
     """What is known about a choice; one that cannot run is known to be refused, and why.
 
-    `run`: what is run in its place, where that is another one.
+    `run`: what is run in its place, where that is another one. Of a kernel that the emulator never runs, what a GPU
+    recorded is all that can be known there, and no failure.
     """
-    run = run or choice
+    run, recorded = run or choice, history.recorded_for(choice)
+    if recorded is not None and run.device == "emulator" and not KERNELS[run.kernel].emulated:
+        return history.Known(None, recorded)
     refused = refusal(run)
     live = failed(run, refused) if refused is not None else history.latest(run)
-    return history.Known(live, history.recorded_for(choice))
+    return history.Known(live, recorded)

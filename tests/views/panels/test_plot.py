@@ -107,6 +107,14 @@ def test_the_emulator_asked_for_by_name_refuses_what_is_too_large_beside_the_rec
     assert texts[0] and all("refused" in text for text in texts if text)
 
 
+def test_what_only_a_gpu_runs_stands_with_its_recorded_time_and_is_no_failure() -> None:
+    app = opened(ladder="tensor-cores")
+    html = html_of(app)
+    assert "This kernel runs only on a GPU" in html and "4.97 ms" in html.partition('class="ladder"')[0]
+    texts = json.loads(figures_of(app)[0])["data"][0]["text"]
+    assert len(texts) == 5 and not any("refused" in text for text in texts)
+
+
 def test_a_deadlock_stands_beside_the_recorded_time_and_the_schedule_is_chosen_here() -> None:
     app = opened(ladder="heidelberg-volta", rung="lock_spin")
     app.button(key="run").click().run()
