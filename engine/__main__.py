@@ -11,14 +11,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
-from engine.catalogue import KERNELS, LADDERS, Kernel, default_choice
+from engine.catalogue import LADDERS, default_choice
 from engine.choices import settle
 from engine.history.contract import flat
 from engine.lab.parsers import add_parsers
+from engine.listing import lines, rows
 from engine.measuring.measure import failed
-from engine.plan import strides
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
 from engine.words import whole_number
 
@@ -44,40 +43,8 @@ def _kernels(options: argparse.Namespace) -> int:
 
         PAGE.write_text(page(), encoding="utf-8")
         return 0
-    rows = [
-        {
-            "kernel": kernel.name,
-            "topic": kernel.topic,
-            "title": kernel.title,
-            "dtypes": kernel.dtypes,
-            "block_sizes": kernel.offered_block_sizes,
-            "combine": kernel.combines,
-            "grid_free": strides(kernel),
-            "parameter": _knob(kernel),
-            "expect": kernel.expect,
-            "file": kernel.file_name,
-        }
-        for kernel in KERNELS.values()
-    ]
-    if options.json:
-        print(json.dumps(rows, indent=1))
-    else:
-        for kernel in KERNELS.values():
-            own = kernel.parameter
-            knob = f"  [--parameter: {own.label}, {_range(own.values)}, else {own.default:,}]" if own else ""
-            print(f"{kernel.name:28} {kernel.title}{knob}")
+    print(json.dumps(rows(), indent=1) if options.json else "\n".join(lines()))
     return 0
-
-
-def _knob(kernel: Kernel) -> dict[str, Any] | None:
-    return None if kernel.parameter is None else asdict(kernel.parameter)
-
-
-def _range(values: Sequence[int]) -> str:
-    """ "1 to 32", or the values where some between are not offered."""
-    if len(values) > 1 and list(values) == list(range(values[0], values[-1] + 1)):
-        return f"{values[0]:,} to {values[-1]:,}"
-    return " ".join(map(str, values))
 
 
 def _run(options: argparse.Namespace) -> int:
