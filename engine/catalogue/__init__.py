@@ -103,9 +103,13 @@ def topic_of(kernel: Kernel | str) -> Topic:
 
 
 def emulated_n(ladder: Ladder, n: int) -> int:
-    """The n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can."""
-    most = TOPICS[ladder.topic].emulator_max_n
-    if n <= (ladder.emulator_n or most):
+    """The n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can.
+
+    An n that the topic takes nowhere stays, and is refused.
+    """
+    topic = TOPICS[ladder.topic]
+    most = topic.emulator_max_n
+    if n <= (ladder.emulator_n or most) or n > topic.max_n:
         return n
     return ladder.emulator_n or min(ladder.n, most)
 

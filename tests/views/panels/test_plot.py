@@ -107,6 +107,10 @@ def test_the_emulator_asked_for_by_name_refuses_what_is_too_large_beside_the_rec
     assert texts[0] and all("refused" in text for text in texts if text)
 
 
+def test_an_n_that_no_device_takes_is_refused_and_not_run_at_another() -> None:
+    assert "N = 1,099,511,627,776 is too large" in html_of(opened(ladder="harris", n=str(2**40)))
+
+
 def test_what_only_a_gpu_runs_stands_with_its_recorded_time_and_is_no_failure() -> None:
     app = opened(ladder="tensor-cores")
     html = html_of(app)
