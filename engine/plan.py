@@ -68,7 +68,7 @@ def _check_size(topic: Topic, choice: Settled) -> None:
 
 
 def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
-    if choice.device == "emulator" and not kernel.emulated:
+    if not kernel.runs_on(choice.device):
         raise NotRunnable(f"{kernel.name} runs only on a GPU: the emulator has no tensor cores.")
     if choice.dtype not in kernel.dtypes:
         why = kernel.refuses.get(choice.dtype, f"choose {_either(kernel.dtypes)}.")

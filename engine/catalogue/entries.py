@@ -124,6 +124,10 @@ class Kernel:
         """The value of the kernel's own knob: as asked for, else its default; None where there is neither."""
         return self.parameter.default if asked is None and self.parameter else asked
 
+    def runs_on(self, device: str) -> bool:
+        """Whether a device can run it at all; the emulator has not every instruction."""
+        return self.emulated or device != "emulator"
+
     def runs_with(self, block_size: int) -> bool:
         """Whether the kernel can run with this block size."""
         return block_size in self.block_sizes or (self.needs is not None and self.needs.met(block_size))

@@ -15,7 +15,7 @@ from engine.lab.argument_words import argument_of
 from engine.lab.kernel_run import KernelRun
 from engine.lab.kernels import kernel, read
 from engine.lab.signatures import kernels_in
-from engine.records import Array, CompileError, NotRunnable, RunFailed
+from engine.records import Array, CompileError, NotRunnable, RunFailed, status_of
 
 _FIRST = 8  # elements of an array that are shown
 
@@ -110,8 +110,7 @@ def _whether(unknown: Sequence[Instruction]) -> str:
 
 
 def _failed(asked: Mapping[str, Any], error: NotRunnable | CompileError | RunFailed) -> Answer:
-    status = "refused" if isinstance(error, NotRunnable) else "compile-error"
-    status = error.status if isinstance(error, RunFailed) else status
+    status = status_of(error)
     log = error.log if isinstance(error, CompileError) and error.log != str(error) else None
     record = {**asked, "status": status, "reason": str(error), "log": log}
     return Answer(status, record, "\n".join([str(error), *([log] if log else [])]))

@@ -20,7 +20,6 @@ from engine.records import (
     CompileError,
     Finding,
     Measurement,
-    NotRunnable,
     Plan,
     Progress,
     Rates,
@@ -29,6 +28,7 @@ from engine.records import (
     Settled,
     Status,
     Timing,
+    status_of,
 )
 
 # How long one run may take before its worker is replaced, in seconds: a lecture's patience, and a margin for a GPU
@@ -58,19 +58,12 @@ def measure(choice: Settled, progress: Progress | None = None) -> Measurement:
 
 def failed(choice: Choice, error: Exception) -> Measurement:
     """The record of a run that gave no answer: its status and the sentence that says why."""
-    status: Status = "crashed"
-    log = None
+    log = error.log if isinstance(error, CompileError) else None
     findings: tuple[Finding, ...] = ()
-    if isinstance(error, NotRunnable):
-        status = "refused"
-    elif isinstance(error, CompileError):
-        status, log = "compile-error", error.log
-    elif isinstance(error, RunFailed):
-        status = error.status
-        if error.finding:
-            findings = (Finding(error.finding, error.line, None, str(error)),)
+    if isinstance(error, RunFailed) and error.finding:
+        findings = (Finding(error.finding, error.line, None, str(error)),)
     kind = choice.device if choice.device in DEADLINES_S else own_device()
-    return Measurement(choice, {"kind": kind, "name": None}, status, str(error), log, choice.grid_size,
+    return Measurement(choice, {"kind": kind, "name": None}, status_of(error), str(error), log, choice.grid_size,
                        findings=findings)  # fmt: skip
 
 

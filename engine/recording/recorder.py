@@ -37,6 +37,7 @@ from engine.records import (
     RunFailed,
     Settled,
     Timing,
+    status_of,
 )
 
 BUDGET_S = 520.0  # one recording must fit a short loan of a GPU
@@ -126,8 +127,7 @@ class _Recorder:
             try:
                 found = _measured(made, missing)
             except (NotRunnable, CompileError) as error:
-                status = "refused" if isinstance(error, NotRunnable) else "compile-error"
-                found = {cache: {"status": status, "reason": str(error)} for cache in missing}
+                found = {cache: {"status": status_of(error), "reason": str(error)} for cache in missing}
             self._add(found, choice)
             times += [row["time_us"] for row in found.values() if row.get("time_us")]
         if times:

@@ -26,6 +26,7 @@ from engine.records.choice import (
     Settled,
     Status,
     dtype_of,
+    status_of,
 )
 from engine.records.measurement import Caveat, Check, Counts, Finding, LineCounters, Measurement, Rates, Run, Timing
 from engine.records.plan import Buffer, HostRun, HostSum, Launch, Plan, Scalar, Source, Step, TensorMap, Zero
@@ -33,4 +34,4 @@ from engine.records.plan import Buffer, HostRun, HostSum, Launch, Plan, Scalar, 
 __all__ = ["CACHE_STATES", "COMBINES", "C_TYPES", "DEVICES", "Array", "Buffer", "Caveat", "Check", "Choice",
            "CompileError", "Counts", "Finding", "HostRun", "HostSum", "Launch", "LineCounters", "Measurement",
            "NotRunnable", "Plan", "Progress", "Rates", "Run", "RunFailed", "Scalar", "Settled",
-           "Source", "Status", "Step", "TensorMap", "Timing", "Zero", "dtype_of"]  # fmt: skip
+           "Source", "Status", "Step", "TensorMap", "Timing", "Zero", "dtype_of", "status_of"]  # fmt: skip

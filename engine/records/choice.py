@@ -62,6 +62,15 @@ class RunFailed(Exception):
         return str(self.args[1])
 
 
+def status_of(error: Exception) -> Status:
+    """What a run that ended in `error` is called."""
+    if isinstance(error, RunFailed):
+        return error.status
+    if isinstance(error, NotRunnable):
+        return "refused"
+    return "compile-error" if isinstance(error, CompileError) else "crashed"
+
+
 @dataclass(frozen=True)
 class Choice:
     """What a user asks for. `grid_size`, `combine`, `parameter`, `schedule` None: the kernel's own rule.

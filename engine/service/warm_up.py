@@ -30,12 +30,16 @@ class Readiness:
 
 def timed_of(ladder: Ladder, rung: Rung) -> Settled:
     """What the times of a rung are of when its ladder opens: the lecture's own N, block size and type."""
-    return settle(Choice(rung.kernel, ladder.n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine))
+    return _at(ladder.n, ladder, rung)
 
 
 def run_of(ladder: Ladder, rung: Rung) -> Settled:
     """What Run runs there: on the emulator, at an N that it counts in a lecture's patience."""
     n = ladder.n if own_device() == "gpu" else emulated_n(ladder, ladder.n)
+    return _at(n, ladder, rung)
+
+
+def _at(n: int, ladder: Ladder, rung: Rung) -> Settled:
     return settle(Choice(rung.kernel, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine))
 
 

@@ -83,12 +83,14 @@ window.kernelLadder = (() => {
     event.stopImmediatePropagation();
     own.tell('popped', { number: ++own.popped, search: location.search });
   }, true);
-  // A page is entered into the history without its choices, and again with them: the second completes the first.
+  // A page is entered into the history twice: without its choices and with them, or its choices at the old page's path
+  // and then at its own, as the server's two messages come. The second completes the first.
   const push = history.pushState.bind(history);
   const completes = (next) => {
+    if (next.pathname !== location.pathname) return location.search !== '' && next.search === location.search;
     const now = new URLSearchParams(location.search);
     const added = [...next.searchParams.keys()].filter((name) => !now.has(name));
-    return next.pathname === location.pathname && [...now].every(([name, value]) => next.searchParams.get(name) === value)
+    return [...now].every(([name, value]) => next.searchParams.get(name) === value)
       && !added.some((name) => given.optional.includes(name));
   };
   history.pushState = (state, title, url) => {

@@ -140,7 +140,7 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
         words.append(_time_of(fact.timed, choice, run))
         if live is None and run.n != choice.n:
             words.append(f"Run checks and counts at N = {size_text(run.n)}")
-        elif live is None and run.device == "emulator" and not KERNELS[run.kernel].emulated:
+        elif live is None and not KERNELS[run.kernel].runs_on(run.device):
             words.append("This kernel runs only on a GPU")
     elif fact.recorded is not None:
         told = f"{STATUS_WORDS[fact.recorded.status]} on {device_line(fact.recorded)}: {fact.recorded.reason}"

@@ -12,7 +12,7 @@ from views.html import answer, rung_html
 from views.panels.entries import Section
 from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
 from views.rung import results
-from views.rung.actions import run_ladder, run_rung, toggle_presenting
+from views.rung.actions import run_buttons, toggle_presenting
 from views.rung.table import Table
 from views.session import keyboard, work
 from views.session.page import WORK, Page
@@ -72,10 +72,7 @@ def prepare() -> None:
 def buttons(page: Page) -> None:
     """Run, run the ladder, present: at the top of the window, and of what the Tab key reaches."""
     with st.container(horizontal=True, key="buttons", vertical_alignment="center"):
-        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
-                  help="Check this rung's answer, then measure it (R)")  # fmt: skip
-        st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),
-                  help="Every rung with these choices, one after the other (L)")  # fmt: skip
+        run_buttons(page)
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
                   help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
 

@@ -12,7 +12,7 @@ from views.html import answer, rung_html
 from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
 from views.picture import component
 from views.rung import results
-from views.rung.actions import run_ladder, run_rung
+from views.rung.actions import run_buttons
 from views.session import choices, keyboard, rungs, work
 from views.session.page import WORK, Page
 from views.session.place import Place
@@ -59,10 +59,7 @@ def bar(page: Page) -> None:
         choices.size(page.topic)
         choices.block_size(page.topic)
         menu(page, slide=True)
-        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
-                  help="Check this rung's answer, then measure it (R)")  # fmt: skip
-        st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),
-                  help="Every rung with these choices, one after the other (L)")  # fmt: skip
+        run_buttons(page)
         st.html('<button class="showkeys" type="button" title="Keys (?)">Keys</button>')
 
 

@@ -36,7 +36,8 @@ def restore(page: str) -> None:
     asked = keyboard.gone_back()
     if st.session_state.get(_OPENED) != page:
         st.session_state.pop(_OPENED, None)
-        asked = st.query_params.to_dict()
+        # Whoever goes back again while the page is still being opened wants the later address.
+        asked = asked or st.query_params.to_dict()
     for name in NAMES:
         if asked and name in OPTIONAL and name not in asked:
             forget(name)

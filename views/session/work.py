@@ -170,7 +170,7 @@ def outcome(choice: Settled, run: Settled | None = None) -> history.Known:
     recorded is all that can be known there, and no failure.
     """
     run, recorded = run or choice, history.recorded_for(choice)
-    if recorded is not None and run.device == "emulator" and not KERNELS[run.kernel].emulated:
+    if recorded is not None and not KERNELS[run.kernel].runs_on(run.device):
         return history.Known(None, recorded)
     refused = refusal(run)
     live = failed(run, refused) if refused is not None else history.latest(run)
