@@ -49,7 +49,12 @@ def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: 
     """
     if np.issubdtype(numbers.dtype, np.integer):
         return equal(found, wrapped(exact), f"{note} 32-bit sums wrap on overflow, here as on the GPU.")
-    unit = data.unit_roundoff(numbers.dtype.name)
+    return rounded(found, exact, squares, additions, data.unit_roundoff(numbers.dtype.name), note)
+
+
+def rounded(found: Array, exact: Array, squares: Array, additions: int, unit: float, note: str) -> Check:
+    """Floats within ten standard deviations of a chain of `additions` roundings of `unit` each, over numbers whose
+    squares add up to `squares`."""
     bound = 10 * unit * np.sqrt(additions) * (np.sqrt(squares) + np.abs(exact))
     return within(found, exact, bound, f"{note} Bound: 10 standard deviations of {additions:,} roundings in a row.")
 

@@ -1,0 +1,209 @@
+"""What is right, by name: the sum, the prefix sum, the matrix product, ... of arrays; and whether an array is it.
+
+checked("saxpy", before, after, ("x", "y"), "y", (2.0,)) -> Check
+
+Whole numbers are equal after wrapping to the answer's type. Floats lie within the bound of as many roundings as the
+computation needs in any order; they are equal where nothing is rounded: numbers that are only moved or compared, and
+sums of whole numbers that the type holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+
+from engine.catalogue import checks
+from engine.records import Array, Check, NotRunnable
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The right numbers, shape (count,), int64 or float64. Where they are added up: the sums of the `squares`, of the
+    same shape, how many `additions` each takes, and the `largest` partial sum of whole numbers in any order; infinite
+    where they are not whole."""
+
+    values: Array
+    squares: Array | None = None
+    additions: int = 0
+    largest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A computation with a name. `meaning`: a sentence; `reads`: what it calls the arrays that it reads, in order;
+    `numbers`: what it calls the numbers that it needs, with the values that they have where none are given.
+
+    `exact(arrays, numbers, room)`: from the arrays before the launch; `room` is how many elements the answer's array
+    has. NotRunnable where they do not fit together.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    reads: tuple[str, ...]
+    numbers: tuple[tuple[str, float], ...]
+    exact: Callable[[Sequence[Array], Sequence[float], int], Exact]
+
+
+def checked(
+    name: str,
+    before: Mapping[str, Array],
+    after: Mapping[str, Array],
+    reads: Sequence[str],
+    out: str,
+    numbers: Sequence[float] = (),
+) -> Check:
+    """The first elements of `after[out]`, as many as the answer has, against the reference `name` of `before[reads]`.
+
+    `numbers`: the reference's own where none are given. NotRunnable: no such reference or array, or arrays that do not
+    fit it.
+    """
+    reference = named(name)
+    if len(reads) != len(reference.reads):
+        wanted = ", ".join(reference.reads)
+        raise NotRunnable(f"The reference {reference.title!r} reads {len(reference.reads)} of the arrays: {wanted}.")
+    arrays = [_array(before, each) for each in reads]
+    found = _array(after, out).ravel()
+    given = [_whole(value) for value in (*numbers, *(value for _, value in reference.numbers[len(numbers) :]))]
+    exact = reference.exact([_exact_type(each) for each in arrays], given, found.size)
+    if exact.values.size > found.size:
+        raise NotRunnable(f"`{out}` has room for {found.size:,} numbers, and {exact.values.size:,} are the answer.")
+    if found.dtype.kind in "iu" and exact.values.dtype.kind == "f":
+        raise NotRunnable(f"`{out}` has whole numbers, and the answer has not: give it a floating-point type.")
+    return _compared(found[: exact.values.size], exact, reference.meaning)
+
+
+def named(name: str) -> Reference:
+    """The reference of that name; NotRunnable where there is none."""
+    if name not in REFERENCES:
+        raise NotRunnable(f"There is no reference {name!r}; there are {', '.join(REFERENCES)}.")
+    return REFERENCES[name]
+
+
+def _compared(found: Array, exact: Exact, meaning: str) -> Check:
+    unit = float(np.finfo(found.dtype).eps) / 2 if found.dtype.kind == "f" else 0.0
+    if exact.squares is None or exact.largest * unit <= 1:
+        return checks.equal(found, exact.values.astype(found.dtype), meaning)
+    return checks.rounded(found, exact.values, exact.squares, exact.additions, unit, meaning)
+
+
+def _array(arrays: Mapping[str, Array], name: str) -> Array:
+    if name not in arrays:
+        raise NotRunnable(f"The kernel has no array `{name}`; it has {', '.join(arrays) or 'none'}.")
+    if arrays[name].dtype.kind not in "biuf":
+        raise NotRunnable(f"`{name}` is an array of {arrays[name].dtype}: a reference needs one of plain numbers.")
+    if not arrays[name].size:
+        raise NotRunnable(f"`{name}` has no elements.")
+    return arrays[name]
+
+
+def _exact_type(numbers: Array) -> Array:
+    return numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64)
+
+
+def _sum(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    return _added(lambda numbers: numbers.sum()[None], arrays[0].ravel(), arrays[0].size)
+
+
+def _max(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    return Exact(arrays[0].max()[None])
+
+
+def _prefix_sum(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    return _added(np.cumsum, arrays[0].ravel(), arrays[0].size)
+
+
+def _exclusive_prefix_sum(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    numbers = np.concatenate([np.zeros(1, arrays[0].dtype), arrays[0].ravel()[:-1]])
+    return _prefix_sum([numbers], (), 0)
+
+
+def _matrix_product(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    a, b = (_matrix(each) for each in arrays)
+    if a.shape[1] != b.shape[0]:
+        raise NotRunnable(f"Matrices of {_sizes(a)} and {_sizes(b)} cannot be multiplied.")
+    squares = np.square(a.astype(np.float64)) @ np.square(b.astype(np.float64))
+    return Exact((a @ b).ravel(), squares.ravel(), a.shape[1], _largest((np.abs(a) @ np.abs(b)), a, b))
+
+
+def _transpose(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    return Exact(_matrix(arrays[0]).T.ravel())
+
+
+def _histogram(arrays: Sequence[Array], _: Sequence[float], room: int) -> Exact:
+    numbers = arrays[0].ravel()
+    if numbers.dtype.kind == "f":
+        raise NotRunnable("A histogram needs whole numbers: give its array an integer type.")
+    return Exact(np.bincount(numbers[(numbers >= 0) & (numbers < room)], minlength=room))
+
+
+def _copy(arrays: Sequence[Array], _: Sequence[float], __: int) -> Exact:
+    return Exact(arrays[0].ravel())
+
+
+def _saxpy(arrays: Sequence[Array], numbers: Sequence[float], _: int) -> Exact:
+    x, y = (each.ravel() for each in arrays)
+    if x.size != y.size:
+        raise NotRunnable(f"The arrays have {x.size:,} and {y.size:,} elements: give them the same size.")
+    return _added(lambda both: both.sum(axis=0), np.stack([numbers[0] * x, y]), 2)
+
+
+def _stencil(arrays: Sequence[Array], numbers: Sequence[float], _: int) -> Exact:
+    radius = min(max(0, int(numbers[0])), arrays[0].size)
+    window = np.ones(2 * radius + 1, arrays[0].dtype)
+    padded = np.pad(arrays[0].ravel(), window.size // 2)
+    return _added(lambda numbers: np.convolve(numbers, window, "valid"), padded, window.size)
+
+
+def _added(add: Callable[[Array], Array], numbers: Array, additions: int) -> Exact:
+    """What comes of adding `numbers` up by `add`."""
+    return Exact(add(numbers), add(np.square(numbers.astype(np.float64))), additions,
+                 _largest(add(np.abs(numbers)), numbers))  # fmt: skip
+
+
+def _largest(sums: Array, *numbers: Array) -> float:
+    """The largest of `sums` of absolute values, infinite unless all `numbers` are whole."""
+    return float(sums.max()) if all(np.array_equal(each, np.rint(each)) for each in numbers) else np.inf
+
+
+def _whole(number: float) -> float:
+    """A whole number as an int, so that whole numbers times it stay whole."""
+    return int(number) if float(number).is_integer() else number
+
+
+def _matrix(numbers: Array) -> Array:
+    """The array as a matrix: by its own two sizes, or square."""
+    width = isqrt(numbers.size)
+    if numbers.ndim == 2:
+        return numbers
+    if numbers.ndim == 1 and width * width == numbers.size:
+        return numbers.reshape(width, width)
+    raise NotRunnable(f"{numbers.size:,} elements are no square matrix: give the array two sizes, such as 64,128.")
+
+
+def _sizes(matrix: Array) -> str:
+    return " x ".join(f"{size:,}" for size in matrix.shape)
+
+
+REFERENCES: dict[str, Reference] = {
+    one.name: one
+    for one in (
+        Reference("sum", "sum", "The first element is the sum of all numbers.", ("in",), (), _sum),
+        Reference("max", "maximum", "The first element is the largest of all numbers.", ("in",), (), _max),
+        Reference("prefix-sum", "prefix sum (inclusive)", "Element i is the sum of the numbers 0 to i.", ("in",), (),
+                  _prefix_sum),
+        Reference("exclusive-prefix-sum", "prefix sum (exclusive)", "Element i is the sum of the numbers before i.",
+                  ("in",), (), _exclusive_prefix_sum),
+        Reference("matrix-product", "matrix product", "A times B, row by row.", ("A", "B"), (), _matrix_product),
+        Reference("transpose", "transpose", "Element (i, j) is element (j, i) of the matrix.", ("in",), (), _transpose),
+        Reference("histogram", "histogram", "Element v is how often the number v occurs.", ("in",), (), _histogram),
+        Reference("copy", "copy", "Every element is as it was.", ("in",), (), _copy),
+        Reference("saxpy", "saxpy", "Element i is a·x[i] + y[i], of the arrays as they were.", ("x", "y"),
+                  (("a", 2.0),), _saxpy),
+        Reference("stencil", "stencil (1D)", "Element i is the sum of the numbers up to `radius` places from i; beyond "
+                  "the ends there are zeros.", ("in",), (("radius", 1.0),), _stencil),
+    )
+}  # fmt: skip
