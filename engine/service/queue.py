@@ -114,6 +114,7 @@ class JobQueue:
         self._keyed: dict[str, _Run] = {}  # unfinished runs by key
         self._kept: OrderedDict[str, _Run] = OrderedDict()
         self._to_warm: set[WorkerSlot] = set()
+        self._started: set[WorkerSlot] = set()  # have a worker, or are about to
         self._closed = False
         self._threads = [
             threading.Thread(target=self._serve, args=(slot,), name=f"worker slot {slot.name}", daemon=True)
@@ -191,7 +192,10 @@ class JobQueue:
         self._changed.notify_all()
 
     def _take(self, slot: WorkerSlot) -> _Run | None:
-        """The next run for a slot, which has it from now on."""
+        """The next run for a slot, which has it from now on. While a worker is idle, no other one is started."""
+        idle = self._started - self._running.keys()
+        if slot not in idle and len(self._waiting[slot.device]) <= sum(one.device == slot.device for one in idle):
+            return None
         run = self._waiting[slot.device].take()
         if run is not None:
             run.state = "running"
@@ -212,6 +216,7 @@ class JobQueue:
                 if self._closed:
                     break
                 self._to_warm.discard(slot)
+                self._started.add(slot)
             if run is not None:
                 self._finish(slot, run, self._executed(slot, run))
             if not self._closed:

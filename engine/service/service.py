@@ -24,6 +24,7 @@ from functools import lru_cache
 from engine.catalogue import kernel_named
 from engine.choices import check_here
 from engine.host.devices import HostGpu, device_summary, gpus
+from engine.host.processors import cores, memory_bytes
 from engine.measuring.measure import DEADLINES_S, failed
 from engine.records import Choice, Measurement, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
@@ -35,6 +36,7 @@ __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "Jo
            "measurement_of", "slots_for", "submit"]  # fmt: skip
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
+EMULATED_BYTES = 5 << 28  # what a worker takes with the largest run: 2^26 doubles take 1.21 GB
 
 _connecting = threading.Lock()
 _connected: JobQueue | None = None
@@ -61,15 +63,16 @@ def disconnect() -> None:
             _connected.close()
 
 
-def slots_for(found: Sequence[HostGpu]) -> list[WorkerSlot]:
-    """One worker slot a GPU, and one for the emulator, which sees no GPU. No worker is started yet."""
-    slots = [
+def slots_for(found: Sequence[HostGpu], emulators: int | None = None) -> list[WorkerSlot]:
+    """One worker slot a GPU, and `emulators` for the emulator (None: as this computer has cores), which see no GPU. No
+    worker is started yet."""
+    gpu_slots = [
         WorkerSlot(
             "gpu", gpu.name, warm="engine.service.worker:warm_gpu", environment={"CUDA_VISIBLE_DEVICES": gpu.uuid}
         )
         for gpu in found
     ]
-    slots.append(
+    emulator_slots = [
         WorkerSlot(
             "emulator",
             "emulator",
@@ -77,8 +80,14 @@ def slots_for(found: Sequence[HostGpu]) -> list[WorkerSlot]:
             environment={"CUDA_VISIBLE_DEVICES": ""},
             nice=EMULATOR_NICE,
         )
-    )
-    return slots
+        for _ in range(emulators_for(cores(), memory_bytes()) if emulators is None else emulators)
+    ]
+    return gpu_slots + emulator_slots
+
+
+def emulators_for(cores: int, memory: int) -> int:
+    """How many emulators run at once: one core is left to the server, and each may run the largest run there is."""
+    return max(1, min(cores - 1, memory // EMULATED_BYTES))
 
 
 def submit(

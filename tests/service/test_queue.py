@@ -123,3 +123,15 @@ def test_jobs_go_to_slots_of_their_device() -> None:
 def test_a_worker_can_be_nice() -> None:
     with queue_with(WorkerSlot("emulator", "nice", nice=5)) as queue:
         assert queue.submit(job("niceness"), "a").result(10) == min(19, os.nice(0) + 5)
+
+
+def test_one_worker_after_the_other_is_started_only_where_runs_wait_for_one(tmp_path: Path) -> None:
+    """A warm worker takes the next run; two runs at once take two workers."""
+    with queue_with(*(WorkerSlot("emulator", name) for name in "ab")) as queue:
+        first = {queue.submit(job("process_id"), "a").result(10) for _ in range(8)}
+        assert len(first) == 1
+        door = tmp_path / "door"
+        both = [queue.submit(job("gate", str(door), deadline=20.0), "a") for _ in range(2)]
+        assert until(lambda: all(handle.position() == 0 for handle in both))
+        door.touch()
+        assert len({handle.result(20) for handle in both} | first) == 2

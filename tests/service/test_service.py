@@ -25,12 +25,19 @@ def test_the_web_process_never_imports_cupy() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "False\n"
 
 
-def test_one_slot_a_gpu_and_one_for_the_emulator() -> None:
+def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
     found = [HostGpu("NVIDIA H200", f"GPU-{name}", "580.1") for name in ("aaaa", "abbb")]
-    slots = service.slots_for(found)
-    assert [(slot.device, slot.name) for slot in slots] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")]
+    slots = service.slots_for(found, emulators=3)
+    assert [(slot.device, slot.name) for slot in slots] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")] * 3
     for slot in slots:
         slot.close()
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "emulators"), [(1, 8, 1), (2, 8, 1), (4, 8, 3), (16, 128, 15), (16, 8, 6), (4, 1, 1)]
+)
+def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(cores: int, gigabytes: int, emulators: int) -> None:
+    assert service.emulators_for(cores, gigabytes << 30) == emulators
 
 
 @pytest.mark.parametrize(
