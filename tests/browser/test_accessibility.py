@@ -7,6 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_dashboard import HARRIS, opened
+from tests.cases import case
 
 LADDER = f"{HARRIS}&rung=reduce_unroll_volatile"
 PAGES = (
@@ -46,9 +47,11 @@ def looked_at(page: Page, url: str) -> None:
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("url", PAGES)
+@pytest.mark.parametrize(
+    ("url", "scheme"),
+    [case(url, scheme, quick=False, thorough=(at + dark) % 2 == 0)
+     for at, url in enumerate(PAGES) for dark, scheme in enumerate(("light", "dark"))],
+)  # fmt: skip
 def test_axe_finds_nothing_on_any_page(page: Page, address: str, url: str, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     looked_at(page, f"{address}{url}")

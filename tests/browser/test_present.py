@@ -9,10 +9,11 @@ from playwright.sync_api import Page, expect
 
 from engine.catalogue import LADDERS
 from tests.browser.test_dashboard import opened
+from tests.cases import case
 
 SIZES = ((1280, 720), (1920, 1080))
-# Long sources, long titles, hazards: what overflowed first. The other ladders take ten minutes more: `-m stage`.
-HARDEST = ("harris", "heidelberg", "beyond-tiling", "float-truths", "cs121-latency")
+# Long sources, long titles, hazards: what overflowed first. The other ladders take ten minutes more: `-m release`.
+HARDEST = ("harris", "float-truths", "cs121-latency")
 # What does not fit, in words; empty when all does. A source may scroll in its own pane, and only that.
 TROUBLES = """() => {
   const found = [], high = innerHeight, wide = innerWidth, root = document.scrollingElement;
@@ -78,7 +79,7 @@ def test_a_short_and_a_long_rung_fit(page: Page, address: str) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.thorough if name in HARDEST else pytest.mark.stage) for name in LADDERS],
+    [case(name, quick=False, thorough=name in HARDEST) for name in LADDERS],
 )
 def test_every_rung_fits_before_and_after_its_run(page: Page, address: str, name: str) -> None:
     rungs = len(LADDERS[name].rungs)

@@ -22,15 +22,17 @@ ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock" a
 
 
 # The quick run meets every kernel with its middle block size, at many ragged blocks; the thorough one at every size
-# with three block sizes.
+# with that block size and at two sizes with three; a release at every size with three.
 QUICK_SIZES = (100, 4096 + 1)
+ALL_BLOCKS = (33, 1000)
 CASES = [
-    case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES, id=f"{kernel.name}-{n}-{block_size}")
+    case(kernel, n, block_size, quick=block_size == middle and n in QUICK_SIZES,
+         thorough=block_size == middle or n in ALL_BLOCKS, id=f"{kernel.name}-{n}-{block_size}")
     for kernel in ENDING
     for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
     for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
     for block_size in sorted({kernel.block_sizes[0], middle, kernel.block_sizes[-1]})
-]
+]  # fmt: skip
 
 
 # What a kernel must come to: those that are wrong on purpose are found out even where they are right by luck.

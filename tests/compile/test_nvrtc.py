@@ -69,7 +69,7 @@ extern "C" __global__ void f(T *out) {
     assert one == other
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(2000, marks=(pytest.mark.thorough, pytest.mark.timeout(1200)))])
+@pytest.mark.parametrize("count", [50, pytest.param(2000, marks=(pytest.mark.release, pytest.mark.timeout(1200)))])
 def test_the_compiler_outlives_files_that_fail(count: int) -> None:
     command = [sys.executable, "-m", "tests.compile.failing", str(count)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1000)
