@@ -13,6 +13,7 @@ import pytest
 
 from engine.history import history
 from engine.service import service
+from engine.store import database
 from tests.home import places
 
 SETTINGS = ("STREAMLIT_", "KERNEL_LADDER_")  # how variables begin that would change what is tested
@@ -42,4 +43,5 @@ def own_home() -> Iterator[Path]:
             patch.setenv(name, place)
         history.forget()
         yield home
+        database.close()
     shutil.rmtree(home, ignore_errors=True)  # at once: at the end of thousands of tests it would take too long

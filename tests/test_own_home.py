@@ -35,6 +35,7 @@ def used(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         for ladder in conditions.published_ladders():
             for line in paper.lines(LADDERS[ladder], device):
                 history.remember(line.choice, measured(line.choice, time_us=1.0))
+    history.forget()
     (home / ".streamlit").mkdir()
     (home / ".streamlit" / "config.toml").write_text("no = [toml")
     return {**os.environ, "STREAMLIT_SERVER_PORT": "none", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,40 +1,29 @@
 """Measurements kept and read back: what this machine measured, and what was recorded on a named GPU.
 
-Live measurements are kept for the whole process, so that a reload of the page still shows them, and appended as JSON
-lines to a file in the user's data folder, so that a restart does too. A kernel whose text has changed since is
-another kernel, and what another version of this program measured is not shown as this version's.
+A kernel whose text has changed since is another kernel, and what another version of this program measured is not shown
+as this version's.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import threading
-from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from engine.backends import cpu
 from engine.catalogue import KERNELS
 from engine.choices import Key, key
-from engine.history.contract import flat, measurement_of
+from engine.history.live import Live
 from engine.history.recordings import KEY, load
 from engine.plan import strides
 from engine.records import Measurement, Settled
+from engine.store import database
 from engine.words import size_text, sizes_text
 
-KEPT = 20_000  # measurements in memory, and lines in the file after it was tidied
-_FAKE = '"name": "Test GPU"'  # in the rows that this program's tests once wrote into the user's own file
-_LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
 _N = KEY.index("n")
 
-_lock = threading.Lock()
-_live: OrderedDict[Key, Measurement] = OrderedDict()
-_read: set[Path] = set()
+_live = Live()
 
 
 @dataclass(frozen=True)
@@ -77,23 +66,12 @@ def known(choice: Settled) -> Known:
 
 def remember(choice: Settled, measurement: Measurement) -> None:
     """Keep `measurement` as the latest of `choice`, whose device must be settled."""
-    _load()
-    own = _key(choice)
-    with _lock:
-        _live[own] = measurement
-        _live.move_to_end(own)
-        while len(_live) > KEPT:
-            _live.popitem(last=False)
-        if measurement.status in _LASTING:
-            # The counters of every source line would be most of the file, and the emulator counts them again at once.
-            _append({"key": list(own), "measurement": flat(_without_lines(measurement))})
+    _live.keep(_key(choice), measurement)
 
 
 def latest(choice: Settled) -> Measurement | None:
     """The last live measurement of `choice` on this machine, or None."""
-    _load()
-    with _lock:
-        return _live.get(_key(choice))
+    return _live.last(_key(choice))
 
 
 def recorded_for(choice: Settled) -> Measurement | None:
@@ -159,12 +137,6 @@ def environment_line(measurement: Measurement) -> str:
     return " · ".join(words)
 
 
-def folder() -> Path:
-    """The user's data folder for this program (XDG rules)."""
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "kernel-ladder"
-
-
 def _key(choice: Settled) -> Key:
     # The emulator counts; the state of a cache does not change what it counts.
     same = choice if choice.device == "gpu" else replace(choice, cache="")
@@ -211,58 +183,12 @@ def _without_n(own: Key) -> Key:
     return own[:_N] + own[_N + 1 :]
 
 
-def _without_lines(measurement: Measurement) -> Measurement:
-    counts = measurement.counts
-    return measurement if counts is None else replace(measurement, counts=replace(counts, lines=()))
-
-
 def _date(measurement: Measurement) -> str:
     return str(measurement.environment.get("utc") or "")[:10]
 
 
-def _file() -> Path:
-    return folder() / "history.jsonl"
-
-
-def _load() -> None:
-    """Read the file once a process; a line that cannot be read is left out, one that nothing measured is removed."""
-    path = _file()
-    with _lock:
-        if path in _read:
-            return
-        _read.add(path)
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return
-        kept = [line for line in lines if _FAKE not in line]
-        for line in kept[-KEPT:]:
-            try:
-                record = json.loads(line)
-                measurement = measurement_of(record["measurement"])
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-            _live[tuple(record["key"])] = measurement
-        if len(kept) < len(lines) or len(kept) > 2 * KEPT:
-            _write("".join(f"{line}\n" for line in kept[-KEPT:]), "w")
-
-
-def _append(record: Mapping[str, Any]) -> None:
-    _write(json.dumps(record, default=str) + "\n", "a")
-
-
-def _write(text: str, mode: str) -> None:
-    """A full disk or a read-only home costs the history, never the page."""
-    try:
-        _file().parent.mkdir(parents=True, exist_ok=True)
-        with _file().open(mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError:
-        return
-
-
 def forget() -> None:
     """Drop what this process remembers; the file stays. For tests, which have folders of their own."""
-    with _lock:
-        _live.clear()
-        _read.clear()
+    global _live
+    _live = Live()
+    database.close()

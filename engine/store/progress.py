@@ -1,0 +1,25 @@
+"""How far each student is in each lab sheet. A task's state is the sheet's own word for it."""
+
+from __future__ import annotations
+
+from engine.store.database import now, read, write
+
+
+def save(owner: str, sheet: str, task: str, state: str) -> None:
+    """Keep the owner's state in a task of a sheet, in place of the one before."""
+    row = (owner, sheet, task, state, now())
+    write(lambda connection: connection.execute("REPLACE INTO progress VALUES (?, ?, ?, ?, ?)", row))
+
+
+def load(owner: str, sheet: str) -> dict[str, str]:
+    """task -> state, of what the owner has touched of the sheet."""
+    found = read("SELECT task, state FROM progress WHERE sheet = ? AND owner = ?", sheet, owner)
+    return {str(task): str(state) for task, state in found}
+
+
+def of_everybody(sheet: str) -> dict[str, dict[str, str]]:
+    """owner -> task -> state, for whoever gives the lab."""
+    found: dict[str, dict[str, str]] = {}
+    for owner, task, state in read("SELECT owner, task, state FROM progress WHERE sheet = ? ORDER BY owner", sheet):
+        found.setdefault(str(owner), {})[str(task)] = str(state)
+    return found

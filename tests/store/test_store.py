@@ -1,0 +1,194 @@
+"""What is written is found again: after a restart, by another process, and while the file cannot be used."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.store import database, drafts, lectures, measurements, progress, schema
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+
+
+def file() -> Path:
+    return database.folder() / database.FILE
+
+
+def in_another_process(code: str, count: int = 1) -> list[str]:
+    """What `count` processes at once print, which have this one's file."""
+    before = "from engine.store import database, drafts, lectures, measurements, progress\n"
+    command = [sys.executable, "-S", "-c", before + code]
+    started = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(count)
+    ]
+    said = [process.communicate(timeout=60) for process in started]
+    assert [process.returncode for process in started] == [0] * count, said
+    return [out for out, _ in said]
+
+
+def test_a_look_makes_no_file() -> None:
+    assert drafts.load("ada", "tile.cu") is None and progress.load("ada", "sums") == {}
+    assert lectures.load("monday") is None and measurements.last_id() == 0 and measurements.count() == 0
+    assert not file().parent.exists()
+
+
+def test_a_restart_finds_the_last_of_everything() -> None:
+    drafts.save("ada", "tile.cu", "first")
+    drafts.save("ada", "tile.cu", "second\n// \N{GREEK SMALL LETTER MU}s")
+    progress.save("ada", "sums", "1", "hint 1")
+    progress.save("ada", "sums", "1", "right")
+    lectures.save("monday", {"ladder": "harris", "rung": 3})
+    measurements.add("k", "first")
+    measurements.add("k", "second")
+    database.close()
+    assert drafts.load("ada", "tile.cu") == "second\n// \N{GREEK SMALL LETTER MU}s"
+    assert progress.load("ada", "sums") == {"1": "right"}
+    assert lectures.load("monday") == {"ladder": "harris", "rung": 3}
+    assert measurements.last_of("k") == "second" and measurements.count() == 2
+    assert database.trouble() is None
+
+
+def test_a_draft_is_its_owners_own() -> None:
+    drafts.save("ada", "tile.cu", "ada's")
+    drafts.save("bob", "tile.cu", "bob's")
+    drafts.remove("ada", "tile.cu")
+    assert drafts.load("ada", "tile.cu") is None and drafts.load("bob", "tile.cu") == "bob's"
+    assert list(drafts.names("ada")) == [] and list(drafts.names("bob")) == ["tile.cu"]
+
+
+def test_who_is_where_in_a_sheet() -> None:
+    progress.save("ada", "sums", "1", "right")
+    progress.save("bob", "sums", "1", "wrong")
+    progress.save("bob", "tiles", "1", "right")
+    assert progress.of_everybody("sums") == {"ada": {"1": "right"}, "bob": {"1": "wrong"}}
+
+
+def test_processes_that_make_the_file_together_all_write_into_it_and_see_the_others() -> None:
+    code = "import os; measurements.add('k', str(os.getpid())); print(database.trouble(), os.getpid())"
+    said = [line.split() for line in in_another_process(code, count=4)]
+    assert {word for word, _ in said} == {"None"}
+    assert {row.record for row in measurements.all_rows()} == {process for _, process in said}
+    before = database.version()
+    in_another_process("drafts.save('ada', 'tile.cu', 'from there')")
+    assert drafts.load("ada", "tile.cu") == "from there" and database.version() != before
+
+
+def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    drafts.save("ada", "tile.cu", "kept")
+    database.close()
+    added = ("CREATE TABLE more (id INTEGER)", "INSERT INTO more VALUES (7)")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, added))
+    assert database.read("SELECT id FROM more") == [(7,)] and drafts.load("ada", "tile.cu") == "kept"
+    database.close()
+    assert database.read("SELECT count(*) FROM more") == [(1,)]
+
+
+def test_a_file_of_a_later_version_is_left_alone() -> None:
+    drafts.save("ada", "tile.cu", "theirs")
+    database.close()
+    with sqlite3.connect(file()) as connection:
+        connection.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+    connection.close()
+    drafts.save("ada", "tile.cu", "mine")
+    assert drafts.load("ada", "tile.cu") == "mine" and "later version" in str(database.trouble())
+    with sqlite3.connect(file()) as connection:
+        assert connection.execute("SELECT text FROM drafts").fetchall() == [("theirs",)]
+    connection.close()
+
+
+def test_a_damaged_file_costs_one_sentence_and_moved_away_gets_what_was_written_since(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file().parent.mkdir(parents=True)
+    file().write_bytes(b"no database " * 1000)
+    drafts.save("ada", "tile.cu", "one")
+    drafts.save("ada", "tile.cu", "two")
+    assert drafts.load("ada", "tile.cu") == "two"
+    assert str(file()) in str(database.trouble()) and "not a database" in str(database.trouble())
+    assert capfd.readouterr().err.count("memory only") == 1
+    monkeypatch.setattr(database, "RETRY_S", 0.0)
+    progress.save("ada", "sums", "1", "right")  # tried again, and still damaged
+    file().rename(file().with_suffix(".damaged"))
+    progress.save("ada", "sums", "2", "right")
+    assert database.trouble() is None
+    database.close()
+    assert drafts.load("ada", "tile.cu") == "two" and progress.load("ada", "sums") == {"1": "right", "2": "right"}
+
+
+def test_a_file_that_is_damaged_while_it_is_open(capfd: pytest.CaptureFixture[str]) -> None:
+    for number in range(200):
+        drafts.save("ada", f"{number:03}.cu", "x" * 3000)
+    database.close()
+    content = bytearray(file().read_bytes())
+    content[len(content) // 4 :] = b"\xff" * (len(content) - len(content) // 4)
+    file().write_bytes(content)
+    for number in range(200):
+        drafts.save("ada", f"{number:03}.cu", "anew")
+    assert {drafts.load("ada", f"{number:03}.cu") for number in range(200)} == {"anew"}
+    assert database.trouble() is not None and capfd.readouterr().err.count("memory only") == 1
+
+
+@pytest.mark.parametrize("folder_too", [False, True])
+def test_a_read_only_file_is_read_and_written_in_memory(folder_too: bool) -> None:
+    drafts.save("ada", "tile.cu", "there")
+    database.close()
+    file().chmod(0o444)
+    file().parent.chmod(0o555 if folder_too else 0o755)
+    code = (
+        f"import os\nif os.getuid() == 0: os.seteuid({NOBODY})\n"  # nothing is read-only to root
+        "print(drafts.load('ada', 'tile.cu')); drafts.save('ada', 'tile.cu', 'mine')\n"
+        "print(drafts.load('ada', 'tile.cu'), database.trouble())"
+    )
+    file().parents[2].parent.chmod(0o755)  # the tests' own folder, which is nobody else's to look into
+    said = in_another_process(code)[0]
+    file().parent.chmod(0o755)
+    assert said.startswith("there\nmine What is measured and written is kept in memory only"), said
+
+
+def test_where_there_can_be_no_folder_everything_goes_on_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    drafts.save("ada", "tile.cu", "text")
+    assert drafts.load("ada", "tile.cu") == "text" and database.trouble() is not None
+
+
+def test_what_is_asked_wrongly_is_an_error_and_no_trouble() -> None:
+    drafts.save("ada", "tile.cu", "text")
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        database.read("SELECT * FROM nobody")
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        database.write(lambda connection: connection.execute("DELETE FROM nobody"))
+    assert database.trouble() is None and drafts.load("ada", "tile.cu") == "text"
+
+
+def test_a_transaction_that_fails_changes_nothing() -> None:
+    def half(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO lectures VALUES ('monday', '{}', '')")
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        database.write(half)
+    assert lectures.load("monday") is None
+    lectures.save("monday", {})
+    assert lectures.load("monday") == {}
+
+
+def test_prune_by_count_and_by_age_makes_the_file_smaller() -> None:
+    for number in range(1200):
+        measurements.add(f"k{number}", "x" * 2000)
+    database.close()
+    large = file().stat().st_size
+    assert measurements.prune(keep=100) == 1100 and measurements.count() == 100
+    assert measurements.last_of("k0") is None and measurements.last_of("k1199") is not None
+    database.close()
+    assert file().stat().st_size < large / 4
+    assert measurements.prune(before="2000-01-01") == 0
+    assert measurements.prune(before="2999-01-01") == 100 and measurements.count() == 0
