@@ -1,4 +1,4 @@
-"""The command line: kernels, run, sweep, emulate, check, record, warm, doctor.
+"""The command line: kernels, run, sweep, emulate, check, sheets, grade, record, warm, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -19,6 +19,7 @@ from engine.lab.parsers import add_parsers
 from engine.listing import lines, rows
 from engine.measuring.measure import failed
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
+from engine.sheets import parsers as sheet_parsers
 from engine.words import whole_number
 
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
@@ -260,6 +261,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--combine", metavar="{" + ",".join(COMBINES) + "}", help="how block sums become one sum")
 
     add_parsers(commands, _whole_number, _lab)
+    sheet_parsers.add_parsers(commands, _lab)
     record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
     record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
     record.set_defaults(command=_record)

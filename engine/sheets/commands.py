@@ -1,0 +1,67 @@
+"""The commands about sheets: `sheets` lists and shows them, `grade` judges submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.lab.commands import Answer
+from engine.records import NotRunnable
+from engine.sheets.folder import load, names
+from engine.sheets.grading import graded, record, table
+from engine.sheets.sheet import Question, Sheet
+from engine.sheets.submissions import handed_in
+
+
+def listed(name: str | None) -> Answer:
+    """All sheets, or one: its text, its checks and the file to start from. The solution is not told."""
+    try:
+        found = [load(each) for each in ([name] if name else names())]
+    except NotRunnable as refused:
+        return Answer("refused", {"status": "refused", "reason": str(refused)}, str(refused))
+    rows = [
+        {
+            "sheet": sheet.name,
+            "title": sheet.title,
+            "lecture": sheet.lecture,
+            "ladder": sheet.ladder,
+            "kernel": sheet.kernel,
+            "text": sheet.text,
+            "checks": [
+                {
+                    "check": check.name,
+                    "aim": check.aim,
+                    "choices": check.lettered if isinstance(check, Question) else {},
+                }
+                for check in sheet.checks
+            ],
+            "hints": len(sheet.hints),
+            "start": sheet.start,
+        }
+        for sheet in found
+    ]
+    text = _told(found[0]) if name else "\n".join(f"{sheet.name:24} {sheet.title}" for sheet in found)
+    return Answer("ok", {"status": "ok", "reason": None, "sheets": rows}, text)
+
+
+def _told(sheet: Sheet) -> str:
+    checks = [
+        "\n".join([f"  {check.name}: {check.aim}", *(f"    {letter}) {words}" for letter, words in _choices(check))])
+        for check in sheet.checks
+    ]
+    return "\n".join([sheet.title, "", sheet.text, "", "Checks:", *checks, "", sheet.start]).rstrip()
+
+
+def _choices(check: object) -> list[tuple[str, str]]:
+    return list(check.lettered.items()) if isinstance(check, Question) else []
+
+
+def grade(name: str, paths: Sequence[Path]) -> Answer:
+    """The submissions at these paths. Status "wrong" where one of them did not pass."""
+    try:
+        sheet = load(name)
+        found = handed_in(sheet, paths)
+    except NotRunnable as refused:
+        return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
+    grades = graded(sheet, found)
+    return Answer("ok" if all(each.passed for each in grades) else "wrong", record(sheet, grades), table(sheet, grades))

@@ -1,0 +1,147 @@
+"""A lab sheet as it is read from its folder: frozen, with nothing left to look up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from engine.records import Choice
+
+LETTERS = "abcdefghij"  # of the choices of a question
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs that a check looks at: every combination. `n`, `block_size`, ... as in a Choice."""
+
+    n: tuple[int, ...]
+    block_size: tuple[int, ...]
+    dtype: tuple[str, ...]
+    grid_size: tuple[int | None, ...] = (None,)
+    schedule: tuple[str | None, ...] = (None,)
+    combine: tuple[str | None, ...] = (None,)
+    parameter: tuple[int | None, ...] = (None,)
+
+    def of(self, kernel: str, source: str | None, file_name: str | None, device: str) -> Iterator[Choice]:
+        """The choices that run `kernel`, or `source` in its place, smallest n first."""
+        every = (
+            sorted(self.n),
+            self.block_size,
+            self.grid_size,
+            self.dtype,
+            self.schedule,
+            self.combine,
+            self.parameter,
+        )
+        for n, block_size, grid_size, dtype, schedule, combine, parameter in product(*every):
+            yield Choice(
+                kernel, n, block_size, grid_size, dtype, device=device, combine=combine, parameter=parameter,
+                schedule=schedule, source=source, source_name=file_name if source is not None else None,
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Check:
+    """`name`: what an answer or a table calls it; `aim`: what is asked for, a sentence; `advice`: what somebody who
+    misses it needs to know next."""
+
+    name: str
+    aim: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class RightAnswer(Check):
+    """The answer is right in every run."""
+
+    runs: Runs
+
+
+@dataclass(frozen=True)
+class NoFinding(Check):
+    """No run has a hazard, in whatever order its lanes come."""
+
+    runs: Runs
+
+
+@dataclass(frozen=True)
+class Counted(Check):
+    """A counter lies within its bounds in every run. A bound is a number, or the kernel whose own count it is."""
+
+    runs: Runs
+    counter: str
+    at_least: float | str | None
+    at_most: float | str | None
+
+
+@dataclass(frozen=True)
+class Faster(Check):
+    """On a GPU, the time of the kernel `against` over this one's is at least `times`."""
+
+    runs: Runs
+    against: str
+    times: float
+
+
+@dataclass(frozen=True)
+class Question(Check):
+    """`aim` is the question. `choices`: one of them is right, `answer` is its letter; none: `answer` is a number, met
+    within `tolerance` of it, as a fraction. `because`: why, for those who have answered."""
+
+    choices: tuple[str, ...]
+    answer: str | float
+    tolerance: float
+    because: str
+
+    @property
+    def lettered(self) -> dict[str, str]:
+        """The choices by their letters: a, b, ..."""
+        return dict(zip(LETTERS, self.choices, strict=False))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer, `text` or answers to questions, and the check that must reject it."""
+
+    name: str
+    text: str
+    check: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """`kernel`: whose launches, data and reference judge the student's file, which has a kernel of that name; None: the
+    sheet only asks. `start`: what the student begins with; `solution`: what passes every check, shown afterwards with
+    `afterwards`. `ladder`: the one that it belongs to; `exercise`: it is the lecture's own. `text`, `hints` and
+    `afterwards` are Markdown."""
+
+    name: str
+    title: str
+    lecture: str
+    ladder: str
+    exercise: bool
+    text: str
+    checks: tuple[Check, ...]
+    hints: tuple[str, ...]
+    afterwards: str
+    kernel: str | None
+    start: str
+    solution: str
+    wrong: tuple[Wrong, ...]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The checks that are answered in words."""
+        return tuple(check for check in self.checks if isinstance(check, Question))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one check. `passed` None: it could not be made here. `sentence`: why not passed, else what was
+    found; `line`: of the student's file, where there is one."""
+
+    check: str
+    passed: bool | None
+    sentence: str
+    line: int | None = None

@@ -1,0 +1,123 @@
+"""`grade`: a whole folder of submissions, hostile ones among them; each costs its own sentence and nobody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from engine.__main__ import main
+from engine.catalogue import KERNELS
+from engine.sheets.folder import load
+from engine.sheets.submissions import MOST_BYTES, answers_in, handed_in, with_answers
+
+SHEET = "crovella-row-sums"
+RIGHT = KERNELS["row_sums_block"].text
+HEAD = 'extern "C" __global__ void row_sums_block(const T *in, T *out, unsigned int n)'
+BROKEN = {
+    "typo": (HEAD + "{ int three = 3 }", 'does not compile: line 1: expected a ";".'),
+    "empty": ("", "has no kernel named row_sums_block"),
+    "endless": (HEAD + "{ while (n) out[0] += in[0]; }", "this loop never ends"),
+    "outside": (HEAD + "{ out[0] = in[n * n + 7]; }", "reads element 8 of `in`, which has 1 elements."),
+    "password": ('#include "/etc/passwd"\n' + HEAD + "{}", "only headers of the include folders can be included"),
+    "trap": (HEAD + '{ asm volatile("trap;"); }', "the kernel stops itself here"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "anna.cu").write_text(RIGHT)
+    (tmp_path / "ben").mkdir()
+    (tmp_path / "ben" / "mine.cu").write_text(RIGHT)
+    (tmp_path / "ben" / "notes.txt").write_text("answer why: nothing\n")
+    (tmp_path / ".hidden.cu").write_text("x")
+    return tmp_path
+
+
+def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["grade", SHEET, str(folder), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["sheet"] == SHEET and record["status"] == "ok" and record["reason"] is None
+    assert [row["name"] for row in record["submissions"]] == ["anna", "ben"]
+    assert record["submissions"][1]["files"] == ["mine.cu", "notes.txt"]
+    for row in record["submissions"]:
+        assert row["passed"] and row["reason"] is None
+        assert {verdict["check"]: verdict["passed"] for verdict in row["checks"]} == {
+            "answer": True, "findings": True, "coalesced": True, "faster": None}  # fmt: skip
+
+
+def test_a_hostile_submission_costs_its_own_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, (text, _) in BROKEN.items():
+        (folder / f"{name}.cu").write_text(text)
+    (folder / "big.cu").write_text(" " * (MOST_BYTES + 1))
+    (folder / "binary.cu").write_bytes(b"\xff\xfe\x00")
+    (folder / "link.cu").symlink_to("/etc/passwd")
+    os.mkfifo(folder / "pipe.cu")
+    (folder / "two").mkdir()
+    for name in ("a.cu", "b.cu"):
+        (folder / "two" / name).write_text(RIGHT)
+    (folder / "red\x1b[31m.cu").write_text("x" * (MOST_BYTES + 1))
+    assert main(["grade", SHEET, str(folder)]) == 1
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[2:]}
+    assert " ok " in lines["anna"] and " ok " in lines["ben"]
+    for name, (_, sentence) in BROKEN.items():
+        assert sentence in lines[name]
+    for name, sentence in (
+        ("big", "more than 256 kB."),
+        ("binary", "is not UTF-8 text."),
+        ("link", "link.cu is no plain file."),
+        ("pipe", "pipe.cu is no plain file."),
+        ("two", "name one crovella-row-sums.cu."),
+        ("red?[31m", "more than 256 kB."),
+    ):
+        assert lines[name].endswith(sentence)
+    assert lines["2"].startswith("2 of 14 passed.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["grade", "homework", "."], "There is no sheet 'homework'"),
+        (["grade", SHEET, "nowhere"], "There is no file or folder nowhere."),
+        (["grade", SHEET, "sheets/heidelberg-1/wrong-empty"], "There is no file or folder"),
+    ],
+)
+def test_what_cannot_be_graded_is_refused(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--json"]) == 2
+    record = json.loads(capsys.readouterr().out)
+    assert record["status"] == "refused" and sentence in record["reason"]
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["grade", SHEET, str(tmp_path)]) == 2
+    assert "There is no submission in" in capsys.readouterr().out
+
+
+def test_several_paths_are_one_submission_each(folder: Path) -> None:
+    found = handed_in(load(SHEET), [folder / "ben", folder / "anna.cu"])
+    assert [one.name for one in found] == ["ben", "anna"]
+    assert found[0].submission is not None and found[0].submission.answers == {"why": "nothing"}
+
+
+def test_answers_travel_in_the_file() -> None:
+    text = with_answers("kernel", {"why": "b", "how-many": "2^24"})
+    assert answers_in(text) == {"why": "b", "how-many": "2^24"} and text.endswith("kernel")
+    assert answers_in(" // Answer why = (b) \n# answer x: 1\nthe answer is: no\n") == {"why": "(b)", "x": "1"}
+
+
+def test_the_sheets_are_listed_and_one_is_shown_without_its_solution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sheets"]) == 0
+    assert "heidelberg-1" in capsys.readouterr().out
+    assert main(["sheets", SHEET]) == 0
+    shown = capsys.readouterr().out
+    assert "Assign one block to each row" in shown and "coalesced: A warp reads" in shown
+    assert load(SHEET).start in shown and "stride >>= 1" not in shown
+    assert main(["sheets", "heidelberg-1", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["sheets"]
+    assert row["start"] == load("heidelberg-1").start and row["checks"][2]["choices"].keys() == {"a", "b", "c"}
+    assert "because" not in json.dumps(row) and '"answer":' not in json.dumps(row)
+    assert main(["sheets", "homework"]) == 2

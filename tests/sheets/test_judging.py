@@ -1,0 +1,138 @@
+"""What a check makes of a run: the sentence, what is not run at all, and how answers to questions are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
+from engine.sheets.judging import NEEDS_GPU, Submission, passed, verdicts
+from engine.sheets.questions import answered
+from engine.sheets.sheet import Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
+
+RUNS = Runs((4096, 100), (32, 64), ("int32",))
+CHECKS = (
+    RightAnswer("answer", "Right.", "Look at the border.", RUNS),
+    NoFinding("findings", "Safe.", "Wait.", RUNS),
+    Counted("banks", "No conflicts.", "Use neighbours.", RUNS, "bank_conflicts", None, 0),
+    Counted("barriers", "As few.", "Wait less.", RUNS, "barriers", None, "reduce_sequential"),
+    Faster("time", "Fast.", "Count.", RUNS, "reduce_interleaved", 2.0),
+)
+
+
+def sheet(*checks: RightAnswer | NoFinding | Counted | Faster | Question) -> Sheet:
+    return Sheet("s", "S", "", "", False, "", checks or CHECKS, (), "", "reduce_strided", "start", "solution", ())
+
+
+class Fake:
+    """Runs that end as they are told to; of our own kernels always well."""
+
+    def __init__(self, status: str = "ok", at: int = 100, **counters: float) -> None:
+        self.status, self.at, self.counters, self.asked = status, at, counters, []
+
+    def __call__(self, choice: Choice) -> Measurement:
+        self.asked.append(choice)
+        own = choice.source is not None
+        bad = own and choice.n == self.at and self.status != "ok"
+        counters = self.counters if own else {"barriers": 8.0}
+        return Measurement(
+            choice,
+            {"kind": choice.device, "name": None},
+            self.status if bad else "ok",
+            f"It is {self.status}." if bad else None,
+            check=Check(not bad, 1, 1, 0, 0),
+            timing=Timing((10.0,), 10.0 if own else 25.0, 9.0, 11.0) if choice.device == "gpu" else None,
+            counts=Counts({"barriers": 8.0, "shared_load_conflicts": 0, "shared_store_conflicts": 0, **counters}),
+            findings=(Finding("warp-race", 7, 8, "Line 7: a race."),) if bad and self.status == "hazard" else (),
+        )
+
+
+def judged(run: Fake, *, gpu: bool = False) -> dict[str, Verdict]:
+    return {verdict.check: verdict for verdict in verdicts(sheet(), Submission("text"), run, gpu)}
+
+
+def test_a_good_file_passes_and_without_a_gpu_nothing_is_timed() -> None:
+    run = Fake()
+    found = judged(run)
+    assert passed(found.values())
+    assert found["time"] == Verdict("time", None, NEEDS_GPU)
+    assert found["answer"].sentence == "Right in 4 runs."
+    assert len(run.asked) == len(set(run.asked)) == 8, "four of the file and four of the kernel beside it, each once"
+
+
+def test_on_a_gpu_the_ratio_counts() -> None:
+    found = judged(Fake(), gpu=True)
+    assert found["time"].passed and "2.50 times as fast as reduce_interleaved" in found["time"].sentence
+
+
+@pytest.mark.parametrize("status", ["wrong", "hazard"])
+def test_what_misses_another_check_is_not_timed(status: str) -> None:
+    run = Fake(status)
+    found = judged(run, gpu=True)
+    assert not passed(found.values()) and found["time"].passed is None
+    assert not any(choice.device == "gpu" for choice in run.asked)
+
+
+def test_a_sentence_says_where_what_and_what_next() -> None:
+    wrong = judged(Fake("wrong", at=4096))
+    assert wrong["answer"].sentence == "N = 2^12, block size 32: It is wrong. Look at the border."
+    assert wrong["banks"].sentence.endswith("The answer is wrong, so its counts say nothing.")
+    hazard = judged(Fake("hazard"))
+    assert hazard["answer"].passed and hazard["findings"].line == 7
+    assert hazard["findings"].sentence == "N = 100, block size 32: Line 7: a race. Wait."
+
+
+@pytest.mark.parametrize("status", ["compile-error", "timeout", "crashed"])
+def test_after_a_run_that_ends_a_file_no_other_is_tried(status: str) -> None:
+    run = Fake(status)
+    found = judged(run)
+    assert [choice.n for choice in run.asked] == [100]
+    assert all(verdict.sentence == f"It is {status}." for verdict in found.values() if verdict.passed is False)
+
+
+def test_a_counter_is_compared_with_a_number_or_with_a_kernel() -> None:
+    found = judged(Fake(shared_load_conflicts=3.0, barriers=9.0))
+    assert "Bank conflicts: 3, and wanted are at most 0. Use neighbours." in found["banks"].sentence
+    assert "Barriers: 9, and wanted are at most 8, as in reduce_sequential. Wait less." in found["barriers"].sentence
+
+
+def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Question:
+    return Question("why", "Why?", "No.", choices, answer, tolerance, "Because.")
+
+
+@pytest.mark.parametrize("words", ["16777216", "16,777,216", "2^24", "16M", " 16 777 216 "])
+def test_a_number_is_read_however_it_is_written(words: str) -> None:
+    assert answered(question(16777216.0), words) == Verdict("why", True, "Because.")
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ("66.7 %", True),
+        ("66.67", True),
+        ("67", True),
+        ("0.667", False),
+        ("nan", False),
+        ("9" * 5000, False),
+        ("1e999", False),
+        ("x", False),
+    ],
+)
+def test_a_number_is_right_within_its_tolerance(words: str, right: bool) -> None:
+    assert answered(question(66.7, tolerance=0.01), words).passed is right
+
+
+@pytest.mark.parametrize(("words", "right"), [("b", True), ("B)", True), ("(b)", True), ("a", False), ("both", False)])
+def test_a_choice_is_its_letter(words: str, right: bool) -> None:
+    assert answered(question("b", "one", "two"), words).passed is right
+
+
+def test_no_answer_is_no_pass() -> None:
+    assert answered(question("b", "one", "two"), "  ") == Verdict("why", False, "Not answered yet.")
+    assert answered(question(0.0), None).passed is False
+
+
+def test_questions_alone_need_no_file() -> None:
+    (verdict,) = verdicts(sheet(question(2.0)), Submission(None, {"why": "2"}), Fake())
+    assert verdict.passed
+    (verdict,) = verdicts(sheet(CHECKS[0]), Submission(None), Fake())
+    assert verdict.sentence == "There is no .cu file."
