@@ -1,4 +1,4 @@
-"""The command line: kernels, run, sweep, emulate, check, sheets, grade, record, warm, doctor.
+"""The command line: kernels, run, sweep, emulate, check, sheets, grade, record, warm, history, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from engine import archive
 from engine.catalogue import LADDERS, default_choice
 from engine.choices import settle
 from engine.history.contract import flat
@@ -20,6 +21,7 @@ from engine.listing import lines, rows
 from engine.measuring.measure import failed
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
 from engine.sheets import parsers as sheet_parsers
+from engine.terminal import text
 from engine.words import whole_number
 
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
@@ -61,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(flat(measurement)))
     else:
-        print(_text(measurement))
+        print(text(measurement))
     return EXIT_STATUS.get(measurement.status, 3)
 
 
@@ -83,7 +85,7 @@ def _sweep(options: argparse.Namespace) -> int:
         print(json.dumps([flat(measurement) for measurement in measurements]))
     elif not options.csv:
         for measurement in measurements:
-            print(_text(measurement))
+            print(text(measurement))
     return max(EXIT_STATUS.get(measurement.status, 3) for measurement in measurements)
 
 
@@ -195,27 +197,6 @@ def _measured(choices: Sequence[Choice]) -> list[Measurement]:
     return measurements
 
 
-def _text(measurement: Measurement) -> str:
-    """One measurement for a terminal: a line, then what the kernel printed and the compiler's log."""
-    log = measurement.log if measurement.log != measurement.reason else None
-    return "\n".join([_sentence(measurement), *measurement.printed, *([log] if log else [])])
-
-
-def _sentence(m: Measurement) -> str:
-    asks = m.choice
-    device = m.device.get("name") or m.device["kind"]
-    asked = [f"n {asks.n:,}", f"block {asks.block_size}"]
-    asked += [] if asks.grid_size is None else [f"grid {asks.grid_size:,}"]
-    asked += [] if asks.parameter is None else [f"parameter {asks.parameter:,}"]
-    head = f"{'  '.join([asks.kernel, *asked, asks.dtype, device])}: {m.status}"
-    if m.reason:
-        return f"{head}. {m.reason}"
-    if m.time_us is not None:
-        rates = f"{m.rates.bandwidth_gb_s:,.1f} GB/s, {m.rates.gflop_s:,.1f} GFLOP/s"
-        return f"{head}, {m.time_us:,.2f} us, {rates}, {asks.cache}"
-    return f"{head}, result {m.check.result:,}" if m.check else head
-
-
 def _whole_number(text: str) -> int:
     try:
         return whole_number(text)
@@ -270,6 +251,7 @@ def _parser() -> argparse.ArgumentParser:
     warm.add_argument("ladders", nargs="+", metavar="LADDER")
     warm.set_defaults(command=_warm)
 
+    archive.add_parsers(commands, _whole_number)
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.set_defaults(command=_doctor)
     for command in (kernels, run, sweep, warm, doctor):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.host.environment import driver_state, has_gpu
 from engine.records import Source
+from engine.store import database, measurements
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 REINSTALL = "pip install -r requirements.txt -c constraints.txt"
@@ -118,6 +119,18 @@ def _browser() -> str:
     return found
 
 
+def _store() -> str:
+    kept = measurements.count()  # which opens it
+    trouble = database.trouble()
+    if trouble:
+        raise _Missing(f"{database.folder() / database.FILE} cannot be used", trouble)
+    damage = database.read("PRAGMA quick_check(1)")
+    if damage and damage[0][0] != "ok":
+        moved = "Move the file away before the next start; what can be read of it, sqlite3's .recover reads."
+        raise _Missing(f"{database.folder() / database.FILE} is damaged: {damage[0][0]}", moved)
+    return f"{kept:,} measurements in {database.folder() / database.FILE}"
+
+
 _CHECKS: dict[str, Callable[[], str]] = {
     "Python": _python,
     "NVRTC": _nvrtc,
@@ -125,5 +138,6 @@ _CHECKS: dict[str, Callable[[], str]] = {
     "NVIDIA driver": _driver,
     "GPU": _gpu,
     "cuBLAS": _cublas,
+    "history": _store,
     "browser": _browser,
 }

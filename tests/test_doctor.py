@@ -1,4 +1,5 @@
-from engine.doctor import DoctorCheck, _checked, doctor
+from engine.doctor import DoctorCheck, _checked, _store, doctor
+from engine.store import database, measurements
 
 
 def test_every_line_says_what_was_found_and_every_missing_line_how_to_fix_it():
@@ -21,3 +22,14 @@ def test_a_check_that_breaks_is_an_answer():
     assert _checked("x", broken) == DoctorCheck(
         "x", False, "RuntimeError: first line", "pip install -r requirements.txt -c constraints.txt"
     )
+
+
+def test_what_is_kept_is_counted_and_a_damaged_file_named() -> None:
+    measurements.add("k", "{}")
+    assert _checked("history", _store) == DoctorCheck(
+        "history", True, f"1 measurements in {database.folder() / database.FILE}"
+    )
+    database.close()
+    (database.folder() / database.FILE).write_bytes(b"no database " * 1000)
+    found = _checked("history", _store)
+    assert not found.ok and "cannot be used" in found.detail and "not a database" in str(found.fix)

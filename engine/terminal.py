@@ -1,0 +1,28 @@
+"""A measurement for a terminal."""
+
+from __future__ import annotations
+
+from engine.records import Measurement
+
+
+def text(measurement: Measurement) -> str:
+    """Its line, then what the kernel printed and the compiler's log."""
+    log = measurement.log if measurement.log != measurement.reason else None
+    return "\n".join([sentence(measurement), *measurement.printed, *([log] if log else [])])
+
+
+def sentence(m: Measurement) -> str:
+    """What was asked, and how it ended: its reason, or its time and rates, or its result."""
+    asks = m.choice
+    device = m.device.get("name") or m.device["kind"]
+    asked = [f"n {asks.n:,}", f"block {asks.block_size}"]
+    asked += [] if asks.grid_size is None else [f"grid {asks.grid_size:,}"]
+    asked += [] if asks.parameter is None else [f"parameter {asks.parameter:,}"]
+    head = f"{'  '.join([asks.kernel, *asked, asks.dtype, device])}: {m.status}"
+    if m.reason:
+        return f"{head}. {m.reason}"
+    if m.time_us is not None:
+        rates = ((m.rates.bandwidth_gb_s, "GB/s"), (m.rates.gflop_s, "GFLOP/s"))
+        said = (f"{rate:,.1f} {unit}" for rate, unit in rates if rate is not None)
+        return ", ".join([f"{head}, {m.time_us:,.2f} us", *said, asks.cache])
+    return f"{head}, result {m.check.result:,}" if m.check else head
