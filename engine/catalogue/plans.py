@@ -19,7 +19,7 @@ def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> S
     """The kernel's file, or the text given in its place, with these macros."""
     text = kernel.text if choice.source is None else choice.source
     name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
-    return Source(name, text, choice.dtype, defines, kernel.capability)
+    return Source(name, text, choice.dtype, defines, kernel.capability, foreign=choice.source is not None)
 
 
 def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from engine.compile.includes import check_includes
+from engine.compile.limits import LOG_BYTES, PTX_BYTES, SENTENCE
+from engine.compile.process import apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
 # What the emulator reads, and what its access rules were measured on: they ask what the assembler makes of that PTX.
@@ -50,7 +53,25 @@ def compile_source(source: Source, architecture: str) -> bytes:
 
 
 def compiled(source: Source, architecture: str) -> Compiled:
-    """`compile_source`, and what the compiler says beside it."""
+    """`compile_source`, and what the compiler says beside it. A foreign text is compiled in a process of its own."""
+    if not source.foreign:
+        return compiled_here(source, architecture)
+    if (source, architecture) not in _foreign:
+        keep(source, architecture, apart(source.name, source.text, compiled_here, source, architecture))
+    return _foreign[source, architecture]
+
+
+def keep(source: Source, architecture: str, made: Compiled) -> None:
+    """Remember what a process of its own has made of a foreign text."""
+    while len(_foreign) >= _KEPT:
+        del _foreign[next(iter(_foreign))]
+    _foreign[source, architecture] = made
+    if made.cubin and architecture == EMULATED_ARCHITECTURE:  # both were made in one compilation
+        _foreign[source, ASSEMBLED_ARCHITECTURE] = made
+
+
+def compiled_here(source: Source, architecture: str) -> Compiled:
+    """`compiled`, in this process."""
     if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
         try:
             return _compiled(source, ASSEMBLED_ARCHITECTURE)
@@ -60,7 +81,11 @@ def compiled(source: Source, architecture: str) -> Compiled:
     return _compiled(source, architecture)
 
 
-@lru_cache(maxsize=512)
+_KEPT = 512
+_foreign: dict[tuple[Source, str], Compiled] = {}
+
+
+@lru_cache(maxsize=_KEPT)
 def _compiled(source: Source, architecture: str) -> Compiled:
     from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
 
@@ -82,9 +107,16 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         nvrtc.compileProgram(program, options)
         cubin = b"" if architecture.startswith("compute_") else nvrtc.getCUBIN(program)
         symbols = tuple(nvrtc.getLoweredName(program, name) for name in source.names)
-        return Compiled(nvrtc.getPTX(program), cubin, symbols, nvrtc.getProgramLog(program).strip())
+        ptx = nvrtc.getPTX(program)
+        if source.foreign and len(ptx) > PTX_BYTES:
+            sentence = (
+                f"{source.name} does not compile: it becomes {len(ptx) >> 10:,} kB of PTX, and {PTX_BYTES >> 10:,} are "
+                "possible; unroll less."
+            )
+            raise CompileError(sentence, sentence)
+        return Compiled(ptx, cubin, symbols, _shortened(nvrtc.getProgramLog(program).strip()))
     except nvrtc.NVRTCError as error:
-        log = nvrtc.getProgramLog(program).strip()
+        log = _shortened(nvrtc.getProgramLog(program).strip())
         raise _explained(source, log or str(error)) from None
     finally:
         nvrtc.destroyProgram(program)
@@ -137,13 +169,22 @@ def _fitting(source: Source, architecture: str) -> str:
 def include_folders() -> tuple[str, ...]:
     """Where headers lie: those of C, `cooperative_groups.h` (the runtime wheel's), and CuPy's bundled CCCL: libcu++,
     CUB and Thrust."""
-    import cupy
-    import nvidia
-
-    cccl = Path(cupy.__file__).parent / "_core" / "include" / "cupy" / "_cccl"
-    folders = [STANDARD_HEADERS, *(Path(folder) / "cu13" / "include" for folder in nvidia.__path__)]
-    folders += [cccl / part for part in ("libcudacxx", "cub", "thrust")]
+    folders = [STANDARD_HEADERS, *(folder / "cu13" / "include" for folder in _package("nvidia"))]
+    cccl = (folder / "_core" / "include" / "cupy" / "_cccl" for folder in _package("cupy"))
+    folders += [folder / part for folder in cccl for part in ("libcudacxx", "cub", "thrust")]
     return tuple(str(folder) for folder in folders if folder.is_dir())
+
+
+def _package(name: str) -> tuple[Path, ...]:
+    """Where a package lies, found but not imported: CuPy takes half a second."""
+    found = find_spec(name)
+    return tuple(Path(folder) for folder in found.submodule_search_locations or ()) if found else ()
+
+
+def _shortened(log: str) -> str:
+    if len(log) <= LOG_BYTES:
+        return log
+    return f"{log[:LOG_BYTES]}\n(The log goes on for {len(log) - LOG_BYTES:,} characters.)"
 
 
 def _explained(source: Source, log: str) -> CompileError:
@@ -153,6 +194,7 @@ def _explained(source: Source, log: str) -> CompileError:
     first = next((text for text in lines if own.match(text)), lines[0] if lines else log.strip().partition("\n")[0])
     found, place = _ERROR.search(first), own.match(first)
     what = (found[1] if found else first).rstrip(". ")
+    what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
     line = int(place[1]) if place else None
     if first.startswith("At end of source"):
         line = max(1, len(source.text.splitlines()))

@@ -13,8 +13,7 @@ from engine.backends.emulator.ptx.syntax import Instruction, PtxError
 from engine.counters import COUNTERS, IN_TABLE
 from engine.lab.argument_words import argument_of
 from engine.lab.kernel_run import KernelRun
-from engine.lab.kernels import kernel, read
-from engine.lab.signatures import kernels_in
+from engine.lab.kernels import kernel, kernels
 from engine.records import Array, CompileError, NotRunnable, RunFailed, status_of
 
 _FIRST = 8  # elements of an array that are shown
@@ -75,14 +74,10 @@ def check(file: Path, name: str | None) -> Answer:
     A template can only be compiled where `name` gives its arguments."""
     asked: dict[str, Any] = {"file": str(file)}
     try:
-        file_name, text = read(file)
-        names = [name] if name else [each for each, found in kernels_in(text).items() if not found.template]
-        if not names:
-            kernel(file, name)  # says what there is instead
-        found = [kernel(file, each) for each in names]
+        found, left_out = ((kernel(file, name),), 0) if name else kernels(file)
         unknown = {one.name: not_emulated(load(one.source, one.symbol)) for one in found}
     except PtxError as error:
-        return _failed(asked, NotRunnable(error.sentence(file_name)))
+        return _failed(asked, NotRunnable(error.sentence(file.name)))
     except (NotRunnable, CompileError, RunFailed) as error:
         return _failed(asked, error)
     rows = [
@@ -96,11 +91,13 @@ def check(file: Path, name: str | None) -> Answer:
     warnings = tuple(dict.fromkeys(warning for one in found for warning in one.warnings))
     status = "refused" if any(unknown.values()) else "ok"
     reason = "The emulator lacks instructions that a kernel needs." if status == "refused" else None
-    record = {**asked, "status": status, "reason": reason, "kernels": rows, "warnings": list(warnings)}
+    record = {**asked, "status": status, "reason": reason, "kernels": rows, "left_out": left_out,
+              "warnings": list(warnings)}  # fmt: skip
     said = [
         f"{one.name}({', '.join(each.name for each in one.parameters)}): " + _whether(unknown[one.name])
         for one in found
     ]
+    said += [f"{left_out} more kernels: name one to check it."] if left_out else []
     return Answer(status, record, "\n".join([*said, *(f"  Warning: {warning}" for warning in warnings)]))
 
 

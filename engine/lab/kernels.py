@@ -7,13 +7,13 @@ run.arrays["y"], run.counters, run.lines, run.findings, run.printed
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.state.machine import Options
@@ -22,27 +22,35 @@ from engine.backends.emulator.state.schedule import parse_schedule
 from engine.backends.emulator.watching import results
 from engine.compile.names import readable
 from engine.lab.arguments import Argument, array_names, contents, passed
+from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.kernel_run import KernelRun
-from engine.lab.pasted import compiled_for_device, warnings_of
-from engine.lab.signatures import Parameter, named_kernel, parameters
+from engine.lab.signatures import Parameter
 from engine.records import Array, Launch, NotRunnable, Source
 
 SECONDS = 30.0  # what a launch may take
 Sizes = int | Sequence[int]
-_VARIABLE = r"__(?:device|constant|managed)__[^;{{}}()]*?\b{}\s*(?:\[|=|;|\{{)"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled kernel. `text`: the file as it was written; `symbol`: what the kernel is called in `source`, which
-    compiles; `parameters`: what it takes; `warnings`: the compiler's."""
+    """A compiled kernel. `text`: the file as it was written; `made`: what became of it; `symbol`: what the kernel is
+    called there; `parameters`: what it takes."""
 
     name: str
     text: str
-    source: Source
+    made: Compilation
     symbol: str
     parameters: tuple[Parameter, ...]
-    warnings: tuple[str, ...]
+
+    @property
+    def source(self) -> Source:
+        """What is compiled: the file without its host's part."""
+        return self.made.source
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The compiler's, a sentence each."""
+        return self.made.warnings
 
     def run(
         self,
@@ -96,9 +104,10 @@ class Kernel:
         found = {}
         with explained(self.source.name):
             program = load(self.source, self.symbol)
+        refuse_unknown(self.made, [(item.opcode, item.line) for item in not_emulated(program)])
         for symbol, address in device.symbols(self.source, program).items():
             name, array = readable(symbol), device.space.at(address)
-            if array is not None and re.search(_VARIABLE.format(re.escape(name)), self.text):
+            if array is not None and name in self.made.variables:
                 found[name] = array
         return found
 
@@ -107,20 +116,22 @@ def kernel(source: str | Path, name: str | None = None) -> Kernel:
     """The kernel `name` of a .cu file, or of a text that holds one; None: its only one.
 
     A template by its arguments: "sum<float, 128>". Host code, host headers and `main` are passed over. NotRunnable: no
-    such file or kernel. CompileError: with the line.
+    such file or kernel, or a file that is too long. CompileError: with the line.
     """
     file_name, text = read(source)
-    wanted, names = named_kernel(text, file_name, name)
-    compiling, made = compiled_for_device(file_name, text, (wanted,))
-    (symbol,) = made.symbols
-    return Kernel(
-        wanted,
-        text,
-        compiling,
-        symbol,
-        parameters(made.ptx.decode(), symbol, names),
-        warnings_of(compiling, made.warnings),
-    )
+    made = compilation(file_name, text, name)
+    return _kernels(text, made)[0]
+
+
+def kernels(source: str | Path) -> tuple[tuple[Kernel, ...], int]:
+    """The kernels of a file that are no templates, compiled together, and how many more there are; as `kernel`."""
+    file_name, text = read(source)
+    made = compilation(file_name, text, every=True)
+    return _kernels(text, made), made.left_out
+
+
+def _kernels(text: str, made: Compilation) -> tuple[Kernel, ...]:
+    return tuple(Kernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
 
 
 def read(source: str | Path) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from engine.compile.includes import check_includes
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compiled, include_folders
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compiled_here, include_folders
 from engine.lab.top_level import Declaration, blanked, declarations, directives
 from engine.records import CompileError, Source
 
@@ -74,11 +74,11 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> tu
     `names`: the C++ names of the kernels that are wanted.
     """
     check_includes(Source(name, text, ""), include_folders())
-    source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS)
+    source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
     dropped: dict[str, CompileError] = {}  # what was declared there -> why it went
     for _ in range(_MOST_BLANKED):
         try:
-            return source, compiled(source, EMULATED_ARCHITECTURE)
+            return source, compiled_here(source, EMULATED_ARCHITECTURE)
         except CompileError as error:
             of_host = None if error.line is None else _of_host(source.text, error.line)
             if of_host is None:

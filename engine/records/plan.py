@@ -16,7 +16,8 @@ class Source:
 
     `capability`: the compute capability that its instructions need: "80", that or any later; "90a", that one and no
     other. `head`: what stands before the first line. `names`: the C++ names of kernels that are wanted, as
-    "sum<float, 128>". `options`: more of the compiler's.
+    "sum<float, 128>". `options`: more of the compiler's. `foreign`: the text is a student's, and is compiled in a
+    process of its own with bounded time and memory.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Source:
     head: str = ""
     names: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    foreign: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""What a student's text may be, and what its compilation may take."""
+
+from __future__ import annotations
+
+import signal
+
+from engine.records import NotRunnable
+
+SOURCE_BYTES = 256 << 10
+CPU_S = 5  # of one core: what other programs do at the same time makes no honest text fail
+WALL_S = 15.0
+MEMORY_BYTES = 2 << 30
+PTX_BYTES = 2 << 20  # the largest of the catalogue has a twentieth; the emulator reads a megabyte in a second
+LOG_BYTES = 64 << 10
+SENTENCE = 400  # characters of what the compiler says, in a sentence
+
+
+class Ended(Exception):
+    """A compilation that did not end by itself. `status`: its exit status, negative for a signal; None where its memory
+    was used up."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(status)
+        self.status = status
+
+    @property
+    def reason(self) -> str:
+        """Why, as what follows "line 3: "."""
+        if self.status in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM):
+            return f"it takes more than the {CPU_S} s that a compilation may take"
+        if self.status is None:
+            return f"it takes more than the {MEMORY_BYTES >> 30} GB of memory that a compilation may take"
+        return "the compiler crashed, as it does where something is nested too deep or takes too much memory"
+
+
+def check_text(name: str, text: str) -> None:
+    """NotRunnable for a text that is too long, or none that a compiler reads."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise NotRunnable(f"{name} is no text in UTF-8.") from None
+    if size > SOURCE_BYTES:
+        raise NotRunnable(f"{name} has {size >> 10:,} kB; a source may have {SOURCE_BYTES >> 10}.")
+    if "\0" in text:
+        raise NotRunnable(f"{name} holds a NUL character in line {text.count(chr(10), 0, text.index(chr(0))) + 1}.")

@@ -1,0 +1,78 @@
+"""The compiler as a program of its own, so that no text can hold or fill the process that asks for its machine code.
+
+    python -m engine.compile.server SOCKET
+
+It imports the compiler once and forks for every request: a fork takes a few milliseconds, may use so much time and
+memory and no more, and knows nothing of earlier texts. Whatever becomes of a fork, the next request gets another one.
+A request is the pickled (function, arguments); the answer (True, value) or (False, exception), pickled.
+`engine.compile.process` starts it and asks. It ends when its caller does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from engine.compile.limits import CPU_S, MEMORY_BYTES, WALL_S, Ended
+
+
+def main(socket: int) -> None:
+    """Answer requests until the caller closes the socket or ends."""
+    os.set_inheritable(socket, False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's, and ends this with it
+    connection: Connection[Any, Any] = Connection(socket)
+    importlib.import_module("cupy_backends.cuda.libs.nvrtc")
+    try:
+        while True:
+            connection.send_bytes(_answer(connection.recv_bytes()))
+    except (EOFError, OSError):
+        return
+
+
+def _answer(request: bytes) -> bytes:
+    """What a fork makes of a request, or how it ended."""
+    function, arguments = pickle.loads(request)  # imports the function's module here, once for all forks
+    reading, writing = os.pipe()
+    fork = os.fork()
+    if not fork:
+        os.close(reading)
+        _bounded()
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(_made(function, pickle.loads(arguments)))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+    return answer if status == 0 else pickle.dumps((False, Ended(status)))
+
+
+def _made(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+    try:
+        return pickle.dumps((True, function(*arguments)))
+    except MemoryError:
+        return pickle.dumps((False, Ended(None)))
+    except Exception as error:
+        return pickle.dumps((False, error))
+
+
+def _bounded() -> None:
+    """From here on this process may use what limits allow; the kernel ends it when it has, whatever it is doing."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
+    signal.setitimer(signal.ITIMER_REAL, WALL_S)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):  # the last words of a library that gives up
+        os.dup2(nowhere, stream)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
