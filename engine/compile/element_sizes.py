@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
-from engine.records import CompileError, Source
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled_here
+from engine.compile.process import apart
+from engine.records import CompileError, NotRunnable, Source
 
 _TYPE = r"((?:\w+\s+)*[A-Za-z_][\w:]*(?:<[^;{}()]*?>)?)"
 _ABOUT = re.compile(
@@ -23,6 +24,15 @@ def element_bytes(source: Source, name: str) -> int | None:
 
     The compiler is asked, as it alone knows a struct's size.
     """
+    if source.foreign:
+        try:
+            return apart(source.name, source.text, _element_bytes, source, name)
+        except (CompileError, NotRunnable):
+            return None
+    return _element_bytes(source, name)
+
+
+def _element_bytes(source: Source, name: str) -> int | None:
     text = _ABOUT.sub(" ", source.text)
     found = {
         " ".join(kind.split()) for kind in re.findall(rf"(?:^|[;{{}}])\s*{_TYPE}\s+{name}\s*\[", text, re.MULTILINE)
@@ -31,7 +41,7 @@ def element_bytes(source: Source, name: str) -> int | None:
         return None
     question = f"\n__device__ unsigned long long {_ASKED} = sizeof({found.pop()});\n"
     try:
-        ptx = compile_source(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).decode()
+        ptx = compiled_here(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).ptx.decode()
     except CompileError:
         return None
     answer = re.search(rf"{_ASKED} = (\d+);", ptx)

@@ -15,9 +15,10 @@ from engine.records import CompileError, Source
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")  # joins two lines, also within a word
 _GAP = r"(?:[ \t]|/\*(?s:.*?)\*/)*"
 _ASKS = re.compile(
-    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|\b__has_(?:include|embed)\b(.*)"
+    rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|\b__has_(?:include(?:_next)?|embed)\b{_GAP}(.*)"
 )
 _NAMED = re.compile(r'"([^"\n]*)"|<([^>\n]*)>')
+_MENTIONED = re.compile(r"(?:#|%:)\s*(?:ifdef|ifndef)\s*$|\bdefined\s*\(?\s*$")  # whether __has_include is there
 _COMMENTED = re.compile(r"\s*//(?:(?!\*/).)*$")
 
 
@@ -38,6 +39,10 @@ def _refused(asked: re.Match[str], source: Source, folders: tuple[str, ...]) -> 
     if _COMMENTED.match(before):
         return None
     named = _NAMED.search(asked[1] or asked[2] or "")
+    if asked[1] is None and _MENTIONED.search(before):
+        return None
+    if asked[1] is None and (named is None or not asked[2].startswith("(")):
+        return "whether a header is there can be asked by its name only"
     if named is None:
         return "an #include must name its file itself, and not by a macro" if (asked[1] or "").strip() else None
     name = named[1] if named[1] is not None else named[2]

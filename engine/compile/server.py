@@ -2,15 +2,15 @@
 
     python -m engine.compile.server SOCKET
 
-It imports the compiler once and forks for every request: a fork takes a few milliseconds, may use so much time and
-memory and no more, and knows nothing of earlier texts. Whatever becomes of a fork, the next request gets another one.
+It loads the compiler once and forks for every request: a fork takes a few milliseconds, may use so much time and
+memory and no more, opens nothing but headers, and knows nothing of earlier texts. Whatever becomes of a fork, the next
+request gets another one.
 A request is the pickled (function, arguments); the answer (True, value) or (False, exception), pickled.
 `engine.compile.process` starts it and asks. It ends when its caller does.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import pickle
 import resource
@@ -20,7 +20,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from engine.compile.confinement import confine
 from engine.compile.limits import CPU_S, MEMORY_BYTES, WALL_S, Ended
+from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compiled_here, include_folders
+from engine.records import Source
 
 
 def main(socket: int) -> None:
@@ -28,7 +31,7 @@ def main(socket: int) -> None:
     os.set_inheritable(socket, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's, and ends this with it
     connection: Connection[Any, Any] = Connection(socket)
-    importlib.import_module("cupy_backends.cuda.libs.nvrtc")
+    compiled_here(Source("warm.cu", "", ""), ASSEMBLED_ARCHITECTURE)  # loads all that a fork will need
     try:
         while True:
             connection.send_bytes(_answer(connection.recv_bytes()))
@@ -38,7 +41,10 @@ def main(socket: int) -> None:
 
 def _answer(request: bytes) -> bytes:
     """What a fork makes of a request, or how it ended."""
-    function, arguments = pickle.loads(request)  # imports the function's module here, once for all forks
+    try:
+        function, arguments = pickle.loads(request)  # imports the function's module here, once for all forks
+    except ImportError as error:
+        return pickle.dumps((False, error))
     reading, writing = os.pipe()
     fork = os.fork()
     if not fork:
@@ -72,6 +78,7 @@ def _bounded() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):  # the last words of a library that gives up
         os.dup2(nowhere, stream)
+    confine(include_folders())
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.compile.process import start
+
 if TYPE_CHECKING:
     from engine.lab.commands import Answer
 
@@ -34,6 +36,7 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
 
 
 def _emulated(options: argparse.Namespace) -> Answer:
+    start()  # it warms up while this process imports
     from engine.lab.commands import emulate  # heavy: the emulator
 
     return emulate(
@@ -43,6 +46,7 @@ def _emulated(options: argparse.Namespace) -> Answer:
 
 
 def _checked(options: argparse.Namespace) -> Answer:
+    start()
     from engine.lab.commands import check  # heavy: the emulator
 
     return check(options.file, options.kernel)

@@ -83,6 +83,7 @@ def warm_emulator() -> None:
     """Import the emulator, the compiler and what measures."""
     importlib.import_module("engine.measuring.measure")
     importlib.import_module("engine.backends.emulator")
+    importlib.import_module("engine.compile.process").start()
     importlib.import_module("engine.compile.nvrtc").include_folders()
     importlib.import_module("cupy_backends.cuda.libs.nvrtc")
 

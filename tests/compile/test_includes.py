@@ -18,11 +18,15 @@ REFUSED = (
     '#include_next "/etc/passwd"\n', '#include "../secret.h"\n', '#include "a/../../secret.h"\n',
     '#include "secret.h"\n', '#include ".\\..\\secret.h"\n', '#include "\\\n/etc/passwd"\n',
     '#if __has_include("/etc/passwd")\n#endif\n', 'const char *s = R"(/*)";\n#include "/etc/passwd"\n// */\n',
+    '#if __has_include_next("/etc/passwd")\n#endif\n', "#define HAS __has_include\n",
+    '#define F "/etc/passwd"\n#if __has_include(F)\n#endif\n', '#if __has_include/**/("/etc/passwd")\n#endif\n',
     "#define N 1'0 + '/*'\n#include \"/etc/passwd\"\n// */\n",
 )  # fmt: skip
 PASSED = (
     '// #include "../book.h"\n', "#include <stdio.h>\n", '#include "math.h"\n', "#include <cooperative_groups.h>\n",
-    '#if __has_include("cuda_fp16.h")\n#endif\n', '#ifdef _WIN32\n#include <windows.h>\n#endif\n',
+    '#if __has_include("cuda_fp16.h")\n#endif\n', "#ifdef __has_include\n#endif\n",
+    "#if defined(__has_include) && __has_include(<cuda/atomic>)\n#endif\n",
+    '#ifdef _WIN32\n#include <windows.h>\n#endif\n',
 )  # fmt: skip
 
 

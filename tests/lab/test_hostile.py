@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from engine.catalogue import KERNELS
 from engine.lab.signatures import Parameter, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.fuzz.mutations import mutated_source
+from tests.lab import hostile
+from tests.lab.hostile_sources import FAMILIES, hostile_sources
 
 HEADS = (
     "using T = float;\n#define BLOCK_SIZE 64\n#define TILE_WIDTH 8\n#define BINS 32\n",
@@ -57,3 +60,23 @@ def test_a_broken_file_ends_in_a_sentence(seed: int) -> None:
         except (CompileError, NotRunnable, RunFailed) as error:
             sentence = str(error)
             assert error.__cause__ is None and sentence.endswith(".") and "\n" not in sentence, (sentence, text)
+
+
+def test_hostile_sources_differ_and_are_the_same_every_time() -> None:
+    folder = Path("/secrets")
+    found = list(hostile_sources(folder, 4 * len(FAMILIES)))
+    assert found == list(hostile_sources(folder, len(found))) and len({one.raw for one in found}) == len(found)
+    assert {one.family for one in found} == FAMILIES.keys()
+
+
+@pytest.mark.thorough
+def test_twenty_hostile_sources_leak_nothing_and_end() -> None:
+    """All of them: `python -m tests.lab.hostile`."""
+    slot = hostile.worker()
+    try:
+        with hostile.folder_of_secrets() as folder:
+            rows = hostile.tried(slot, folder, list(hostile_sources(folder))[20:1000:49])
+            wrong = [(row.hostile.family, row.wrong) for row in rows if row.wrong]
+    finally:
+        slot.close()
+    assert not wrong

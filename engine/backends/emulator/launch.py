@@ -44,6 +44,7 @@ from engine.records import (
 
 _POISON = 0xA5
 _WORKSPACE_BYTES = 64
+_MOST_BYTES = 1 << 30  # of all variables of a source
 
 
 def run(
@@ -131,6 +132,11 @@ class Device:
         """Addresses of the module-level variables, which keep their values from launch to launch."""
         found = self._loaded.get(source)
         if found is None:
+            size = sum(max(v.size, len(v.data)) for v in program.constants.values())
+            if size > _MOST_BYTES:
+                raise PtxError(
+                    f"the variables of {source.name} have {size:,} bytes, and {_MOST_BYTES:,} are possible here"
+                )
             placed = {
                 name: self.space.add(name, np.frombuffer(_initial(v), np.uint8), 1, v.space == "const")
                 for name, v in program.constants.items()

@@ -17,8 +17,12 @@ from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHAR
 from engine.compile.names import readable
 from engine.records import Array
 
-_MOST_LINES = 1000
+_MOST_CALLS = 1000  # of printf that are shown
+_MOST_BYTES = 1 << 20  # of what they print, as much as a GPU's own buffer has
 _LONGEST = 1 << 16  # bytes of a text
+_WIDEST = 1 << 12  # characters that a field may ask for
+_MOST_ARGUMENTS = 32  # CUDA programming guide, "Formatted output": fields beyond are printed as they stand
+_CUT = "(The rest of what printf wrote is left out.)\n"
 _FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -44,22 +48,25 @@ def _print(machine: Machine, item: Instruction) -> Executor:
     one = constant(1, "u32")
 
     def step(registers: Registers, mask: Mask) -> None:
+        for put in puts:
+            put(registers, one)
+        if machine.output[-1:] == [_CUT]:
+            return
         shape = (mask.height, mask.width)
         forms = np.broadcast_to(form(registers), shape)
         places = np.broadcast_to(arguments(registers), shape)
         rows, columns = mask.rows_at(), mask.columns_at()
         for column in range(mask.width):
             for row in range(mask.height):
-                if len(machine.output) >= _MOST_LINES:
-                    break
                 if mask.dense is None or mask.dense[row, column]:
+                    if len(machine.output) >= _MOST_CALLS or sum(map(len, machine.output)) >= _MOST_BYTES:
+                        machine.output.append(_CUT)
+                        return
                     lane = int(rows[row]), int(columns[column])
                     raw = _bytes_at(machine, int(places[row, column]), lane)
                     machine.output.append(
                         _formatted(machine, _text_at(machine, int(forms[row, column]), lane), raw, lane)
                     )
-        for put in puts:
-            put(registers, one)
 
     return step
 
@@ -85,10 +92,11 @@ def _text_at(machine: Machine, address: int, lane: tuple[int, int]) -> str:
 
 def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -> str:
     """C's printf for one lane: integers take 4 or 8 bytes by their length modifier, floating numbers and pointers 8."""
-    place = 0
+    place = taken = 0
 
     def take(size: int) -> bytes:
-        nonlocal place
+        nonlocal place, taken
+        taken += 1
         place = -(-place // size) * size
         piece = raw[place : place + size].ljust(size, b"\0")
         place += size
@@ -98,9 +106,13 @@ def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -
         flags, width, precision, length, kind = found.groups()
         if kind == "%":
             return "%"
-        width = str(int.from_bytes(take(4), "little", signed=True)) if width == "*" else width or ""
-        if precision == ".*":
-            precision = "." + str(int.from_bytes(take(4), "little", signed=True))
+        if taken >= _MOST_ARGUMENTS:
+            return found[0]
+        width = _size(int.from_bytes(take(4), "little", signed=True) if width == "*" else width)
+        if precision:
+            precision = "." + _size(
+                int.from_bytes(take(4), "little", signed=True) if precision == ".*" else precision[1:]
+            )
         head = f"%{flags}{width}{precision or ''}"
         if kind in "eEfFgGaA":
             value: float = struct.unpack("<d", take(8))[0]
@@ -118,6 +130,11 @@ def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -
         return (head + ("d" if kind == "u" else kind)) % number
 
     return _FIELD.sub(one, form)
+
+
+def _size(asked: str | int | None) -> str:
+    """A width or precision, as wide as is shown."""
+    return "" if asked is None else str(max(-_WIDEST, min(int(asked), _WIDEST)))
 
 
 def _hexadecimal(value: float, kind: str) -> str:

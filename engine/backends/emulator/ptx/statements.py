@@ -11,6 +11,7 @@ from collections.abc import Iterator
 _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_LAST_LINE = 1 << 30  # beyond is what a #line says, and no line of a file
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 
 
@@ -88,6 +89,8 @@ class Statements:
         if not found:
             return
         file, number, column, *outer = found.groups()
+        if int(number) > _LAST_LINE:
+            return
         if file == self._main:
             self.line = int(number) or self.line
         elif outer[0] is not None:

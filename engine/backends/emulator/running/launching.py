@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from engine.backends.emulator.ptx.program import Program, polls
@@ -54,14 +56,16 @@ def _refuse(machine: Machine) -> None:
         raise machine.failure("crashed", clause, 0)
 
 
-def _chunks(machine: Machine) -> list[tuple[int, int]]:
+def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
     """(first block, number of blocks). The last block of a row of blocks may be ragged: a chunk of its own."""
     blocks, schedule = machine.blocks, machine.schedule
     if machine.cooperative:
-        return [(0, blocks)]
+        yield 0, blocks
+        return
     if schedule.kind == "waves" and schedule.blocks_per_wave:
         size = schedule.blocks_per_wave
-        return [(first, min(size, blocks - first)) for first in range(0, blocks, size)]
+        yield from ((first, min(size, blocks - first)) for first in range(0, blocks, size))
+        return
     waiting = any(polls(machine.program, block) for block in machine.program.blocks)
     lanes = machine.options.lanes or (_RESIDENT_LANES if waiting else _lanes_for(machine.program))
     size = max(1, lanes // machine.rows)
@@ -70,8 +74,9 @@ def _chunks(machine: Machine) -> list[tuple[int, int]]:
     # Of a grid with rows and columns a whole side may be ragged; and blocks that wait for each other stay together.
     apart = blocks == machine.grid[0] > 1 and not waiting
     whole = blocks - apart
-    chunks = [(first, min(size, whole - first)) for first in range(0, whole, size)]
-    return [*chunks, (whole, 1)] if apart else chunks
+    yield from ((first, min(size, whole - first)) for first in range(0, whole, size))
+    if apart:
+        yield whole, 1
 
 
 def _lanes_for(program: Program) -> int:

@@ -15,6 +15,7 @@ from engine.compile.names import readable
 from engine.records import Array, Finding
 
 _MOST_FINDINGS = 50
+_MOST_COUNTED = 10_000
 
 
 class Findings:
@@ -22,10 +23,16 @@ class Findings:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int], Finding] = {}
+        self._more: set[tuple[str, int, int]] = set()  # what is left out
 
     def in_order(self) -> tuple[Finding, ...]:
-        """In the order of lines."""
-        return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0])))
+        """In the order of lines, and how many more there are."""
+        listed = [self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0]))]
+        if self._more:
+            count = f"{len(self._more):,}" if len(self._more) < _MOST_COUNTED else "Many"
+            kind = next(iter(self._more))[0]
+            listed.append(Finding(kind, None, None, f"{count} more findings at other lines are left out."))
+        return tuple(listed)
 
     def start_launch(self, machine: Machine, clocks: Clocks) -> None:
         """Threads and places are named as this launch does; `clocks` tell who has heard of whom."""
@@ -38,9 +45,13 @@ class Findings:
     def report(self, kind: str, line: int, other: int | None, message: str) -> None:
         """Keep a finding, if there is none of its kind and lines. `other`: the line of the earlier access."""
         key = (kind, line, other or 0)
-        if key not in self._found and len(self._found) < _MOST_FINDINGS:
+        if key in self._found:
+            return
+        if len(self._found) < _MOST_FINDINGS:
             message = f"{message[0].upper()}{message[1:]}"
             self._found[key] = Finding(kind, line or None, other, message)
+        elif len(self._more) < _MOST_COUNTED:
+            self._more.add(key)
 
     def uninitialised(self, access: Access, lanes: AccessLanes, entry: int) -> None:
         """A lane reads a word of shared memory that nobody wrote."""
