@@ -31,6 +31,7 @@ def frame() -> None:
             ladder,
             st.Page("views/sweep.py", title="Sweep", icon=":material/grid_on:"),
             st.Page("views/inside.py", title="Inside", icon=":material/frame_inspect:"),
+            st.Page("views/lab.py", title="Lab", icon=":material/edit:"),
             st.Page("views/machine.py", title="This machine", icon=":material/memory:"),
         ],
         position="top",

@@ -13,13 +13,13 @@ from engine.records import Array, NotRunnable
 from engine.words import whole_number
 
 FORMS = "a number, TYPE[SIZES] or TYPE[SIZES]=FILL (zeros, ones, range, random or a number), or a file NAME.npy"
-_ARRAY = re.compile(r"(\w+)\[([^\]]+)\](?:=(.+))?")
+ARRAY = re.compile(r"(\w+)\[([^\]]+)\](?:=(.+))?")
 _MOST_BYTES = 1 << 30
 
 
 def argument_of(words: str) -> Argument:
     """The number or array that is meant. NotRunnable where none is."""
-    found = _ARRAY.fullmatch(words)
+    found = ARRAY.fullmatch(words)
     if found:
         return _array(words, found[1], found[2], found[3] or "zeros")
     if words.endswith(".npy"):

@@ -112,14 +112,15 @@ class Kernel:
         return found
 
 
-def kernel(source: str | Path, name: str | None = None) -> Kernel:
-    """The kernel `name` of a .cu file, or of a text that holds one; None: its only one.
+def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> Kernel:
+    """The kernel `name` of a .cu file, or of a text that holds one; None: its only one. `called`: the file's name in
+    messages, where it is not its own.
 
     A template by its arguments: "sum<float, 128>". Host code, host headers and `main` are passed over. NotRunnable: no
     such file or kernel, or a file that is too long. CompileError: with the line.
     """
     file_name, text = read(source)
-    made = compilation(file_name, text, name)
+    made = compilation(called or file_name, text, name)
     return _kernels(text, made)[0]
 
 

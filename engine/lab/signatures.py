@@ -24,10 +24,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Declared:
-    """A kernel of a text: the names of its parameters, and whether it is a template."""
+    """A kernel of a text: its parameters' names, whether it is a template, and each parameter as it is written."""
 
     parameters: tuple[str, ...]
     template: bool
+    written: tuple[str, ...] = ()
 
 
 def kernels_in(text: str) -> dict[str, Declared]:
@@ -39,8 +40,9 @@ def kernels_in(text: str) -> dict[str, Declared]:
             named = re.search(r"(\w+)\s*\(", head[head.index("__global__") :])
             if named:
                 inside = _bracketed(head[head.index("__global__") + named.end() :])
-                names = tuple(_name_of(part) for part in _parts(inside))
-                found.setdefault(named[1], Declared(names, one.words[0] == "template"))
+                written = tuple(part.strip() for part in parts(inside))
+                names = tuple(_name_of(part) for part in written)
+                found.setdefault(named[1], Declared(names, one.words[0] == "template", written))
     return found
 
 
@@ -85,15 +87,15 @@ def _bracketed(text: str) -> str:
     return text
 
 
-def _parts(inside: str) -> list[str]:
-    """Between commas that stand in no brackets."""
-    parts, depth, start = [], 0, 0
+def parts(inside: str) -> list[str]:
+    """What stands between commas that stand in no brackets."""
+    found, depth, start = [], 0, 0
     for place, letter in enumerate(inside):
         depth += (letter in "(<[{") - (letter in ")>]}")
         if letter == "," and not depth:
-            parts.append(inside[start:place])
+            found.append(inside[start:place])
             start = place + 1
-    return [part for part in [*parts, inside[start:]] if part.strip() and part.strip() != "void"]
+    return [part for part in [*found, inside[start:]] if part.strip() and part.strip() != "void"]
 
 
 def _name_of(parameter: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -67,16 +68,18 @@ def failed(choice: Choice, error: Exception) -> Measurement:
                        findings=findings)  # fmt: skip
 
 
+def verdict(checked: Check, findings: Sequence[Finding]) -> tuple[Status, str | None]:
+    """What a run with this answer and these findings is called, and why in a sentence, unless all is well."""
+    if not checked.ok:
+        return "wrong", f"The answer is wrong: {_number(checked.result)} instead of {_number(checked.expected)}."
+    if findings:
+        return "hazard", f"The answer is right this time, but not by right: {findings[0].message}"
+    return "ok", None
+
+
 def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Measurement:
     choice, topic = made.choice, topic_of(made.choice.kernel)
-    status: Status = "ok"
-    reason = None
-    if not checked.ok:
-        status = "wrong"
-        reason = f"The answer is wrong: {_number(checked.result)} instead of {_number(checked.expected)}."
-    elif run.findings:
-        status = "hazard"
-        reason = f"The answer is right this time, but not by right: {run.findings[0].message}"
+    status, reason = verdict(checked, run.findings)
     device = backend_named(choice.device).describe()
     rates = Rates()
     if timing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from engine.catalogue import KERNELS
@@ -59,6 +60,14 @@ def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
         for place, value in enumerate(values, begin)
     )
     return _strip(_caption(measurement, checked, len(values)), cells)
+
+
+def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | None], shown: int = SHOWN) -> str:
+    """The first elements of an array of a kernel of one's own, with nothing beside them."""
+    words = f"{name}: {count:,} x {dtype}" + (f", the first {min(shown, len(first))}" if count > shown else "")
+    return _strip(
+        words, "".join(_cell(at, _number(value), None, False, None) for at, value in enumerate(first[:shown]))
+    )
 
 
 def _strip(caption: str, cells: str) -> str:

@@ -16,12 +16,13 @@ MOST_GONE = 8  # lines that are no longer there, shown at once; more unfold
 
 @lru_cache(maxsize=256)
 def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
-                found: tuple[int, ...] = (), fold: bool = False) -> str:  # fmt: skip
+                found: tuple[int, ...] = (), fold: bool = False,
+                what_before: str = "the rung before") -> str:  # fmt: skip
     """The kernel's lines below its header comment as one HTML block.
 
     `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
     and what stood there before is shown. `found`: lines (of the file) with a finding or an error. `fold`: a source
-    too long to be read from the back row is folded where nothing changed.
+    too long to be read from the back row is folded where nothing changed. `what_before`: what `before` is called.
     """
     lines = text.splitlines()
     start = header_length(lines)
@@ -31,7 +32,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
     folded: list[str] = []
     for number, code in enumerate(coloured_lines(text)[start:], start + 1):
         if number in since.gone:
-            rows.append(_gone(since.gone[number], since.removed > MOST_GONE))
+            rows.append(_gone(since.gone[number], since.removed > MOST_GONE, what_before))
         marks = [mark for mark, there in (("changed", number in since.changed), ("found", number in found)) if there]
         row = (
             f'<div class="line {" ".join(marks)}"><span class="number">{number}</span>'
@@ -45,7 +46,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
             rows.append(_fold("fold", f"⋯ {len(folded)} lines{' as before' if before else ''}", folded))
             folded = []
     if len(lines) + 1 in since.gone:
-        rows.append(_gone(since.gone[len(lines) + 1], since.removed > MOST_GONE))
+        rows.append(_gone(since.gone[len(lines) + 1], since.removed > MOST_GONE, what_before))
     # The type of a slide is as large as these rows allow.
     seen = [lines[number - 1] for number in shown or range(start + 1, len(lines) + 1)]
     if since.removed <= MOST_GONE:
@@ -55,25 +56,25 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
         max(map(len, seen), default=0) + MARGIN,
     )
     scroller = f'<div class="lines" tabindex="0" role="region" aria-label="Source">{"".join(rows)}</div>'
-    legend = _legend(since) if before is not None else ""
+    legend = _legend(since, what_before) if before is not None else ""
     return (
         f'<div class="source" style="--rows:{high};--columns:{wide}"><div class="pane">{scroller}</div>{legend}</div>'
     )
 
 
-def _legend(since: Difference) -> str:
-    changed = f"<span><i></i>{len(since.changed)} lines new or changed since the rung before</span>"
+def _legend(since: Difference, what_before: str) -> str:
+    changed = f"<span><i></i>{len(since.changed)} lines new or changed since {what_before}</span>"
     gone = f'<span><i class="gone"></i>{since.removed} as they were</span>' if since.removed else ""
     return f'<div class="legend">{changed}{gone}</div>'
 
 
-def _gone(lines: Sequence[str], folded: bool) -> str:
-    """Lines of the rung before that are no longer there."""
+def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
+    """Lines that are no longer there."""
     rows = [
         f'<div class="line gone"><span class="number">−</span><span class="code">{escape(line)}</span></div>'
         for line in lines
     ]
-    return _fold("gone fold", f"− {len(lines)} lines of the rung before", rows) if folded else "".join(rows)
+    return _fold("gone fold", f"− {len(lines)} lines of {what_before}", rows) if folded else "".join(rows)
 
 
 def _fold(kind: str, words: str, rows: Sequence[str]) -> str:

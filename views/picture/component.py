@@ -1,11 +1,7 @@
-"""Mounts the player of pictures: one block, or the same block on two rungs side by side.
-
-Streamlit takes one text of JavaScript, so the modules beside this file are joined into one.
-"""
+"""Mounts the player of pictures: one block, or the same block on two rungs side by side."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +14,7 @@ from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
 from views.session import state
+from views.session.javascript import joined
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.
@@ -74,27 +71,11 @@ def _turned() -> None:
         state.keep("", {BESIDE: "1"})
 
 
-def joined() -> str:
-    """The modules as one text: each but the last is a function that gives what it exports."""
-    *others, last = (_scoped((_HERE / f"{name}.js").read_text(encoding="utf-8")) for name in _MODULES)
-    made = []
-    for name, text in zip(_MODULES, others, strict=False):
-        exported = re.findall(r"^export (?:const|class|function|async function) (\w+)", text, flags=re.MULTILINE)
-        inner = re.sub(r"^export ", "", text, flags=re.MULTILINE)
-        made.append(f"const ${name} = (() => {{\n{inner}\nreturn {{ {', '.join(exported)} }};\n}})();")
-    return "\n".join([*made, last])
-
-
-def _scoped(text: str) -> str:
-    """Imports as what they mean here: the names are in the other module's own scope."""
-    return re.sub(r"^import (\{.*?\}) from '\./(\w+)\.js';", r"const \1 = $\2;", text, flags=re.MULTILINE)
-
-
 @lru_cache(maxsize=1)
 def _component() -> Any:
     return st.components.v2.component(
         "kernel_ladder_picture",
         html=(_HERE / "player.html").read_text(encoding="utf-8"),
         css=(_HERE / "player.css").read_text(encoding="utf-8"),
-        js=joined(),
+        js=joined(_HERE, _MODULES),
     )

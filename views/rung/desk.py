@@ -10,12 +10,11 @@ from engine.service.warm_up import readiness
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, menu, plot_shown, words_of
+from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
 from views.rung import results
 from views.rung.actions import run_buttons, toggle_presenting
 from views.rung.table import Table
-from views.session import keyboard, work
-from views.session.facts import facts_of
+from views.session import keyboard, state, work
 from views.session.page import WORK, Page
 from views.session.place import Place
 
@@ -49,14 +48,14 @@ def show(page: Page, top: Container) -> None:
 
     def draw() -> None:
         with work.RENDER:
-            facts = facts_of(page)
-            numbers.html(results.numbers(page, facts))
-            drawing.show(facts, look)
+            facts, frame = facts_of(page)
+            numbers.html(results.numbers(page, frame, facts))
+            drawing.show(frame, facts, look)
             beneath.html(words_of(page, facts))
             found.html(results.strip(page, facts, answer.SHOWN))
-            table.show(facts)
+            table.show(frame, facts)
             if section is not None and below is not None:
-                below.html(section.html(page, facts.known))
+                below.html(section.html(page, facts))
 
     work.follow(WORK, draw)
     draw()
@@ -76,6 +75,9 @@ def buttons(page: Page) -> None:
         run_buttons(page)
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
                   help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
+        if st.button("Edit", key="edit", icon=":material/edit:", help="Edit this rung in the lab"):
+            state.keep("", {"start": "rung"})
+            st.switch_page("views/lab.py")
 
 
 def plot_look(page: Page) -> Look:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
 import uuid
 from dataclasses import dataclass
+from typing import ClassVar
 
 import streamlit as st
 
@@ -17,6 +16,7 @@ from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.service.traces import submit_picture, submit_trace
 from views.session import work
+from views.session.jobs import PageJobs
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,13 @@ WORDS = {
 }
 
 
-class InsideWork:
-    """The jobs of one browser, with `views.work.PageWork`'s way of being waited for."""
+class InsideWork(PageJobs):
+    """The jobs of one browser."""
+
+    words: ClassVar = WORDS
 
     def __init__(self, asked: InsideChoice, session: str, fresh: bool) -> None:
+        super().__init__()
         self.asked = asked
         self.run: Measurement | None = None
         self.before: Measurement | None = None
@@ -62,17 +65,13 @@ class InsideWork:
         self.picture: Packed | None = None
         self.picture_before: Packed | None = None
         self.reason: str | None = None  # why there is no trace or picture
-        self._stopped = False
-        self._lock = threading.Lock()
-        self._handles: dict[str, service.Handle] = {}
         for name in JOBS[asked.look]:
             try:
                 handle = self._submit(name, session, fresh)
                 if handle is not None:
-                    self._handles[name] = handle
+                    self._add(name, handle)
             except NotRunnable as refused:
                 self._refuse(name, refused)
-        self._all = len(self._handles)
 
     def _submit(self, name: str, session: str, fresh: bool) -> service.Handle | None:
         asked = self.asked
@@ -91,43 +90,6 @@ class InsideWork:
             self.run = failed(self.asked.choice, refused)
         elif name == "before" and self.asked.before is not None:
             self.before = failed(self.asked.before, refused)
-
-    @property
-    def finished(self) -> bool:
-        """Whether everything has come in, or the work was stopped."""
-        return self._stopped or not self._handles
-
-    @property
-    def stopped(self) -> bool:
-        """Whether somebody gave it up."""
-        return self._stopped
-
-    @property
-    def progress(self) -> tuple[float, str]:
-        """(fraction of the whole, what is being done)."""
-        left = list(self._handles.items())
-        if not left:
-            return 1.0, "Done"
-        name, handle = left[0]
-        fraction, text = handle.progress
-        return (self._all - len(left) + min(max(fraction, 0.0), 1.0)) / self._all, f"{WORDS[name]}. {text}"
-
-    def advance(self, patience_s: float) -> bool:
-        """Wait up to `patience_s` for what is running; True if something came in."""
-        until = time.monotonic() + patience_s
-        came = False
-        while True:
-            with self._lock:
-                name = next(iter(self._handles), None)
-                if name is None or self._stopped:
-                    return came
-                handle = self._handles[name]
-            if not handle.done.wait(max(0.0, until - time.monotonic())):
-                return came
-            with self._lock:
-                if self._handles.pop(name, None) is not None and not self._stopped:
-                    self._take(name, handle)
-                    came = True
 
     def _take(self, name: str, handle: service.Handle) -> None:
         if name not in ("run", "before"):
@@ -155,13 +117,6 @@ class InsideWork:
             self.picture = made
         else:
             self.picture_before = made
-
-    def stop(self) -> None:
-        """Give up what is left."""
-        with self._lock:
-            self._stopped = True
-            for handle in self._handles.values():
-                handle.cancel()
 
 
 def work_on(name: str, asked: InsideChoice, fresh: bool = False) -> InsideWork:

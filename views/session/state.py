@@ -16,7 +16,8 @@ from views.session import keyboard
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
          "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
-         "heat", "look", "schedule", "launch", "b", "warp", "beside", "partitions", "gpu")  # fmt: skip
+         "heat", "look", "schedule", "launch", "b", "warp", "beside", "partitions", "gpu",
+         "start", "draft", "call", "right", "source")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.

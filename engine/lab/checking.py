@@ -1,0 +1,146 @@
+"""One check of a draft, in a worker: its answer, its counts, and marks at its lines. What fails is in the record.
+
+check_rung(choice) -> Checked              a rung's own plan and check, with the draft in the place of its source
+check_own(setup, n, text, ...) -> Checked  a launch of one's own, against a named reference or none
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from engine.backends.emulator.backend import DEVICE, SECONDS
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled
+from engine.host.environment import environment
+from engine.lab.arguments import array_names
+from engine.lab.kernel_run import KernelRun
+from engine.lab.kernels import kernel
+from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
+from engine.lab.references import checked as checked_against
+from engine.lab.references import named
+from engine.lab.setups import Launching, Right, Setup, launching
+from engine.measuring.measure import SHOWN, failed, measure, verdict, with_first_elements
+from engine.plan import plan
+from engine.records import (
+    Array,
+    Check,
+    Choice,
+    CompileError,
+    Counts,
+    Launch,
+    Measurement,
+    NotRunnable,
+    Progress,
+    RunFailed,
+    Settled,
+)
+
+_FAILURES = (NotRunnable, CompileError, RunFailed)
+
+
+@dataclass(frozen=True)
+class ArrayShown:
+    """An array after a launch: its first elements, None for what is no finite number, and how many it has."""
+
+    name: str
+    dtype: str
+    count: int
+    first: tuple[float | int | bool | None, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of a draft. `arrays`: of a launch of one's own; where nothing says what is right, they are the answer.
+
+    `measurement.check` is None where nothing was checked; its status is then "ok" as long as nothing was found."""
+
+    measurement: Measurement
+    marks: tuple[Mark, ...] = ()
+    arrays: tuple[ArrayShown, ...] = ()
+
+
+def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
+    """`measure`, with the compiler's warnings and marks. `choice` has the draft as its source."""
+    name = choice.source_name or choice.kernel
+    try:
+        measurement = measure(choice, progress)
+        launches = [step for step in plan(choice).steps if isinstance(step, Launch)]
+    except _FAILURES as error:
+        return _failed(choice, error, name)
+    sources = dict.fromkeys(step.source for step in launches)
+    logs = "\n".join(compiled(source, EMULATED_ARCHITECTURE).warnings for source in sources)
+    return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)))
+
+
+def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None = None) -> Checked:
+    """Launch the kernel that `setup` names and compare with what it says is right."""
+    asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
+    try:
+        made = launching(setup, n)
+        asked = replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
+        own = kernel(f"{text}\n", setup.kernel, called=file_name)
+        run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=schedule, seconds=SECONDS)
+        names = tuple(array_names(own.parameters, None))
+        found = None if setup.right is None else _check(setup.right, made, run, names)
+    except _FAILURES as error:
+        return _failed(asked, error, file_name)
+    return _record(asked, run, found)
+
+
+def _check(right: Right, made: Launching, run: KernelRun, names: tuple[str, ...]) -> Check:
+    """The answer beside the reference of the arrays as they were passed."""
+    passed = dict(zip(names, made.arguments, strict=True))
+    before = {name: argument for name, argument in passed.items() if isinstance(argument, np.ndarray)}
+    reads = len(named(right.reference).reads)
+    numbers = [_number(word, passed.get(word)) for word in right.given[reads:]]
+    found = checked_against(right.reference, before, run.arrays, right.given[:reads], right.out, numbers)
+    return with_first_elements(run.arrays[right.out], found)
+
+
+def _number(word: str, passed: object) -> float:
+    """A number of a reference: the value that was passed for a parameter, or the number itself."""
+    try:
+        return float(passed if isinstance(passed, int | float) else word)
+    except ValueError:
+        raise NotRunnable(f"{word!r} is neither a number nor a parameter that a number is passed for.") from None
+
+
+def _record(asked: Choice, run: KernelRun, found: Check | None) -> Checked:
+    findings = tuple(run.findings)
+    status, reason = verdict(found, findings) if found else ("hazard" if findings else "ok", None)
+    if found is None and findings:
+        reason = findings[0].message
+    measurement = Measurement(
+        asked,
+        DEVICE,
+        status,
+        reason,
+        grid_size=asked.grid_size,
+        check=found,
+        counts=Counts(run.counters, run.lines),
+        findings=findings,
+        printed=run.printed,
+        environment=environment(),
+    )
+    marks = (*warning_marks(run.warnings), *finding_marks(findings))
+    return Checked(measurement, marks, tuple(_shown(name, array) for name, array in run.arrays.items()))
+
+
+def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
+    measurement = failed(asked, error)
+    line = error.line if isinstance(error, CompileError | RunFailed) else None
+    marks = finding_marks(measurement.findings)
+    if isinstance(error, CompileError):
+        marks = compiler_marks(file_name, error.log)
+    if not marks and line:
+        marks = (Mark(line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
+    return Checked(measurement, marks)
+
+
+def _shown(name: str, array: Array) -> ArrayShown:
+    first = array.ravel()[:SHOWN]
+    plain = first.dtype.kind in "biuf"
+    values = tuple(value if np.isfinite(value) else None for value in first.tolist()) if plain else ()
+    return ArrayShown(name, str(array.dtype), int(array.size), values)

@@ -1,0 +1,55 @@
+"""Marks at the lines of a draft: what the compiler objects to, what it warns of, and what the emulator found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.records import Finding
+
+_SAID = r"^{}\((\d+)\): (?:catastrophic |internal )?(error|warning)(?: #[\w-]+)?: (.+)$"
+Kind = Literal["error", "warning", "finding"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One sentence at one line, which counts from 1."""
+
+    line: int
+    kind: Kind
+    message: str
+
+
+def compiler_marks(file_name: str, log: str) -> tuple[Mark, ...]:
+    """The errors and warnings of the compiler's log that are in the file itself, in the order of its lines."""
+    said = re.findall(_SAID.format(re.escape(file_name)), log, re.MULTILINE)
+    return tuple(sorted({Mark(int(line), kind, _sentence(words)) for line, kind, words in said}, key=_place))
+
+
+def warning_marks(warnings: Sequence[str]) -> tuple[Mark, ...]:
+    """Those of a kernel's warnings, "line 3: ..."."""
+    told = (re.fullmatch(r"line (\d+): (.*)", warning, re.DOTALL) for warning in warnings)
+    return tuple(Mark(int(found[1]), "warning", _sentence(found[2])) for found in told if found)
+
+
+def finding_marks(findings: Sequence[Finding]) -> tuple[Mark, ...]:
+    """A mark at each line of each finding."""
+    return tuple(sorted(set(_of(findings)), key=_place))
+
+
+def _of(findings: Sequence[Finding]) -> Iterator[Mark]:
+    for finding in findings:
+        for line in (finding.line, finding.other_line):
+            if line:
+                yield Mark(line, "finding", finding.message)
+
+
+def _sentence(words: str) -> str:
+    words = words.strip().rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _place(mark: Mark) -> tuple[int, str]:
+    return mark.line, mark.message

@@ -1,0 +1,57 @@
+"""A whole number that is computed from others, as a form takes it: "(n + block - 1) / block", "2^20", "n * n"."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+
+from engine.records import NotRunnable
+from engine.words import whole_number
+
+_LARGEST = 1 << 40
+_LONGEST = 200  # letters
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod,
+    ast.Div: operator.floordiv, ast.FloorDiv: operator.floordiv, ast.LShift: lambda a, b: a << min(b, 63),
+    ast.RShift: operator.rshift,
+}  # fmt: skip
+
+
+def computed(words: str, known: Mapping[str, int]) -> int:
+    """The number; `/` divides as C does with whole numbers, `^` is a power. NotRunnable where it is none."""
+    try:
+        return whole_number(words)
+    except ValueError:
+        pass
+    try:
+        # With ** in its place a ^ binds as tightly as a power does.
+        number = _value(ast.parse(words.strip()[:_LONGEST].replace("^", "**"), mode="eval").body, known)
+    except OverflowError:
+        raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+        named = " and ".join(known)
+        raise NotRunnable(f"{words.strip()!r} is no whole number: write one, or compute it from {named}.") from None
+    return number
+
+
+def _value(node: ast.expr, known: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return value
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_value(inner, known)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _bounded(_value(left, known) ** min(max(0, _value(right, known)), 63))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _bounded(_OPERATORS[type(op)](_value(left, known), _value(right, known)))
+        case _:
+            raise ValueError(node)
+
+
+def _bounded(number: int) -> int:
+    if abs(number) > _LARGEST:
+        raise OverflowError
+    return number

@@ -1,0 +1,28 @@
+"""A check of a draft, made by a worker of the emulator: submit_rung, submit_own."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from engine.lab.setups import Setup
+from engine.measuring.measure import DEADLINES_S
+from engine.records import Settled
+from engine.service import service
+from engine.service.queue import Handle, Job
+
+
+def submit_rung(choice: Settled, session: str) -> Handle:
+    """Check a rung's draft, the source of `choice`; the handle's result is a Checked. Equal requests share one run."""
+    return _submit("engine.lab.checking:check_rung", (replace(choice, device="emulator"),), session)
+
+
+def submit_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str) -> Handle:
+    """Check a launch of one's own; the handle's result is a Checked."""
+    return _submit("engine.lab.checking:check_own", (setup, n, text, file_name, schedule), session)
+
+
+def _submit(function: str, arguments: tuple[object, ...], session: str) -> Handle:
+    same = hashlib.sha256(repr((function, arguments)).encode()).hexdigest()
+    job = Job(function, arguments, deadline=DEADLINES_S["emulator"], key=same, device="emulator")
+    return service.connect().submit(job, session)

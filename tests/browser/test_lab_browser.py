@@ -1,0 +1,144 @@
+"""The lab in a real browser: what is typed is checked, marked at its lines, and never lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_dashboard import HARRIS, opened
+
+SAXPY = "/lab?start=saxpy&n=1000"
+
+
+def editor_at(page: Page, url: str) -> Locator:
+    """The text of the editor, once it can be typed into."""
+    opened(page, url)
+    expect(page.locator("[data-part=editor]")).to_have_attribute("data-ready", "yes")
+    return page.locator(".cm-content")
+
+
+def typed(page: Page, before: str, words: str) -> None:
+    """Type `words` in front of `before`, found as a reader finds it."""
+    page.locator(".cm-content").press("Control+f")
+    page.keyboard.type(before)  # the panel searches as keys go up
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.insert_text(words)
+
+
+def checked(page: Page, words: str) -> None:
+    """Ctrl+Enter, and the answer."""
+    page.locator(".cm-content").press("Control+Enter")
+    expect(page.locator(".insideanswer")).to_contain_text(words)
+
+
+def test_what_is_typed_is_checked_and_marked_and_is_there_after_a_reload(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    checked(page, "Right")
+    expect(page.locator(".heat .cm-gutterElement").filter(has_text="32").first).to_be_visible()
+    typed(page, "a * x[i]", "b + ")
+    checked(page, "does not compile")
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
+    expect(page.locator(".drafttold")).to_contain_text('Identifier "b" is undefined')
+    page.reload()
+    expect(text).to_contain_text("b + a * x[i]")
+    expect(page.locator("table.tries tbody tr")).to_have_count(2)
+
+
+@pytest.mark.thorough
+def test_edit_on_the_ladder_opens_the_rung_with_its_own_check(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}&rung=reduce_strided")
+    page.locator(".st-key-edit").get_by_role("button", name="Edit").click()
+    expect(page.locator(".cm-content")).to_contain_text("reduce_strided(const T *in")
+    expect(page).to_have_url(re.compile(r"/lab\?.*draft=.*rung=reduce_strided"))
+    typed(page, "index < blockDim.x", "index < 64 && ")
+    checked(page, "Wrong")
+    expect(page.locator("table.hardware")).to_contain_text("mine / #2")
+    expect(page.locator(".st-key-draftchanges")).to_contain_text("What I changed")
+    page.go_back()
+    expect(page.locator(".rungtext h2")).to_contain_text("bank conflicts")
+
+
+@pytest.mark.thorough
+def test_typing_is_left_alone_and_the_keyboard_finds_its_way_out(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    text.press("Control+Home")
+    page.keyboard.type("// pRlkb?\n")
+    expect(text).to_contain_text("// pRlkb?")
+    expect(page.locator("dialog.keys, .blackscreen, .presenting")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(text).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(text).not_to_be_focused()
+    page.keyboard.press("r")
+    expect(page.locator(".insideanswer")).to_contain_text("Right")
+
+
+@pytest.mark.thorough
+def test_a_line_in_the_list_leads_to_the_line_and_a_try_comes_back(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    checked(page, "Right")
+    typed(page, "a * x[i]", "missing + ")
+    checked(page, "does not compile")
+    page.locator(".drafttold a").first.click()
+    expect(text).to_be_focused()
+    expect(page.locator(".told")).to_contain_text("is undefined")
+    page.locator("table.tries a").filter(has_text="#1").click()
+    expect(text).not_to_contain_text("missing")
+    page.get_by_role("button", name="Undo").click()
+    expect(text).to_contain_text("missing")
+
+
+@pytest.mark.thorough
+def test_marks_move_with_the_text_that_is_typed_while_a_check_runs(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    typed(page, "a * x[i]", "missing + ")
+    text.press("Control+Enter")
+    text.press("Control+Home")
+    page.keyboard.insert_text("// one\n// two\n")
+    expect(page.locator(".insideanswer")).to_contain_text("does not compile")
+    marked = page.locator(".cm-line").filter(has=page.locator(".cm-lintRange-error"))
+    expect(marked).to_contain_text("missing")
+
+
+@pytest.mark.thorough
+def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    typed(page, "a * x[i]", "1 + ")
+    page.get_by_role("button", name="Share").click()
+    link = page.locator("[data-part=link]").input_value()
+    assert link.startswith(f"{address}/lab?") and "draft=" not in link
+    there = page.context.browser.new_context() if page.context.browser else page.context
+    other = there.new_page()
+    editor_at(other, link)
+    expect(other.locator(".cm-content")).to_contain_text("1 + a * x[i]")
+    assert "source=" not in other.url and "draft=" in other.url
+    there.close()
+    text.press("Control+End")
+    page.keyboard.insert_text("// " + "".join(chr(0x4E00 + 7919 * i % 20_000) for i in range(5000)))
+    page.get_by_role("button", name="Share").click()
+    expect(page.locator(".told")).to_contain_text("too long for a link")
+
+
+@pytest.mark.thorough
+def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    kernel = b"__global__ void mine(float *v, int n) {\r\n    v[256 * blockIdx.x + threadIdx.x] = n;\r\n}\r\n"
+    page.locator("[data-part=chosen]").set_input_files({"name": "mine.cu", "mimeType": "text/plain", "buffer": kernel})
+    expect(text).to_contain_text("v[256 * blockIdx.x + threadIdx.x] = n")
+    expect(page.locator(".st-key-launchform")).to_contain_text("mine<<<")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download").click()
+    assert saved.value.suggested_filename == "mine.cu"
+    assert saved.value.path().read_bytes() == kernel.replace(b"\r\n", b"\n")
+    checked(page, "out of bounds")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    page.keyboard.press("p")
+    expect(page.locator(".presenting h1")).to_contain_text("mine.cu")
+    page.keyboard.press("Escape")
+    expect(text).to_contain_text("v[256 * blockIdx.x + threadIdx.x] = n")

@@ -1,0 +1,94 @@
+"""The lab page: what a draft starts from, what a check shows, and what a link brings."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
+
+from engine.catalogue import KERNELS
+from tests.views.pages import asked, html_of, opened
+from views.draft.drafts import Draft
+
+OFF = KERNELS["reduce_strided"].text.replace("if (index < blockDim.x)", "if (index < 64)")
+RACE = """__global__ void twice(int *a, int n) {
+    __shared__ int s[64];
+    s[threadIdx.x] = a[threadIdx.x];
+    a[threadIdx.x] = s[63 - threadIdx.x];
+    printf("done");
+}
+"""
+
+
+def draft_of(app: AppTest) -> Draft:
+    return app.session_state["drafts"][asked(app)["draft"]]
+
+
+def field(app: AppTest, label: str) -> TextInput:
+    return next(entry for entry in app.text_input if entry.label.startswith(label))
+
+
+def checked(app: AppTest, text: str | None = None, action: str = "check") -> AppTest:
+    """As the editor does it: the browser tells the text, and asks."""
+    if text is not None:
+        object.__setattr__(draft_of(app), "text", text)
+    app.session_state["draft request"] = {"draft": asked(app)["draft"], "action": action, "number": 1}
+    app.run()
+    assert not app.exception, [entry.value for entry in app.exception]
+    return app
+
+
+def packed(text: str) -> str:
+    deflate = zlib.compressobj(wbits=-15)
+    return base64.urlsafe_b64encode(deflate.compress(text.encode()) + deflate.flush()).decode().rstrip("=")
+
+
+def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
+    app = opened("lab", ladder="harris", rung="reduce_strided", n="4096")
+    address = asked(app)
+    assert (address["start"], address["rung"]) == ("rung", "reduce_strided") and address["draft"]
+    assert draft_of(app).text == KERNELS["reduce_strided"].text
+    said = html_of(checked(app))
+    assert "✓ Right" in said and "mine / #2" in said and "#T1" in said
+    wrong = html_of(checked(app, OFF))
+    assert "✗ Wrong" in wrong and "#T2" in wrong and "changed since the rung" in wrong
+    refused = html_of(checked(app, action="run"))
+    assert "no GPU that CUDA can use" in refused and "#T3" not in refused
+    assert draft_of(app).text == OFF  # nothing is lost
+
+
+def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None:
+    app = opened("lab", start="saxpy", n="1000")
+    assert asked(app)["right"] == "y = saxpy(x, y, a)" and "n" in asked(app)["call"]
+    assert "✓ Right" in html_of(checked(app))
+    again = opened(
+        "lab", **{**asked(app), "call": "saxpy<<<1, 32>>>(3, int32[n]=ones, float32[n]=ones, 32)", "right": ""}
+    )
+    assert field(again, "Grid").value == "1"
+    said = html_of(checked(again))
+    assert "Nothing says what is right" in said and "y: 1,000 x float32" in said
+    refused = opened("lab", start="saxpy", n="2^40")
+    assert "choose a smaller N" in html_of(checked(refused))
+
+
+def test_a_source_in_a_link_becomes_a_draft_with_a_launch_that_fits_and_what_was_found_is_told() -> None:
+    app = opened("lab", start="empty", source=packed(RACE), n="64")
+    assert draft_of(app).text == RACE and "source" not in asked(app)
+    assert asked(app)["call"].startswith("twice<<<")
+    field(app, "Grid").set_value("1").run()
+    field(app, "Block").set_value("64").run()
+    said = html_of(checked(app))
+    assert "there is no __syncthreads()" in said and '<a href="#L4">line 4</a>' in said and "done" in said
+    broken = html_of(checked(app, RACE.replace("int n", "int n, int")))
+    assert "Ran" in broken or "✗" in broken
+    compile_error = html_of(checked(app, RACE.replace("63 -", "63 - missing -")))
+    assert "does not compile" in compile_error and "Identifier" in compile_error and "The whole log" in compile_error
+
+
+def test_what_a_link_or_an_address_gets_wrong_is_said() -> None:
+    assert "cannot be read" in opened("lab", start="empty", source="!!!").error[0].value
+    assert "too long" in opened("lab", start="empty", source=packed("x" * 300_000)).error[0].value
+    assert "nothing to start from" in opened("lab", start="nowhere").error[0].value
+    assert "no launch such as" in opened("lab", start="saxpy", call="saxpy(1)", n="1").error[0].value

@@ -1,0 +1,131 @@
+"""The jobs of one check or run of a draft: the draft, the rung that it came from and, on a GPU, its time."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import streamlit as st
+
+from engine.choices import check_here
+from engine.compile.limits import check_text
+from engine.history import history
+from engine.lab.checking import Checked
+from engine.lab.setups import Setup
+from engine.measuring.measure import failed
+from engine.records import Choice, Measurement, NotRunnable, Settled
+from engine.service import service
+from engine.service.drafts import submit_own, submit_rung
+from views.session import work
+from views.session.jobs import PageJobs
+
+# What a GPU is never given: it would take the whole of it down, for everyone.
+WILD = ("out-of-bounds", "misaligned", "step-limit")
+NO_GPU_FOR_OWN = "Run times an edited rung on a GPU; a launch of your own is checked on the emulator."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is checked of the draft of that id. `number`: the browser's, of this press.
+
+    Of a rung's draft `rung` is the rung as it is run on the emulator, and `timed` as on a GPU; of a kernel of one's own
+    there are `setup`, `n` and `schedule`.
+    """
+
+    draft: str
+    text: str
+    file: str
+    n: int
+    number: int = 0
+    action: str = "check"
+    rung: Settled | None = None
+    timed: Settled | None = None
+    setup: Setup | None = None
+    schedule: str | None = None
+
+
+class DraftWork(PageJobs):
+    """The jobs of one browser. `checked`: the draft's; `beside`: the rung's as it is; `ran`: the draft's on a GPU."""
+
+    words: ClassVar = {
+        "draft": "Checking your kernel",
+        "beside": "Running the rung that it came from",
+        "gpu": "Running on the GPU",
+    }
+
+    def __init__(self, asked: Asked, session: str) -> None:
+        super().__init__()
+        self.asked, self._session = asked, session
+        self.checked: Checked | None = None
+        self.beside: Measurement | None = None
+        self.ran: Measurement | None = None
+        self.kept = False  # among the tries
+        try:
+            self._begin()
+        except NotRunnable as refused:
+            self.checked = Checked(failed(self._choice, refused))
+
+    @property
+    def _choice(self) -> Choice:
+        asked = self.asked
+        name = asked.setup.kernel if asked.setup else ""
+        return asked.rung or Choice(name, asked.n, 1, device="emulator")
+
+    def _begin(self) -> None:
+        asked = self.asked
+        check_text(asked.file, asked.text)
+        if asked.action == "run":
+            if asked.timed is None:
+                raise NotRunnable(NO_GPU_FOR_OWN)
+            check_here(asked.timed)
+        if asked.rung is not None:
+            edited = replace(asked.rung, source=asked.text, source_name=asked.file)
+            self._add("draft", submit_rung(edited, self._session))
+            self._add("beside", service.submit(asked.rung, self._session))
+        elif asked.setup is not None:
+            own = submit_own(asked.setup, asked.n, asked.text, asked.file, asked.schedule, self._session)
+            self._add("draft", own)
+
+    def _take(self, name: str, handle: service.Handle) -> None:
+        if name == "draft":
+            self._take_draft(handle)
+        elif name == "beside" and self.asked.rung is not None:
+            self.beside = service.measurement_of(handle, self.asked.rung)
+            if self.beside.status != "refused":
+                history.remember(self.asked.rung, self.beside)
+        elif name == "gpu" and self.asked.timed is not None:
+            self.ran = service.measurement_of(handle, self.asked.timed)
+
+    def _take_draft(self, handle: service.Handle) -> None:
+        try:
+            self.checked = handle.result()
+        except Exception as error:  # a deadline, a crash: whatever it is, it is said
+            self.checked = Checked(service.failure_of(self._choice, error))
+        assert self.checked is not None
+        asked, found = self.asked, self.checked.measurement
+        tame = found.check is not None and not any(one.kind in WILD for one in found.findings)
+        if asked.action == "run" and asked.timed is not None and tame:
+            edited = replace(asked.timed, source=asked.text, source_name=asked.file)
+            try:
+                self._add("gpu", service.submit(edited, self._session, fresh=True))
+            except NotRunnable as refused:
+                self.ran = failed(edited, refused)
+
+
+def name_of(draft: str) -> str:
+    """What `views.session.work` knows the checks of a draft by."""
+    return f"work on draft {draft}"
+
+
+def start(asked: Asked) -> None:
+    """Begin, in the place of what the page may still be doing with this draft."""
+    name = name_of(asked.draft)
+    work.stop(name)
+    st.session_state[name] = DraftWork(asked, st.session_state.setdefault("session", uuid.uuid4().hex))
+
+
+def current(draft: str) -> DraftWork | None:
+    """The last check of a draft, finished or not."""
+    made = st.session_state.get(name_of(draft))
+    return made if isinstance(made, DraftWork) else None

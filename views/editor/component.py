@@ -1,0 +1,59 @@
+"""Mounts the editor, and hands it what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from views.session.compressed import library
+from views.session.javascript import joined
+
+_HERE = Path(__file__).parent
+# Each after those that it imports; the last one is the component.
+_MODULES = ("drafts", "language", "marks", "sharing", "editor")
+# The marks come in an element of their own: they stand further down, where a result is known, and the editor above
+# them is not touched by what comes in.
+_MARKS = """export default ({ data }) => {
+  window.kernelLadder.marks = data;
+  window.dispatchEvent(new CustomEvent('kernelladder-marks'));
+};"""
+KEY = "editor"
+
+
+def show(
+    draft: str, text: str, at: int, file: str, height: str, told: Callable[[Mapping[str, Any]], None],
+    asked: Callable[[Mapping[str, Any]], None],
+) -> None:  # fmt: skip
+    """The editor of a draft. What the browser keeps of it, if it is newer than `at` (ms since 1970), stands instead of
+    `text`. `height`: in CSS. Callbacks: `told` of the text, `asked` to check or run it."""
+    _component()(
+        key=f"{KEY} {draft}",
+        data={"draft": draft, "text": text, "at": at, "file": file, "height": height,
+              "library": library("codemirror.min.js")},
+        on_told_change=lambda: told(_value(draft, "told")),
+        on_asked_change=lambda: asked(_value(draft, "asked")),
+    )  # fmt: skip
+
+
+def mark(found: Mapping[str, Any], key: str) -> None:
+    """Show what was found at its lines: see `views/editor/marks.js`."""
+    component = st.components.v2.component("kernel_ladder_marks", js=_MARKS)
+    component(key=key, data=dict(found), height=0)
+
+
+def _value(draft: str, name: str) -> Mapping[str, Any]:
+    return (st.session_state.get(f"{KEY} {draft}") or {}).get(name) or {}
+
+
+@lru_cache(maxsize=1)
+def _component() -> Any:
+    return st.components.v2.component(
+        "kernel_ladder_editor",
+        html=(_HERE / "editor.html").read_text(encoding="utf-8"),
+        css=(_HERE / "editor.css").read_text(encoding="utf-8"),
+        js=joined(_HERE, _MODULES),
+    )

@@ -1,0 +1,22 @@
+// Drafts in the browser's own store: what was typed survives a reload, a lost connection and a new server.
+
+const PREFIX = 'kernel-ladder draft ', MOST = 40;
+
+export function stored(id) {
+  try { return JSON.parse(localStorage.getItem(PREFIX + id)); } catch { return null; }
+}
+
+// Keep parts of a draft: its text, its file's name, its tries. False where the browser keeps nothing.
+export function keep(id, parts) {
+  const kept = JSON.stringify({ ...stored(id), ...parts });
+  try { localStorage.setItem(PREFIX + id, kept); return true; } catch { forgetOldest(MOST / 2); }
+  try { localStorage.setItem(PREFIX + id, kept); return true; } catch { return false; }
+}
+
+export function forgetOldest(most = MOST) {
+  try {
+    const all = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
+    const age = (name) => stored(name.slice(PREFIX.length))?.at ?? 0;
+    all.sort((a, b) => age(b) - age(a)).slice(most).forEach((name) => localStorage.removeItem(name));
+  } catch { /* the browser keeps nothing */ }
+}

@@ -1,0 +1,221 @@
+// The component: a source that is edited, checked and kept. The browser owns the text; the server is told of it.
+
+import { forgetOldest, keep, stored } from './drafts.js';
+import { cuda } from './language.js';
+import { gutters } from './marks.js';
+import { copy, download, linkOf, read } from './sharing.js';
+
+const KEEP_MS = 300, TELL_MS = 4000, MOST_TRIES = 10, SHORT = 4;
+const LEAVE = 'Escape, then Tab leaves the editor.';
+const editors = new WeakMap();
+
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const known = editors.get(parentElement);
+  if (known?.draft === data.draft && known.root.isConnected) { known.settle(data, setStateValue, setTriggerValue); return undefined; }
+  known?.end();
+  const editor = new Editor(data, parentElement, setStateValue, setTriggerValue);
+  editors.set(parentElement, editor);
+  return () => { if (editors.get(parentElement) === editor) { editor.end(); editors.delete(parentElement); } };
+}
+
+class Editor {
+  constructor(data, parent, tell, ask) {
+    this.draft = data.draft;
+    this.asked = 0; this.changed = false; this.since = null; this.checked = null;
+    this.parts = Object.fromEntries([...parent.querySelectorAll('[data-part]')].map((node) => [node.dataset.part, node]));
+    this.root = this.parts.editor;
+    this.clocks = new AbortController();
+    const kept = stored(this.draft);
+    this.own = kept?.at > data.at ? kept : null; // newer than what the server was told
+    this.text = this.own?.text ?? data.text;
+    this.file = this.own?.file ?? data.file;
+    this.settle(data, tell, ask);
+    this.listen();
+    forgetOldest();
+    import(new URL(data.library, document.baseURI).href)
+      .then((cm) => { if (!this.clocks.signal.aborted) this.begin(cm, parent.getRootNode()); })
+      .catch((error) => { console.error(error); this.say('The editor could not be loaded: reload the page.', true); });
+  }
+
+  settle(data, tell, ask) {
+    Object.assign(this, { tellServer: tell, ask });
+    this.root.style.setProperty('--height', data.height);
+    this.parts.file.textContent = this.file;
+  }
+
+  begin(cm, root) {
+    this.cm = cm;
+    this.marks = gutters(cm);
+    const command = (does) => () => { does(); return true; };
+    const keys = [
+      { key: 'Mod-Enter', run: command(() => this.request('check')), shift: command(() => this.request('run')) },
+      ...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.lintKeymap, cm.indentWithTab,
+    ];
+    this.parts.text.replaceChildren();
+    this.view = new cm.EditorView({
+      parent: this.parts.text,
+      root: root instanceof ShadowRoot ? root : undefined,
+      doc: this.text,
+      extensions: [
+        cm.lineNumbers(), this.marks.extensions, cm.history(), cm.drawSelection(), cm.highlightActiveLine(), cm.highlightActiveLineGutter(),
+        cuda(cm), cm.search({ top: true }), cm.highlightSelectionMatches(), cm.Prec.high(cm.keymap.of(keys)),
+        cm.EditorState.tabSize.of(4), cm.EditorView.lineWrapping,
+        cm.EditorView.contentAttributes.of({ 'aria-label': `Source. ${LEAVE}`, spellcheck: 'false', 'data-part': 'content' }),
+        cm.EditorView.updateListener.of((update) => this.updated(update)),
+      ],
+    });
+    this.view.dispatch({ effects: cm.EditorView.scrollIntoView(beginning(this.view.state.doc), { y: 'start' }) });
+    if (this.own) this.tell();
+    this.mark();
+    this.root.dataset.ready = 'yes';
+  }
+
+  updated(update) {
+    if (update.docChanged) {
+      this.text = update.state.doc.toString();
+      this.changed = true;
+      if (this.since) this.since = this.since.compose(update.changes);
+      this.later('keep', KEEP_MS, () => this.keep());
+      this.later('tell', TELL_MS, () => this.tell());
+    }
+    if (update.docChanged || update.selectionSet) this.say(this.marks.saidAt(this.view, this.counter));
+  }
+
+  keep() {
+    const kept = keep(this.draft, { text: this.text, file: this.file, at: this.at = Date.now() });
+    if (!kept) this.say('This browser keeps nothing: download the file before you leave.', true);
+  }
+
+  // The server is told when the reader pauses or goes elsewhere on the page; every message runs its script.
+  tell() {
+    clearTimeout(this.timers?.tell);
+    this.changed = false;
+    const { tries } = stored(this.draft) ?? {};
+    this.tellServer('told', { draft: this.draft, text: this.text, file: this.file, at: this.at ?? this.own?.at ?? 0, tries: tries ?? [] });
+  }
+
+  request(action) {
+    if (!this.view) return;
+    this.keep();
+    clearTimeout(this.timers?.tell);
+    this.changed = false;
+    this.asked = Date.now();
+    this.checked = this.view.state.doc;
+    this.since = this.cm.ChangeSet.empty(this.checked.length);
+    this.root.dataset.state = 'busy';
+    this.say(action === 'check' ? 'Checking …' : 'Running …');
+    this.ask('asked', { action, number: this.asked, draft: this.draft, text: this.text, file: this.file, at: this.at });
+  }
+
+  // What the server found stands in the page's own object, as it can come before the editor is there.
+  mark() {
+    const told = window.kernelLadder.marks;
+    if (!told || !this.view || told.draft !== this.draft) return;
+    const { doc } = this.view.state, same = crc32(this.text) === told.digest;
+    this.counter = told.counter;
+    if (same) { this.checked = doc; this.since = this.cm.ChangeSet.empty(doc.length); }
+    if (same || (told.number === this.asked && this.since)) this.marks.show(this.view, told, this.checked, this.since);
+    for (const row of told.tries) this.keepTry(row, told.number === this.asked ? this.checked.toString() : same ? this.text : null);
+    if (told.number >= this.asked) {
+      this.root.dataset.state = 'done';
+      this.say(told.said);
+    }
+  }
+
+  // A try's source is here; the rest of it comes from the server.
+  keepTry(row, text) {
+    const tries = stored(this.draft)?.tries ?? [];
+    if (text === null || tries.some((one) => one.number === row.number && one.utc === row.utc)) return;
+    keep(this.draft, { tries: [...tries, { ...row, text }].slice(-MOST_TRIES) });
+  }
+
+  say(words, bad = false) {
+    if (this.parts.told.textContent !== words) this.parts.told.textContent = words;
+    this.parts.told.classList.toggle('bad', bad);
+  }
+
+  later(name, after, does) {
+    this.timers ??= {};
+    clearTimeout(this.timers[name]);
+    this.timers[name] = setTimeout(does, after);
+  }
+
+  replace(text, file) {
+    this.file = file;
+    this.parts.file.textContent = file;
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    this.keep();
+    this.tell();
+  }
+
+  async share() {
+    try {
+      this.parts.link.value = await linkOf(this.text);
+      this.parts.linked.hidden = false;
+      this.parts.link.select();
+      this.say(await copy(this.parts.link.value) ? 'The link is copied.' : 'Copy the link below.');
+    } catch (error) { this.parts.linked.hidden = true; this.say(error.message, true); }
+  }
+
+  toLine(number) {
+    const { doc } = this.view.state, { from } = doc.line(Math.min(Math.max(1, number), doc.lines));
+    this.view.dispatch({ selection: { anchor: from }, effects: this.cm.EditorView.scrollIntoView(from, { y: 'center' }) });
+    this.view.focus();
+  }
+
+  listen() {
+    const { signal } = this.clocks, on = (node, event, does) => node.addEventListener(event, does, { signal });
+    const { parts } = this;
+    on(parts.check, 'click', () => this.request('check'));
+    on(parts.run, 'click', () => this.request('run'));
+    on(parts.undo, 'click', () => { this.cm?.undo(this.view); this.view?.focus(); });
+    on(parts.find, 'click', () => this.cm?.openSearchPanel(this.view));
+    on(parts.open, 'click', () => parts.chosen.click());
+    on(parts.download, 'click', () => download(this.file, this.text));
+    on(parts.share, 'click', () => this.share());
+    on(parts.chosen, 'change', async () => {
+      const [file] = parts.chosen.files;
+      try { if (file && this.view) this.replace(await read(file), file.name); } catch (error) { this.say(error.message, true); }
+      parts.chosen.value = '';
+    });
+    on(parts.text, 'focusout', () => { if (this.changed) { this.keep(); this.tell(); } });
+    on(window, 'pagehide', () => { if (this.changed) this.keep(); });
+    on(window, 'kernelladder-marks', () => this.mark());
+    on(document, 'click', (event) => {
+      const [, kind, number] = event.target.closest?.('a[href^="#"]')?.hash.match(/^#([LT])(\d+)$/) ?? [];
+      if (!kind || !this.view) return;
+      event.preventDefault();
+      const text = kind === 'T' && stored(this.draft)?.tries?.find((one) => one.number === Number(number))?.text;
+      if (kind === 'L') this.toLine(Number(number)); else if (text) this.replace(text, this.file);
+    });
+    on(document, 'keydown', (event) => {
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+      event.preventDefault();
+      this.request(event.shiftKey ? 'run' : 'check');
+    });
+  }
+
+  end() {
+    if (this.changed) this.keep();
+    for (const timer of Object.values(this.timers ?? {})) clearTimeout(timer);
+    this.clocks.abort();
+    this.view?.destroy();
+  }
+}
+
+// Where the code begins, below a long comment at the top.
+function beginning(doc) {
+  let number = 1;
+  while (number < doc.lines && /^\s*(?:\/\/|$)/.test(doc.line(number).text)) number++;
+  return number > SHORT ? doc.line(number).from : 0;
+}
+
+// As zlib has it, of the text in UTF-8.
+function crc32(text) {
+  let sum = -1;
+  for (const byte of new TextEncoder().encode(text)) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (0xEDB88320 & -(sum & 1));
+  }
+  return (sum ^ -1) >>> 0;
+}

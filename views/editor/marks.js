@@ -1,0 +1,47 @@
+// What a check found, at the lines where it belongs: marks with their sentences, and counts as heat in the gutter.
+
+const SEVERITY = { error: 'error', warning: 'warning', finding: 'error' };
+
+export function gutters(cm) {
+  const setHeat = cm.StateEffect.define();
+  class Count extends cm.GutterMarker {
+    constructor(said, share) { super(); Object.assign(this, { said, share }); }
+    eq(other) { return other.said === this.said && other.share === this.share; }
+    toDOM() {
+      const cell = document.createElement('span');
+      cell.textContent = this.said;
+      cell.style.setProperty('--heat', this.share);
+      return cell;
+    }
+  }
+  const heat = cm.StateField.define({
+    create: () => cm.RangeSet.empty,
+    update(counts, transaction) {
+      for (const effect of transaction.effects) if (effect.is(setHeat)) return effect.value;
+      return counts.map(transaction.changes);
+    },
+  });
+  const shown = cm.gutter({ class: 'heat', markers: (view) => view.state.field(heat) });
+
+  // Show `told` at the lines of `checked`, the text that it is of; `since`: what was changed after it.
+  function show(view, told, checked, since) {
+    const line = (number) => checked.line(Math.min(Math.max(1, number), checked.lines));
+    const marks = told.marks.map(({ line: number, kind, message }) => {
+      const { from, to, text } = line(number);
+      const begin = from + text.search(/\S|$/);
+      return { from: since.mapPos(begin, 1), to: since.mapPos(to, -1), severity: SEVERITY[kind], source: kind, message };
+    }).map((mark) => ({ ...mark, to: Math.max(mark.from, mark.to) }));
+    const counts = told.heat.map(([number, said, share]) => new Count(said, share).range(since.mapPos(line(number).from)));
+    view.dispatch({ effects: setHeat.of(cm.RangeSet.of(counts, true)) });
+    view.dispatch(cm.setDiagnostics(view.state, marks));
+  }
+
+  // What is said of the line of the cursor, for the line below the editor.
+  function saidAt(view, counter) {
+    const { from, to, number } = view.state.doc.lineAt(view.state.selection.main.head), said = [];
+    view.state.field(heat).between(from, from, (_, __, count) => { if (count.said) said.push(`${counter}: ${count.said}`); });
+    cm.forEachDiagnostic(view.state, (mark, begin) => { if (begin >= from && begin <= to) said.push(mark.message); });
+    return said.length ? `Line ${number}. ${said.join(' ')}` : '';
+  }
+  return { extensions: [heat, shown, cm.lintGutter()], show, saidAt };
+}

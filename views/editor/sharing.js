@@ -1,0 +1,36 @@
+// A draft as a file, from a file, and as a link that holds it.
+
+export const LONGEST_LINK = 6000; // letters of the source in an address: what every proxy lets through
+const LARGEST = 256 * 1024;
+
+export function download(name, text) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+export async function read(file) {
+  if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.ceil(file.size / 1024)} kB: a source has at most ${LARGEST / 1024} kB.`);
+  return (await file.text()).replace(/\r\n?/g, '\n');
+}
+
+// The page's address with the source in it, compressed. Throws a sentence where it is too long.
+export async function linkOf(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const source = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  if (source.length > LONGEST_LINK) {
+    throw new Error(`This source is too long for a link: ${source.length.toLocaleString('en')} letters where ${LONGEST_LINK.toLocaleString('en')} fit. Send the file instead.`);
+  }
+  const address = new URL(location.href);
+  address.searchParams.delete('draft'); // whoever opens it gets a draft of their own
+  address.searchParams.set('source', source);
+  return address.href;
+}
+
+// Copied, or false: browsers only let pages of https and of this computer copy by themselves.
+export async function copy(words) {
+  try { await navigator.clipboard.writeText(words); return true; } catch { return false; }
+}

@@ -1,0 +1,183 @@
+"""The lab page: a kernel is edited, checked on the emulator, run on a GPU, and compared with what it started from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from engine.backends.emulator.state.schedule import parse_schedule
+from engine.catalogue import TOPICS, Ladder, emulated_n
+from engine.choices import settle
+from engine.counters import COUNTERS, ON_LINES
+from engine.lab.setups import Setup
+from engine.lab.templates import TEMPLATES
+from engine.lectures import changes
+from engine.records import Choice, NotRunnable, Settled
+from views.draft import draft_work, drafts, form, hall, outcome
+from views.draft.draft_work import Asked
+from views.draft.drafts import RUNG, Draft
+from views.editor import component
+from views.session import choices, keyboard, rungs, state
+from views.session.choices import LOCKSTEP
+
+HTML = Path(__file__).parent / "html"
+HEIGHT = "max(420px, calc(100vh - 190px))"
+REQUEST = "draft request"
+HEAT = "warp_instructions"  # where no rung says what it is about
+LABELS = {name: COUNTERS[name].label for name in ON_LINES}
+
+
+def main() -> None:
+    """Read the choice, show the editor, check what was asked for, show what came of it."""
+    for style in ("inside.css", "lab.css"):
+        st.html(HTML / style)
+    started = drafts.start()
+    ladder = rungs.chosen() if started == RUNG else None
+    own = rungs.own_choices(ladder) if ladder else {"n": str(TEMPLATES[started].n)}
+    topic = TOPICS[ladder.topic].name if ladder else f"lab {started}"
+    state.recall_for(topic, own)
+    presenting = st.session_state.get("present") == "1"
+    position = rungs.names(ladder).index(st.session_state["rung"]) if ladder else 0
+    if not presenting:
+        position = start_row(ladder)
+    draft = drafts.opened(ladder, position)
+    if presenting:
+        publish(topic, draft, ladder, own)
+        hall.show(draft)
+        return
+    sheet_place()
+    left, right = st.columns([1.2, 1], gap="medium")
+    with left:
+        component.show(draft.id, draft.text, draft.at, draft.file, HEIGHT, drafts.take, take_request)
+    with right:
+        asked = settings(draft, ladder, position)
+    keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
+                     "present": hall.begin})  # fmt: skip
+    publish(topic, drafts.of(draft.id) or draft, ladder, own)
+    wanted = st.session_state.pop(REQUEST, None)
+    if wanted and asked and wanted["draft"] == draft.id:
+        draft_work.start(replace(asked, number=wanted["number"], action=wanted["action"]))
+    timed = asked.timed if asked else None
+    outcome.show(draft.id, ladder, position, timed, counter_of(ladder, position), right)
+
+
+def start_row(ladder: Ladder | None) -> int:
+    """The menus of what the draft starts from; the position of the rung."""
+    words = {RUNG: "a rung of a ladder", **{name: one.title for name, one in TEMPLATES.items()}}
+    left, right = st.columns([1, 4.6], vertical_alignment="center")
+    with left:
+        st.selectbox("Start from", list(words), list(words).index(str(st.session_state["start"])), key="start",
+                     format_func=words.__getitem__, label_visibility="collapsed",
+                     help="What the source starts from. Each keeps what you wrote.")  # fmt: skip
+    with right:
+        return rungs.pickers(ladder) if ladder else 0
+
+
+def sheet_place() -> None:
+    """Where a sheet's text, its checks and the progress through it stand: above the editor, over the whole width."""
+    st.container(key="sheet")
+
+
+def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None:
+    """The menus beside the editor, and what they ask for. None, with a sentence, where that cannot be run."""
+    columns = st.columns([1.05, 0.85, 0.8, 1.2, 1.3] if ladder else [1.2, 1.3, 1.4], vertical_alignment="bottom")
+    with columns[0]:
+        if ladder:
+            choices.size(TOPICS[ladder.topic])
+        else:
+            sizes = [str(4**power) for power in range(3, 11)]
+            choices.select("N", "n", sizes, str(TEMPLATES[draft.start].n), {n: f"{int(n):,}" for n in sizes}, new=True,
+                           help="The number n in the launch. Choose, or type any: 1000, 2^20 or 4M.")  # fmt: skip
+    if ladder:
+        with columns[1]:
+            choices.block_size(TOPICS[ladder.topic])
+        with columns[2]:
+            choices.element_type(TOPICS[ladder.topic])
+    with columns[-2]:
+        choices.schedule()
+    with columns[-1]:
+        choices.select("Counter", "heat", list(ON_LINES), counter_of(ladder, position), LABELS,
+                       help="What stands at the lines, the hotter the more.")  # fmt: skip
+    try:
+        if ladder:
+            timed = choice_of(ladder, position)
+            return Asked(draft.id, draft.text, draft.file, timed.n, rung=emulated(timed, ladder), timed=timed)
+        setup = form.ask(draft)
+        if setup is None:
+            return None
+        drafts.keep(replace(draft, setup=setup))
+        return own_asked(draft, setup)
+    except NotRunnable as refused:
+        st.error(str(refused), icon=":material/block:")
+        return None
+
+
+def choice_of(ladder: Ladder, position: int) -> Settled:
+    """The rung with what the menus say, as it is timed on a GPU. NotRunnable where a number is none."""
+    rung = ladder.rungs[position]
+    chosen = {name: str(st.session_state.get(name) or value) for name, value in rungs.own_choices(ladder).items()}
+    return settle(Choice(
+        kernel=rung.kernel,
+        n=choices.number_of(chosen["n"], "N"),
+        block_size=choices.number_of(chosen["block"], "The block size"),
+        dtype=chosen["dtype"],
+        device="gpu",
+        combine=rung.combine,
+    ))  # fmt: skip
+
+
+def emulated(timed: Settled, ladder: Ladder) -> Settled:
+    """The same on the emulator, at an N that it counts in a lecture's patience."""
+    return replace(timed, device="emulator", n=emulated_n(ladder, timed.n), schedule=order())
+
+
+def own_asked(draft: Draft, setup: Setup) -> Asked:
+    """A launch of one's own. NotRunnable: N is no number."""
+    n = choices.number_of(str(st.session_state.get("n")), "N")
+    return Asked(draft.id, draft.text, draft.file, n, setup=setup, schedule=order())
+
+
+def order() -> str | None:
+    """The order of execution that was chosen, None for lockstep. NotRunnable: there is no such one."""
+    chosen = str(st.session_state.get("schedule") or LOCKSTEP)
+    parse_schedule(chosen)
+    return None if chosen == LOCKSTEP else chosen
+
+
+def counter_of(ladder: Ladder | None, position: int) -> str:
+    """The counter that stands at the lines: the chosen one, else what the rung is about."""
+    chosen = str(st.session_state.get("heat"))
+    return chosen if chosen in ON_LINES else changes.shown_counter(ladder, position) if ladder else HEAT
+
+
+def take_request(told: Mapping[str, Any]) -> None:
+    """Check or Run was pressed. For callbacks."""
+    drafts.take(told)
+    if told.get("action") in ("check", "run"):
+        request(str(told["draft"]), str(told["action"]), int(told.get("number") or 0))
+
+
+def request(draft: str, action: str, number: int = 0) -> None:
+    """Have the draft checked, or run, in the next run of the script. For callbacks."""
+    st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or round(time.time() * 1000)}
+
+
+def publish(topic: str, draft: Draft, ladder: Ladder | None, own: Mapping[str, str]) -> None:
+    """Write the page's choices into the address."""
+    here = st.session_state
+    chosen: dict[str, object] = {name: here.get(name) or value for name, value in own.items()}
+    if ladder:
+        chosen |= {"ladder": ladder.name, "rung": here["rung"]}
+    elif draft.setup:
+        chosen |= {"call": draft.setup.call, "right": draft.setup.right}
+    schedule = here.get("schedule")
+    chosen |= {"schedule": schedule if schedule != LOCKSTEP else None, "heat": here.get("heat")}
+    state.publish(topic, {"start": draft.start, "draft": draft.id, **chosen, "present": here.get("present")})
+
+
+main()
