@@ -20,6 +20,8 @@ def plan(choice: Settled) -> Plan:
     kernel = kernel_named(choice.kernel)
     topic = topic_of(kernel)
     _check_words(choice)
+    if not kernel.runs_on(choice.device):
+        raise NotRunnable(f"{kernel.name} runs only on a GPU: the emulator has neither wgmma nor a copy engine.")
     _check_size(topic, choice)
     _check_kernel(kernel, topic, choice)
     return topic.plan(kernel, choice)
@@ -68,8 +70,6 @@ def _check_size(topic: Topic, choice: Settled) -> None:
 
 
 def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
-    if not kernel.runs_on(choice.device):
-        raise NotRunnable(f"{kernel.name} runs only on a GPU: the emulator has no tensor cores.")
     if choice.dtype not in kernel.dtypes:
         why = kernel.refuses.get(choice.dtype, f"choose {_either(kernel.dtypes)}.")
         raise NotRunnable(f"{kernel.name} does not run with {choice.dtype}: {why}")

@@ -45,7 +45,7 @@ CHOICE = replace(default_choice("reduce_first_add"), source="")
         ({"kernel": "tensor_mma", "n": 1000, "block_size": 256, "dtype": "bfloat16"}, "no multiple of 256"),
         ({"kernel": "tensor_mma", "n": 1024, "block_size": 256, "dtype": "float32"}, "choose bfloat16"),
         (
-            {"kernel": "tensor_mma", "n": 1024, "block_size": 256, "dtype": "bfloat16", "device": "emulator"},
+            {"kernel": "tensor_wgmma", "n": 1024, "block_size": 256, "dtype": "bfloat16", "device": "emulator"},
             "runs only on a GPU",
         ),
         ({"kernel": "matmul_tiled", "n": 64, "dtype": "float32", "block_size": 12}, "tile width of 12"),

@@ -28,6 +28,8 @@ _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 STANDARD_HEADERS = Path(__file__).parent / "include"
 TENSOR_MAP_BYTES = 128
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
+# Headers of CUDA's that lie in packages of their own, and those: one is small and required, the other has 60 MB.
+_PACKAGES = {"crt/mma.h": "nvidia-cuda-crt", "curand_kernel.h": "nvidia-curand"}
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
@@ -199,5 +201,8 @@ def _explained(source: Source, log: str) -> CompileError:
     if first.startswith("At end of source"):
         line = max(1, len(source.text.splitlines()))
         what += " before the file ends"
+    package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)
+    if package is not None:
+        what += f", which the Python package {package} brings (pip install {package})"
     where = f"line {line}: " if line else ""
     return CompileError(f"{source.name} does not compile: {where}{what}.", log, line)

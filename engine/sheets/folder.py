@@ -6,10 +6,12 @@ load("heidelberg-1") -> Sheet            names() -> every sheet that comes with 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from engine.catalogue import LADDERS, Kernel, Ladder, kernel_named
+from engine.lectures.then_and_now import Today, today
 from engine.records import NotRunnable
 from engine.sheets.checks import check_of, usual_runs
 from engine.sheets.sheet import Sheet, Wrong
@@ -18,6 +20,11 @@ from engine.sheets.texts import text_of
 
 FOLDER = Path(__file__).parents[2] / "sheets"
 FILE = "sheet.toml"
+
+
+def recorded(sheet: Sheet) -> Today:
+    """The sentences of `sheet.today` with their figures, and where these come from."""
+    return today(replace(LADDERS[sheet.ladder], today=sheet.today)) if sheet.ladder else Today((), ())
 
 
 def names() -> tuple[str, ...]:
@@ -66,6 +73,7 @@ def _read(path: Path, _: int) -> Sheet:
         checks=tuple(check_of(each, usual) for each in table.tables("check")),
         hints=tuple(hint.strip() for hint in table.several("hints", str, "a text", ())),
         afterwards=table.text("afterwards", "").strip(),
+        today=table.several("today", str, "a text", ()),
         kernel=kernel.name if kernel else None,
         start=start,
         solution=solution,

@@ -113,8 +113,8 @@ class Wrong:
 class Sheet:
     """`kernel`: whose launches, data and reference judge the student's file, which has a kernel of that name; None: the
     sheet only asks. `start`: what the student begins with; `solution`: what passes every check, shown afterwards with
-    `afterwards`. `ladder`: the one that it belongs to; `exercise`: it is the lecture's own. `text`, `hints` and
-    `afterwards` are Markdown."""
+    `afterwards` and `today`: sentences whose figures are filled in from recorded runs, as a ladder's are. `ladder`: the
+    one that it belongs to; `exercise`: it is the lecture's own. `text`, `hints` and `afterwards` are Markdown."""
 
     name: str
     title: str
@@ -125,6 +125,7 @@ class Sheet:
     checks: tuple[Check, ...]
     hints: tuple[str, ...]
     afterwards: str
+    today: tuple[str, ...]
     kernel: str | None
     start: str
     solution: str

@@ -35,6 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """A dashboard whose home is `folder`, without a GPU: its address. It must end without a traceback in its log."""
+    with running(folder) as (url, _):
+        yield url
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[tuple[str, int]]:
+    """The same: its address and its process."""
     log = folder / "log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -48,7 +55,7 @@ def served(folder: Path) -> Iterator[str]:
     try:
         url = f"http://127.0.0.1:{port}"
         wait_until_healthy(url, server, log)
-        yield url
+        yield url, server.pid
     finally:
         server.send_signal(signal.SIGTERM)
         try:

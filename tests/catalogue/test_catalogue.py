@@ -42,7 +42,7 @@ def code(kernel: Kernel) -> list[str]:
 
 
 def source(kernel: Kernel, dtype: str, block_size: int) -> Source:
-    n = 64 if kernel.emulated else default_choice(kernel.name).n
+    n = default_choice(kernel.name).n if kernel.topic == "tensor" else 64
     steps = plan(Choice(kernel.name, n, block_size, dtype=dtype)).steps  # the plan knows the macros of each topic
     made = (step.source for step in steps if isinstance(step, Launch))
     return next(made, Source(kernel.file_name, kernel.text, dtype))

@@ -6,6 +6,8 @@ import pytest
 
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
+from engine.catalogue.entries import Topic
+from engine.catalogue.topics import tensor
 from engine.counters import IN_JSON
 from engine.measuring.measure import failed
 from engine.plan import plan
@@ -21,6 +23,13 @@ ON_THE_CPU = {name for name in KERNELS if host_step(plan(default_choice(name)))}
 ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock" and kernel.emulated]
 
 
+def sizes_of(topic: Topic) -> tuple[int, ...]:
+    """Ragged ones, where the topic takes any."""
+    if topic.name == "tensor":
+        return (tensor.MULTIPLE,)
+    return SIZES_OF_WIDTHS if "width" in topic.size_label else SIZES
+
+
 # The quick run meets every kernel with its middle block size, at many ragged blocks; the thorough one at every size
 # with that block size and at two sizes with three; a release at every size with three.
 QUICK_SIZES = (100, 4096 + 1)
@@ -30,7 +39,7 @@ CASES = [
          thorough=block_size == middle or n in ALL_BLOCKS, id=f"{kernel.name}-{n}-{block_size}")
     for kernel in ENDING
     for middle in [kernel.block_sizes[len(kernel.block_sizes) // 2]]
-    for n in (SIZES_OF_WIDTHS if "width" in topic_of(kernel).size_label else SIZES)
+    for n in sizes_of(topic_of(kernel))
     for block_size in sorted({kernel.block_sizes[0], middle, kernel.block_sizes[-1]})
 ]  # fmt: skip
 
@@ -51,7 +60,7 @@ def measured(choice: Choice, schedule: str | None = None) -> Measurement:
 def test_a_kernel_that_the_emulator_cannot_run_is_refused_there_and_planned_for_a_gpu(kernel: Kernel):
     found = measured(default_choice(kernel.name))
     assert found.status == "refused" and found.reason == (
-        f"{kernel.name} runs only on a GPU: the emulator has no tensor cores."
+        f"{kernel.name} runs only on a GPU: the emulator has neither wgmma nor a copy engine."
     )
     assert plan(replace(default_choice(kernel.name), device="gpu")).steps
 

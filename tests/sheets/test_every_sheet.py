@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.catalogue import default_choice, kernel_named
+from engine.catalogue import LADDERS, default_choice, kernel_named
 from engine.choices import settle
 from engine.history import history
 from engine.measuring.measure import failed, measure
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
-from engine.sheets.folder import load, names
+from engine.sheets.folder import load, names, recorded
 from engine.sheets.judging import Submission, passed, verdicts
 from engine.sheets.sheet import Faster, Question, RightAnswer, Sheet, Verdict
 from engine.sheets.texts import of_rung
@@ -72,7 +72,7 @@ def test_a_sheet_is_complete(name: str) -> None:
         if isinstance(check, Question):
             assert all(check.choices.count(choice) == 1 for choice in check.choices)
         elif isinstance(check, RightAnswer):
-            assert len(check.runs.n) > 1 and len(check.runs.block_size) * len(check.runs.n) > 2
+            assert len(check.runs.n) > 1 and len([*check.runs.of(str(sheet.kernel), None, None, "emulator")]) > 2
             assert check.name in meant
         elif not isinstance(check, Faster):
             assert check.name in meant or not sheet.exercise, f"no wrong answer is meant for {check.name}"
@@ -98,6 +98,17 @@ def _recorded(choice: Choice, kernel: str) -> float:
     measurement = history.recorded_for(settle(wanted))
     assert measurement is not None and measurement.time_us is not None
     return measurement.time_us
+
+
+def test_every_ladder_has_a_sheet() -> None:
+    ladders = {name for name in LADDERS if not name.startswith("all-")}
+    assert ladders == {load(name).ladder for name in names()}
+
+
+@pytest.mark.thorough
+def test_whatever_a_sheet_says_of_today_was_recorded() -> None:
+    for sheet in map(load, names()):
+        assert len(recorded(sheet).sentences) == len(sheet.today), sheet.name
 
 
 def test_the_lectures_own_exercises_come_first() -> None:

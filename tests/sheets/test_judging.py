@@ -20,7 +20,7 @@ CHECKS = (
 
 
 def sheet(*checks: RightAnswer | NoFinding | Counted | Faster | Question) -> Sheet:
-    return Sheet("s", "S", "", "", False, "", checks or CHECKS, (), "", "reduce_strided", "start", "solution", ())
+    return Sheet("s", "S", "", "", False, "", checks or CHECKS, (), "", (), "reduce_strided", "start", "solution", ())
 
 
 class Fake:

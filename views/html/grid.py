@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-import pandas as pd
-
 from engine.columns import COLUMNS
 from engine.counters import IN_TABLE
 from engine.tables import counted_text
@@ -24,16 +22,18 @@ _PAIRS = {
 _SIGNS = {"ok": "✓", None: ""}
 
 
-def ladder_html(frame: pd.DataFrame, metric: str, current: int, counters: bool, headings: Mapping[str, str]) -> str:
-    """A ladder's table. `metric`: its rate column; `counters`: whether to show the emulator's; `headings`: group ->
-    where its numbers come from."""
+def ladder_html(
+    ladder: Sequence[Mapping[str, Any]], metric: str, current: int, counters: bool, headings: Mapping[str, str]
+) -> str:
+    """A ladder's table, of the rows that `engine.tables` makes. `metric`: its rate column; `counters`: whether to show
+    the emulator's; `headings`: group -> where its numbers come from."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     counted = IN_TABLE if counters else ()
     head = "".join(_heading(key) for key in (*numbers, *counted))
     groups = f'<td colspan="3"></td><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
     if counted:
         groups += f'<th class="group" colspan="{len(counted)}">{escape(headings["counters"])}</th>'
-    rows = "".join(_ladder_row(row, numbers, counted, i == current) for i, row in enumerate(frame.to_dict("records")))
+    rows = "".join(_ladder_row(row, numbers, counted, i == current) for i, row in enumerate(ladder))
     return (
         f'<div class="scroll"><table class="ladder"><thead><tr>{groups}</tr>'
         f'<tr><th class="text">Rung</th><th class="text">What it does</th><th class="text">Correct?</th>{head}</tr>'

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 
 import pandas as pd
 import streamlit as st
 
+from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history.history import Known, device_line
@@ -45,11 +47,13 @@ def section(page: Page, facts: Sequence[Known]) -> str:
     table = ""
     if lines:
         table = _block_table(lines) if paper.varies_block(page.ladder) else _line_table(lines)
-    return f'<section class="papers">{table}{_paragraph(page, bool(lines))}</section>'
+    return f'<section class="papers">{table}{_paragraph(page.ladder.name, bool(lines))}</section>'
 
 
-def _paragraph(page: Page, compared: bool) -> str:
-    told = today(page.ladder)
+@lru_cache(maxsize=2 * len(LADDERS))
+def _paragraph(ladder: str, compared: bool) -> str:
+    """Of what was recorded, which stays."""
+    told = today(LADDERS[ladder])
     if not told.sentences:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in told.sentences)

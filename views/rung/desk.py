@@ -10,11 +10,12 @@ from engine.service.warm_up import readiness
 from views import panels
 from views.html import answer, rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
+from views.panels.plot import Drawing, menu, plot_shown, words_of
 from views.rung import results
 from views.rung.actions import run_buttons, toggle_presenting
 from views.rung.table import Table
 from views.session import keyboard, state, work
+from views.session.facts import facts_of
 from views.session.page import WORK, Page
 from views.session.place import Place
 
@@ -48,14 +49,14 @@ def show(page: Page, top: Container) -> None:
 
     def draw() -> None:
         with work.RENDER:
-            facts, frame = facts_of(page)
-            numbers.html(results.numbers(page, frame, facts))
-            drawing.show(frame, facts, look)
+            facts = facts_of(page)
+            numbers.html(results.numbers(page, facts))
+            drawing.show(facts, look)
             beneath.html(words_of(page, facts))
             found.html(results.strip(page, facts, answer.SHOWN))
-            table.show(frame, facts)
+            table.show(facts)
             if section is not None and below is not None:
-                below.html(section.html(page, facts))
+                below.html(section.html(page, facts.known))
 
     work.follow(WORK, draw)
     draw()

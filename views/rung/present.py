@@ -9,11 +9,12 @@ import streamlit as st
 from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
-from views.panels.plot import Drawing, facts_of, menu, plot_shown, words_of
+from views.panels.plot import Drawing, menu, plot_shown, words_of
 from views.picture import component
 from views.rung import results
 from views.rung.actions import run_buttons
 from views.session import choices, keyboard, rungs, work
+from views.session.facts import facts_of
 from views.session.page import WORK, Page
 from views.session.place import Place
 
@@ -39,9 +40,9 @@ def show(page: Page) -> None:
 
     def draw() -> None:
         with work.RENDER:
-            facts, frame = facts_of(page)
-            numbers.html(results.numbers(page, frame, facts))
-            drawing.show(frame, facts, look)
+            facts = facts_of(page)
+            numbers.html(results.numbers(page, facts))
+            drawing.show(facts, look)
             beneath.html(words_of(page, facts))
             found.html(results.strip(page, facts, answer.SHOWN_IN_HALL))
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from engine.history.history import Known
 from engine.lectures.promises import unkept
 from views.html import answer, rung_html, when
+from views.session.facts import Facts
 from views.session.page import Page
 
 
-def numbers(page: Page, frame: pd.DataFrame, facts: list[Known]) -> str:
+def numbers(page: Page, facts: Facts) -> str:
     """The big numbers of the rung on the page."""
-    known = facts[page.position]
+    known = facts.known[page.position]
     ran = when.ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
     said = ""
     if page.position:
-        before = facts[page.position - 1].timed
+        before = facts.known[page.position - 1].timed
         said = unkept(page.ladder.rungs[page.position], before, known.timed, page.topic.metric)
-    return rung_html.numbers(frame.to_dict("records")[page.position], known, page.choice, page.run, ran, said)
+    return rung_html.numbers(facts.rows[page.position], known, page.choice, page.run, ran, said)
 
 
-def strip(page: Page, facts: list[Known], shown: int) -> str:
+def strip(page: Page, facts: Facts, shown: int) -> str:
     """The first elements of the answer, or their places before there is one."""
-    return answer.strip_html(facts[page.position].live, shown) or answer.blank_html(page.run, shown)
+    return answer.strip_html(facts.known[page.position].live, shown) or answer.blank_html(page.run, shown)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Sequence
+from functools import lru_cache
+
 import streamlit as st
 
 from engine import tables
+from engine.catalogue import TOPICS
 from engine.history.history import Known, device_line, environment_line
 from engine.words import size_text
 from views.html import grid, rung_html
-from views.panels.plot import facts_of
+from views.session.facts import KEPT, Facts, facts_of
 from views.session.page import Page
 from views.session.place import Place
 
@@ -23,32 +26,40 @@ class Table:
         with st.container(horizontal=True, vertical_alignment="top"):
             self._print = Place("undertable")
             # Asked for when somebody clicks: what the table says by then.
-            st.download_button("CSV", lambda: tables.frame_csv(facts_of(page)[1]), f"{page.ladder.name}.csv",
+            st.download_button("CSV", lambda: tables.frame_csv(facts_of(page).frame), f"{page.ladder.name}.csv",
                                "text/csv", on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
 
-    def show(self, frame: pd.DataFrame, facts: list[Known]) -> None:
+    def show(self, facts: Facts) -> None:
         """Draw it with what is known by now."""
         page = self._page
-        timed = [fact.timed for fact in facts if fact.timed]
-        origins = sorted({device_line(m) for m in timed})
-        headings = {
-            "times": f"Times: {' and '.join(origins)}"
-            if origins
-            else "Times: none measured or recorded for these choices",
-            "counters": "Counted by the emulator, live",
-        }
-        if page.run.n != page.choice.n:
-            headings["times"] += f", N = {size_text(page.choice.n)}"
-            headings["counters"] += f", N = {size_text(page.run.n)}"
-        with_counters = page.counting or any(fact.counted for fact in facts)
-        self._rows.html(grid.ladder_html(frame, page.topic.metric, page.position, with_counters, headings))
-        lectures = sorted({str(line) for line in frame["lecture_origin"] if line is not None})
-        self._print.html(rung_html.under_table(lectures, environment(facts, page.position), page.topic.data_note))
+        rows, below = drawn(facts, page.topic.name, page.position, page.choice.n, page.run.n, page.counting)
+        self._rows.html(rows)
+        self._print.html(below)
 
 
-def environment(facts: list[Known], position: int) -> list[str]:
+@lru_cache(maxsize=KEPT)
+def drawn(facts: Facts, topic: str, position: int, n: int, run_n: int, counting: bool) -> tuple[str, str]:
+    """The table and what stands below it, as HTML, made once for all browsers.
+
+    `n`: of the times; `run_n`: of what is counted, if anything is; `counting`: Run counts.
+    """
+    times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
+    headings = {
+        "times": f"Times: {' and '.join(times)}" if times else "Times: none measured or recorded for these choices",
+        "counters": "Counted by the emulator, live",
+    }
+    if run_n != n:
+        headings["times"] += f", N = {size_text(n)}"
+        headings["counters"] += f", N = {size_text(run_n)}"
+    with_counters = counting or any(fact.counted for fact in facts.known)
+    table = grid.ladder_html(facts.rows, TOPICS[topic].metric, position, with_counters, headings)
+    lectures = sorted({str(row["lecture_origin"]) for row in facts.rows if row["lecture_origin"] is not None})
+    return table, rung_html.under_table(lectures, environment(facts.known, position), TOPICS[topic].data_note)
+
+
+def environment(known: Sequence[Known], position: int) -> list[str]:
     """The environment lines of the rung on the page, or of the first one that has any."""
-    order = [facts[position], *facts]
+    order = [known[position], *known]
     timed = next((fact.timed for fact in order if fact.timed), None)
     counted = next((fact.counted for fact in order if fact.counted), None)
     return [environment_line(m) for m in (timed, counted) if m is not None]

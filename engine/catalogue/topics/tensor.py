@@ -20,7 +20,7 @@ from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Pl
 
 SEEDS = {"M": 512, "N": 1024}
 MULTIPLE = 256  # of which the width is one: no kernel tests at a border
-PIECES = {"tensor_wmma": (64, 32), "tensor_mma": (128, 128)}  # rows and columns of P for each block; else:
+PIECES = {"tensor_wmma": (64, 32), "tensor_mma": (128, 128)}  # without maps: rows and columns of P for each block
 WIDE = (128, 256)
 STAGES, DEPTH = 4, 64  # of the kernels with maps
 FETCHING = 128  # threads of a warpgroup that only fetches, beside those that multiply
@@ -34,14 +34,14 @@ _FIXED = dict.fromkeys(
 )
 
 
-def _kernel(name: str, title: str, capability: str) -> Kernel:
+def _kernel(name: str, title: str, capability: str, shows: str = "") -> Kernel:
     return Kernel(name, "tensor", title, dtypes=("bfloat16",), block_sizes=(256,), capability=capability,
-                  emulated=False, refuses=_ONLY_BFLOAT16 | _FIXED)  # fmt: skip
+                  emulated=name in PIECES, shows=shows, refuses=_ONLY_BFLOAT16 | _FIXED)  # fmt: skip
 
 
 KERNELS = (
     _kernel("tensor_wmma", "A warp multiplies matrices, from global memory", "80"),
-    _kernel("tensor_mma", "Tiles in shared memory, read matrix by matrix", "80"),
+    _kernel("tensor_mma", "Tiles in shared memory, read matrix by matrix", "80", "global_load_sectors"),
     _kernel("tensor_wgmma", "Four warps multiply, the hardware copies", "90a"),
     _kernel("tensor_specialized", "One warp fetches, two groups multiply", "90a"),
     _kernel("tensor_persistent", "A block stays, piece after piece", "90a"),
@@ -125,7 +125,7 @@ TOPIC = Topic(
     default_n=4096,
     default_block_size=256,
     max_n=8192,
-    emulator_max_n=8192,
+    emulator_max_n=512,
     metric="gflop_s",
     plan=plan,
     input_recipe=input_recipe,

@@ -11,9 +11,12 @@ from engine.backends.emulator.instructions import (
     fences,
     hints,
     loads,
+    matrix_loads,
     moves,
     runtime_calls,
+    tensor_cores,
     warp_wide,
+    wmma_memory,
 )
 from engine.backends.emulator.instructions.meetings import met
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
@@ -28,7 +31,8 @@ from engine.backends.emulator.state.machine import Machine
 
 # To import one registers its rows and what makes its executors.
 FAMILIES: tuple[ModuleType, ...] = (
-    arithmetic, async_copy, atomics, fences, hints, loads, moves, runtime_calls, warp_wide,
+    arithmetic, async_copy, atomics, fences, hints, loads, matrix_loads, moves, runtime_calls, tensor_cores, warp_wide,
+    wmma_memory,
 )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from engine.backends.emulator.ptx.program import BasicBlock
-from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
@@ -24,12 +23,11 @@ from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.collisions import collision
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.members import Members, in_words
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.shuffles import Shuffles
 from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array, Finding
-
-_EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
 
 
 class Hazards(Observer):
@@ -49,6 +47,7 @@ class Hazards(Observer):
         self._machine = machine
         self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
         self._findings.start_launch(machine, self._clocks)
+        self._members = Members(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
@@ -69,17 +68,8 @@ class Hazards(Observer):
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Lanes meet in their warps, each with those that its member mask names: itself among them."""
-        if members.size > 1 or int(members.flat[0]) != _EVERYONE:
-            self._unnamed(line, opcode, mask, members)
+        self._members.look(line, opcode, mask, members)
         self._clocks.collect(mask, members)
-
-    def _unnamed(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        itself = members >> (mask.rows_at() % WARP).astype(np.uint32)[:, None] & np.uint32(1)
-        lacking = np.broadcast_to(itself == 0, (mask.height, mask.width))
-        lacking = lacking if mask.dense is None else lacking & mask.dense
-        if lacking.any():
-            column = int(lacking.any(axis=0).argmax())
-            self._report_mask(line, opcode, mask, int(lacking[:, column].argmax()), column, "does not name itself")
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """Lanes make their writes visible."""
@@ -95,14 +85,7 @@ class Hazards(Observer):
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """A warp-synchronous instruction names lanes that never come."""
-        self._report_mask(line, opcode, mask, 0, 0, "names lanes which never come there")
-
-    def _report_mask(self, line: int, opcode: str, mask: Mask, row: int, column: int, flaw: str) -> None:
-        lane = self._machine.lane_name(int(mask.rows_at()[row]), int(mask.columns_at()[column]))
-        what = traits_of(opcode).called or "a warp-wide function"
-        clause = f"{lane} executes {what} with a mask that {flaw}"
-        message = f"line {line}: {clause}; on a GPU the result is undefined."
-        self._findings.report("divergent-barrier", line, None, message)
+        self._members.incomplete(line, opcode, mask)
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
         """Lanes come to a barrier: all living lanes of their warps should come with them."""
@@ -118,7 +101,7 @@ class Hazards(Observer):
         absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
         block = self._machine.lane_name(0, column).split(" of ")[1]
         message = (
-            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {_lanes(absent)} of the "
+            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the "
             "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
         )
         self._findings.report("divergent-barrier", line, None, message)
@@ -284,12 +267,3 @@ def _release(site: Site) -> str | None:
     if not {"release", "acq_rel"} & site.words:
         return None
     return "block" if "cta" in site.words else "all"
-
-
-def _lanes(members: Array) -> str:
-    if members.size == 1:
-        return f"lane {members[0]}"
-    if members[-1] - members[0] + 1 == members.size:
-        return f"lanes {members[0]} to {members[-1]}"
-    shown = ", ".join(str(member) for member in members[:4])
-    return f"lanes {shown}{' …' if members.size > 4 else ''}"

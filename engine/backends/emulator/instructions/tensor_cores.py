@@ -1,0 +1,219 @@
+"""mma.sync and wmma.mma: a warp multiplies two matrices and adds a third, which lie in its lanes' registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.backends.emulator.instructions.fragments import Operand as Side
+from engine.backends.emulator.instructions.fragments import of_operand, of_sums
+from engine.backends.emulator.instructions.meetings import by_warp, in_all_rows, in_mask_rows
+from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.meanings.matrix_products import product
+from engine.backends.emulator.meanings.registry import DTYPES
+from engine.backends.emulator.ptx.syntax import Instruction, InvalidPtx, Operand, PtxError, Vector
+from engine.backends.emulator.ptx.traits import Traits
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.operands import Registers, reader, writer
+from engine.backends.emulator.state.machine import Machine
+from engine.records import Array
+
+Size = tuple[int, int, int]  # m, n, k: A is m by k, B is k by n
+_MMA: dict[str, frozenset[Size]] = {  # of mma.sync, by the type of A and B
+    "f16": frozenset({(16, 8, 8), (16, 8, 16)}),
+    "bf16": frozenset({(16, 8, 8), (16, 8, 16)}),
+    "tf32": frozenset({(16, 8, 4), (16, 8, 8)}),
+    "s8": frozenset({(8, 8, 16), (16, 8, 16), (16, 8, 32)}),
+    "f64": frozenset({(8, 8, 4)}),
+}
+_WIDE = frozenset({(16, 16, 16), (32, 8, 16), (8, 32, 16)})
+WMMA: dict[str, frozenset[Size]] = {
+    "f16": _WIDE, "bf16": _WIDE, "s8": _WIDE, "tf32": frozenset({(16, 16, 8)}), "f64": frozenset({(8, 8, 4)}),
+}  # fmt: skip
+_SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "s8": ("s32",), "f64": ("f64",)}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`size`: m, n, k; `kinds`: the PTX types of D, A, B and C.
+
+    `turned`: the machine has no instruction for so few rows: it computes the transposed matrix from B and A.
+    """
+
+    size: Size
+    kinds: tuple[str, str, str, str]
+
+    @property
+    def turned(self) -> bool:
+        """True for 8 rows and more columns."""
+        return self.size[0] < self.size[1]
+
+    def operand(self, name: str) -> Side:
+        """How A ("a") or B ("b") lies in the registers."""
+        m, n, k = self.size
+        lines, kind = (m, self.kinds[1]) if name == "a" else (n, self.kinds[2])
+        return Side("a" if (name == "a") != self.turned else "b", lines, k, kind)
+
+    @property
+    def sums(self) -> tuple[int, int]:
+        """Rows and columns of the sums, turned as the machine has them."""
+        m, n, _ = self.size
+        return (n, m) if self.turned else (m, n)
+
+
+def size_of(item: Instruction) -> Size:
+    """m, n and k."""
+    found = next((match for word in item.words if (match := re.fullmatch(r"m(\d+)n(\d+)k(\d+)", word))), None)
+    if found is None:
+        raise InvalidPtx(f"{item.opcode} does not say how large its matrices are")
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def known(item: Instruction, size: Size, kinds: Sequence[str], sizes: dict[str, frozenset[Size]]) -> Shape:
+    """The shape, if the emulator has it. PtxError."""
+    if len(kinds) == 4:
+        made, left, right, added = kinds
+        family = "s8" if left == "u8" else left
+        alike = left == right or {left, right} == {"s8", "u8"}
+        sums = _SUMS.get(family, ())
+        if alike and size in sizes.get(family, ()) and made in sums and added in sums:
+            return Shape(size, (made, left, right, added))
+    raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+
+
+def shape_of(item: Instruction) -> Shape:
+    """Of an mma or wmma.mma."""
+    words, size = item.words, size_of(item)
+    kinds = [word for word in words[3:] if word in DTYPES]
+    if words[0] == "wmma":
+        return known(item, size, [kinds[0], "f16", "f16", kinds[1]] if len(kinds) == 2 else kinds, WMMA)
+    if not {"row", "col"} <= set(words):
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    return known(item, size, kinds, _MMA)
+
+
+@executes(
+    Traits("mma.sync", "dvvv", meets="warp", varies=True, called="mma"),
+    Traits("wmma.mma.sync", "dvvv", meets="warp", varies=True, called="wmma::mma_sync()"),
+)
+def multiply(machine: Machine, item: Instruction) -> Executor:
+    """D = A B + C."""
+    shape, saturate = shape_of(item), "satfinite" in item.words
+    _, first, second, added = item.operands
+    left, right = shape.operand("a"), shape.operand("b")
+    get_left, get_right = gatherer(machine, item, first, left), gatherer(machine, item, second, right)
+    get_sums = sums_gatherer(machine, item, added, shape, shape.kinds[3])
+    put_sums = sums_scatterer(machine, item, item.operands[0], shape, shape.kinds[0])
+
+    def step(registers: Registers, mask: Mask) -> None:
+        a, b, c = get_left(registers, mask), get_right(registers, mask), get_sums(registers, mask)
+        count = max(a.shape[2], b.shape[2], c.shape[2])
+        a, b, c = (_for_all(each, count, mask) for each in (a, b, c))
+        if shape.turned:
+            a, b = b, a
+        put_sums(registers, mask, product(a, b.swapaxes(0, 1), c, shape.kinds, saturate))
+
+    return step
+
+
+def parts_of(operand: Operand) -> tuple[Operand, ...]:
+    """The registers of a fragment."""
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+def gatherer(machine: Machine, item: Instruction, operand: Operand, side: Side) -> Callable[[Registers, Mask], Array]:
+    """A function that gives an operand as (lines, depth, warps x columns)."""
+    table, kind = of_operand(side), DTYPES[side.kind]
+    parts = _first(item, parts_of(operand), len(side.blocks))
+    code = "f64" if side.kind == "f64" else "u32"
+    gets = [reader(part, code, machine.program.widths, item.line) for part in parts]
+
+    def gather(registers: Registers, mask: Mask) -> Array:
+        made = _stacked([get(registers) for get in gets], mask)  # registers, 32, N
+        if side.packed > 1:
+            made = np.ascontiguousarray(made)[..., None].view(kind)  # the numbers of a register last
+            made = np.moveaxis(made, 3, 1)
+        return made.reshape(-1, made.shape[-1])[table]
+
+    return gather
+
+
+def sums_gatherer(
+    machine: Machine, item: Instruction, operand: Operand, shape: Shape, kind: str
+) -> Callable[[Registers, Mask], Array]:
+    """A function that gives sums as (rows, columns, warps x columns of the chunk)."""
+    table, packed = of_sums(*shape.sums), kind == "f16"
+    parts = _exactly(item, parts_of(operand), table.size // WARP // (2 if packed else 1))
+    gets = [reader(part, "u32" if packed else kind, machine.program.widths, item.line) for part in parts]
+
+    def gather(registers: Registers, mask: Mask) -> Array:
+        made = _stacked([get(registers) for get in gets], mask)
+        if packed:
+            made = np.moveaxis(np.ascontiguousarray(made)[..., None].view(np.float16), 3, 1)
+        return made.reshape(-1, made.shape[-1])[table]
+
+    return gather
+
+
+def sums_scatterer(
+    machine: Machine, item: Instruction, operand: Operand, shape: Shape, kind: str
+) -> Callable[[Registers, Mask, Array], None]:
+    """A function that puts sums into the registers."""
+    table, packed = of_sums(*shape.sums), kind == "f16"
+    parts = _exactly(item, parts_of(operand), table.size // WARP // (2 if packed else 1))
+    puts = [writer(part, "u32" if packed else kind, machine.program.widths, item.line) for part in parts]
+
+    def scatter(registers: Registers, mask: Mask, sums: Array) -> None:
+        flat = np.empty((table.size, sums.shape[2]), sums.dtype)
+        flat[table.ravel()] = sums.reshape(table.size, -1)
+        made = flat.reshape(-1, WARP, sums.shape[2])
+        if packed:
+            pairs = made.reshape(-1, 2, WARP, sums.shape[2]).view(np.uint16).astype(np.uint32)
+            made = pairs[:, 0] | pairs[:, 1] << np.uint32(16)
+        for put, value in zip(puts, made, strict=True):
+            put(registers, to_lanes(value, mask))
+
+    return scatter
+
+
+def to_lanes(value: Array, mask: Mask) -> Array:
+    """(32, warps x columns) -> the mask's rows."""
+    warps = mask.rows.size // WARP
+    spread = value.reshape(WARP, warps, -1).swapaxes(0, 1).reshape(mask.rows.size, -1)
+    return in_mask_rows(spread, mask)
+
+
+def from_lanes(value: Array, mask: Mask) -> Array:
+    """The mask's rows -> (32, warps x columns)."""
+    return by_warp(in_all_rows(value, mask)).swapaxes(0, 1).reshape(WARP, -1)
+
+
+def _stacked(values: list[Array], mask: Mask) -> Array:
+    """Registers in the mask's rows -> (registers, 32, warps x columns)."""
+    columns = max(value.shape[1] for value in values)
+    spread = [np.broadcast_to(value, (value.shape[0], columns)) for value in values]
+    return np.stack([from_lanes(value, mask) for value in spread])
+
+
+def _for_all(value: Array, count: int, mask: Mask) -> Array:
+    """What is the same in all blocks, for each of them."""
+    if value.shape[2] == count:
+        return value
+    warps = mask.rows.size // WARP
+    return np.repeat(value.reshape(*value.shape[:2], warps, 1), count // warps, axis=3).reshape(*value.shape[:2], count)
+
+
+def _first(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
+    """The registers that hold different numbers: of halves, wmma names eight, of which the last repeat the first."""
+    if len(parts) < count or (len(parts) > count and item.words[0] == "mma"):
+        raise InvalidPtx(f"{item.opcode} is given {len(parts)} registers for a matrix that lies in {count}")
+    return parts[:count]
+
+
+def _exactly(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
+    if len(parts) != count:
+        raise InvalidPtx(f"{item.opcode} is given {len(parts)} registers for sums that lie in {count}")
+    return parts

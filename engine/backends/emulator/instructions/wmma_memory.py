@@ -1,0 +1,215 @@
+"""The matrices of wmma from memory to the registers of a warp, and back: wmma.load, wmma.store.
+
+What is asked of memory is what the assembler makes of it on sm_90. An operand in shared memory whose lines lie there
+one after the other, or as columns of 16-bit numbers, is read as ldmatrix does: a lane gives the address of 16 bytes.
+Elsewhere each lane reads four bytes of a line; if they lie the wrong way, 16-bit numbers are then turned in registers,
+and bytes are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from engine.backends.emulator.instructions.addresses import address_reader
+from engine.backends.emulator.instructions.fragments import LINES, sum_blocks
+from engine.backends.emulator.instructions.fragments import Operand as Side
+from engine.backends.emulator.instructions.matrix_loads import MatrixRows, matrix_site, turned, writers
+from engine.backends.emulator.instructions.memory_port import Port, plain_address
+from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.instructions.tensor_cores import (
+    WMMA,
+    Shape,
+    from_lanes,
+    known,
+    parts_of,
+    size_of,
+    to_lanes,
+)
+from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand
+from engine.backends.emulator.ptx.traits import Traits
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.operands import Registers, reader
+from engine.backends.emulator.registers.values import UNSIGNED
+from engine.backends.emulator.state.machine import Machine
+from engine.records import Array
+
+
+def _shape_of(item: Instruction) -> tuple[Shape, str]:
+    """Of a wmma.load or wmma.store: the shape, as far as it matters, and which matrix it is: "a", "b" or "c"."""
+    name, kind = item.words[2].replace("d", "c"), item.words[-1]
+    if name == "c":
+        # The sums lie as those of other products of the same size do.
+        left = {"f16": "f16", "f32": "tf32" if size_of(item)[2] == 8 else "f16", "s32": "s8"}.get(kind, kind)
+        kinds = (kind, left, left, kind)
+    else:
+        sums = {"f16": "f32", "bf16": "f32", "tf32": "f32", "s8": "s32", "u8": "s32"}.get(kind, kind)
+        kinds = (sums, kind, kind, sums)
+    return known(item, size_of(item), kinds, WMMA), name
+
+
+@executes(Traits("wmma.load", "da?v", meets="warp", varies=True, memory="load", called="wmma::load_matrix_sync()"))
+def load_fragment(machine: Machine, item: Instruction) -> Executor:
+    """A matrix whose rows (or columns) lie `stride` numbers apart; packed where no stride is given."""
+    shape, name = _shape_of(item)
+    targets = parts_of(item.operands[0])
+    if name == "c":
+        return _load_sums(machine, item, shape, targets)
+    side = shape.operand(name)
+    along = ("row" in item.words) == (name == "a")  # the numbers of a line lie one after the other
+    length = side.depth if along else side.lines
+    get, offset = address_reader(machine, item.operands[1], item.line)
+    stride = _stride(machine, item, length)
+    puts = writers(machine, item, targets, "f64" if side.kind == "f64" else "u32")
+    blocks = side.blocks
+    if len(targets) < len(blocks):
+        raise InvalidPtx(f"{item.opcode} reads a matrix that lies in {len(blocks)} registers into {len(targets)}")
+    as_rows = item.space == "shared" and side.part < 4 and (along or side.part == 2)
+    reading = _in_rows if as_rows else _in_quarters
+    load = reading(machine, item, offset, side, along)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        base = np.broadcast_to(plain_address(get(registers)), (mask.height, mask.width))
+        made = load(base, stride(registers), mask)
+        for number, put in enumerate(puts):
+            put(registers, made[number % len(blocks)])
+
+    return step
+
+
+Loading = Callable[[Array, Array, Mask], list[Array]]  # (addresses, strides in numbers, mask) -> registers
+
+
+def _in_rows(machine: Machine, item: Instruction, offset: int, side: Side, along: bool) -> Loading:
+    """As ldmatrix reads, four matrices at once if there are so many."""
+    blocks = side.blocks
+    size = min(4, len(blocks))
+    site = matrix_site(machine, item, "ld", 4, 4)
+    readers = [MatrixRows(Port(machine, site, offset), size, not along) for _ in range(0, len(blocks), size)]
+
+    def load(base: Array, stride: Array, mask: Mask) -> list[Array]:
+        made = []
+        lane = mask.rows_at() % WARP
+        for number, rows in enumerate(readers):
+            some = np.array(blocks[number * size : number * size + size])[lane // LINES % size]
+            line, start = some[:, 0], some[:, 1]
+            far, near = (line + lane % LINES, start) if along else (start + lane % LINES, line)
+            made += rows.load(base + (far[:, None] * stride + near[:, None]) * side.part, mask)
+        return made
+
+    return load
+
+
+def _in_quarters(machine: Machine, item: Instruction, offset: int, side: Side, along: bool) -> Loading:
+    """Each lane reads a quarter of a line: a word or a double, or the bytes of a word one by one."""
+    bytewise = side.part == 1 and not along
+    across = side.part == 2 and not along
+    part = 1 if bytewise else max(4, side.part)
+    port = Port(machine, matrix_site(machine, item, "ld", part, 1), offset)
+
+    def load(base: Array, stride: Array, mask: Mask) -> list[Array]:
+        lane = mask.rows_at() % WARP
+        line, near = lane // 4, lane % 4 * side.packed
+
+        def read(first: int, start: int, step: int) -> Array:
+            """The numbers of a block's lines, from `step` on."""
+            if along:
+                far, close = first + line, start + near
+            elif across:  # lines are 8 numbers of the depth, which lie along the lines
+                far, close = start + line, first + near
+            else:
+                far, close = start + near + step, first + line
+            address = base + (far[:, None] * stride + close[:, None]) * side.part
+            return np.broadcast_to(port.load(address, mask)[0], (mask.height, mask.width))
+
+        made = []
+        for first, start in side.blocks:
+            if bytewise:
+                parts = [read(first, start, step).astype(np.uint32) << np.uint32(8 * step) for step in range(4)]
+                made.append(parts[0] | parts[1] | parts[2] | parts[3])
+            else:
+                whole = read(first, start, 0)
+                made.append(to_lanes(turned(from_lanes(whole, mask)), mask) if across else whole)
+        return made
+
+    return load
+
+
+def _load_sums(machine: Machine, item: Instruction, shape: Shape, targets: Sequence[Operand]) -> Executor:
+    places, load_one = _SumPlaces(machine, item, shape, "ld"), shape.kinds[0]
+    puts = writers(machine, item, targets, "u32" if load_one == "f16" else load_one)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        whole = (mask.height, mask.width)
+        made: list[Array] = []
+        for address in places.of(registers, mask):
+            made += [np.broadcast_to(part, whole) for part in places.port.load(address, mask)]
+        if load_one == "f16" and places.port.site.part == 2:
+            made = [low.astype(np.uint32) | high.astype(np.uint32) << np.uint32(16)
+                    for low, high in zip(made[::2], made[1::2], strict=True)]  # fmt: skip
+        for put, value in zip(puts, made, strict=True):
+            put(registers, value)
+
+    return step
+
+
+@executes(Traits("wmma.store", "av?v", meets="warp", writes=False, memory="store",
+                 called="wmma::store_matrix_sync()"))  # fmt: skip
+def store_fragment(machine: Machine, item: Instruction) -> Executor:
+    """The sums, as rows or columns that lie `stride` numbers apart."""
+    shape, _ = _shape_of(item)
+    places, kind = _SumPlaces(machine, item, shape, "st"), shape.kinds[0]
+    widths, line = machine.program.widths, item.line
+    code = "u32" if kind == "f16" else f"u{WIDTHS[kind]}"
+    gets = [reader(part, code, widths, line) for part in parts_of(item.operands[1])]
+    site = places.port.site
+
+    def step(registers: Registers, mask: Mask) -> None:
+        values = [get(registers) for get in gets]
+        if kind == "f16" and site.part == 2:
+            values = [(value >> np.uint32(shift)).astype(np.uint16) for value in values for shift in (0, 16)]
+        for number, address in enumerate(places.of(registers, mask)):
+            some = values[number * site.count : number * site.count + site.count]
+            places.port.store(address, mask, [each.view(UNSIGNED[8 * site.part]) for each in some])
+
+    return step
+
+
+class _SumPlaces:
+    """Where the sums of a wmma lie in memory. The two of a block that a lane holds are moved at once if they can be."""
+
+    def __init__(self, machine: Machine, item: Instruction, shape: Shape, op: str) -> None:
+        self._rows, self._columns = shape.sums
+        kind = shape.kinds[0]
+        self._part = WIDTHS[kind] // 8
+        # Where the machine turns the matrix, its rows are columns in memory.
+        self._along = ("row" in item.words) != shape.turned
+        pairs = 2 if self._along else 1
+        part, count = (4, 1) if kind == "f16" and self._along else (self._part, pairs)
+        address = item.operands[1 if op == "ld" else 0]
+        self._get, offset = address_reader(machine, address, item.line)
+        self._stride = _stride(machine, item, self._columns if self._along else self._rows)
+        self.port = Port(machine, matrix_site(machine, item, op, part, count), offset)
+
+    def of(self, registers: Registers, mask: Mask) -> list[Array]:
+        """The addresses of each access, int64 (height, width)."""
+        base = np.broadcast_to(plain_address(self._get(registers)), (mask.height, mask.width))
+        lane, stride = mask.rows_at() % WARP, self._stride(registers)
+        made = []
+        for row, column in sum_blocks(self._rows, self._columns):
+            rows = row + lane // 4
+            for one in (0,) if self._along else (0, 1):
+                columns = column + lane % 4 * 2 + one
+                far, near = (rows, columns) if self._along else (columns, rows)
+                made.append(base + (far[:, None] * stride + near[:, None]) * self._part)
+        return made
+
+
+def _stride(machine: Machine, item: Instruction, packed: int) -> Callable[[Registers], Array]:
+    """A reader of the last operand, int64; of `packed` where there is none."""
+    if len(item.operands) < 3:
+        fixed = np.full((1, 1), packed, np.int64)
+        return lambda registers: fixed
+    get = reader(item.operands[2], "s32", machine.program.widths, item.line)
+    return lambda registers: get(registers).astype(np.int64)

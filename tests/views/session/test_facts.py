@@ -1,0 +1,63 @@
+"""What one browser was shown is not computed again for the next, until something that it shows was measured anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine import tables
+from engine.choices import settle
+from engine.figures import ladder as figures
+from engine.history import history
+from engine.records import Choice
+from tests.made import measured
+from tests.views.pages import figures_of, html_of, opened
+from views.html import grid
+from views.panels import plot
+from views.session import facts
+
+HERE = {"ladder": "harris", "n": "2048", "rung": "reduce_strided"}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each costly part of the page was made."""
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **keywords: Any) -> Any:
+            counts[name] += 1
+            return function(*args, **keywords)
+
+        return call
+
+    monkeypatch.setattr(tables, "ladder_table", counted("table", tables.ladder_table))
+    monkeypatch.setattr(grid, "ladder_html", counted("html", grid.ladder_html))
+    monkeypatch.setattr(plot, "time_bars", counted("figure", figures.time_bars))
+    monkeypatch.setattr(plot, "metric_bars", counted("figure", figures.metric_bars))
+    monkeypatch.setattr(plot, "Validated", counted("validated", plot.Validated))
+    for cached in (facts._made, plot.timed_bars, plot.validated):
+        cached.cache_clear()
+    return counts
+
+
+def test_a_second_browser_is_shown_what_was_made_for_the_first(made: Counter[str]) -> None:
+    first = opened(**HERE)
+    assert made == {"table": 1, "html": 1, "figure": 1, "validated": 1}
+    second = opened(**HERE)
+    assert made == {"table": 1, "html": 1, "figure": 1, "validated": 1}
+    assert (html_of(second), figures_of(second)) == (html_of(first), figures_of(first))
+    second.button("next").click().run()  # another rung is current: the ladder's numbers are the same
+    assert made == {"table": 1, "html": 2, "figure": 2, "validated": 2}
+    second.button("previous").click().run()
+    assert made == {"table": 1, "html": 2, "figure": 2, "validated": 2}
+
+
+def test_what_was_run_meanwhile_is_shown(made: Counter[str]) -> None:
+    choice = settle(Choice("reduce_strided", 2048, 128, dtype="int32", device="emulator"))
+    for times, reason in enumerate(("It is 3.", "It is 4."), 1):
+        history.remember(choice, measured(choice, device={"kind": "emulator"}, status="wrong", reason=reason))
+        assert reason in html_of(opened(**HERE)) and made["table"] == times
