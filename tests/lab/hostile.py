@@ -31,7 +31,7 @@ from engine.service.worker_slot import WorkerSlot
 from tests.lab.hostile_sources import COUNT, FOUND, Hostile, hostile_sources
 
 LAUNCH_S = 2.0
-BOUND_S = 25.0  # two compilations of 5 s, the launch, what the emulator needs to read; and other programs beside it
+BOUND_S = 35.0  # two compilations of WALL_S, and the launch; without other programs beside it, 13 s
 HONEST_S = 2.0
 HONEST = "__global__ void k(float *a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] += %d; }"
 MARK = "a-secret-that-nobody-may-see"
@@ -55,6 +55,8 @@ def checked_and_launched(path: str) -> tuple[str, str]:
     file = Path(path)
     answer = check(file, None)
     told = [json.dumps(answer.record), answer.text]
+    if answer.status == "compile-error":
+        return answer.status, "\n".join(told)
     status = "launched"
     try:
         try:
