@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS, GpuModel
 from engine.catalogue.occupancy import occupancy
 from engine.compile.cubin import resources_of
 from engine.compile.names import readable
@@ -12,6 +12,7 @@ from engine.records import Launch, NotRunnable
 _MOST_THREADS = 1024
 _LARGEST_BLOCK = (1024, 1024, 64)
 _LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
+_OLDEST = 75  # compute capability for which NVRTC still makes machine code
 
 
 def check_sizes(step: Launch) -> None:
@@ -31,6 +32,20 @@ def check_sizes(step: Launch) -> None:
             f"{readable(step.kernel)} is launched with blocks of {_product(step.block):,} threads; a block can have "
             f"{_MOST_THREADS:,}: choose a smaller block."
         )
+
+
+def check_fits(step: Launch, gpu: GpuModel) -> None:
+    """NotRunnable where a multiprocessor of `gpu` has no room for one block, or a block's shared memory is too much."""
+    check_sizes(step)
+    oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers as for the oldest that the compiler knows
+    needed = resources_of(step.source, step.kernel, oldest)
+    shared = needed.shared_bytes + step.shared_bytes
+    most = gpu.shared_bytes - (1024 if gpu.reserved else 0)
+    if shared > most:
+        raise NotRunnable(
+            f"{readable(step.kernel)} takes {shared:,} bytes of shared memory a block; {gpu.name} has {most:,}."
+        )
+    occupancy(gpu, _product(step.block), needed.registers, shared)
 
 
 def check_residency(step: Launch) -> None:

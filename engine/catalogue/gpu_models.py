@@ -39,6 +39,10 @@ GPU_MODELS: dict[str, GpuModel] = {
     "rtx3090": GpuModel("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 128 << 10, 936),
     "t4": GpuModel("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 96 << 10, 320, reserved=False),
 }  # fmt: skip
+# Of older lectures and homework, for launch limits alone: today's compiler makes nothing for it.
+OLDER_MODELS: dict[str, GpuModel] = {
+    "v100": GpuModel("NVIDIA Tesla V100", "sm_70", 2048, 32, 65536, 96 << 10, 128 << 10, 900, reserved=False),
+}
 LECTURE_GPU, H200 = GPU_MODELS["lecture"], GPU_MODELS["h200"]
 
 # The H200 of the recorded runs, and the emulated GPU. A kernel that strides over the grid is launched as for this one
@@ -57,3 +61,11 @@ def resident_threads(capability: str) -> int:
 def filling_blocks(block_size: int) -> int:
     """The blocks of so many threads that fill GPU once; more than fit only wait."""
     return MULTIPROCESSORS * min(GPU.blocks, GPU.threads // block_size)
+
+
+def model_named(name: str) -> GpuModel | None:
+    """The GPU that a person means by "v100", "Tesla V100" or "NVIDIA H200"; None where none is known by it."""
+    asked = name.lower().split()
+    models = {**GPU_MODELS, **OLDER_MODELS}
+    found = [gpu for key, gpu in models.items() if asked == [key] or set(asked) <= set(gpu.name.lower().split())]
+    return found[0] if found and asked else None

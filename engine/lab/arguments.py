@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,22 +15,33 @@ from engine.backends.emulator.state.memory import DeviceArray
 from engine.lab.signatures import Parameter
 from engine.records import Array, NotRunnable
 
-Argument = Array | np.generic | bool | int | float | complex | None
+
+@runtime_checkable
+class GpuArray(Protocol):
+    """An array in a GPU's memory, as CuPy has them."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+    def get(self) -> Array:
+        """A copy of it on the host."""
+
+
+Argument = Array | GpuArray | np.generic | bool | int | float | complex | None
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 
 
 @dataclass(frozen=True)
 class Passed:
-    """The bytes of every argument, and the arrays among them on the device: name -> (the caller's, the device's)."""
+    """What is handed to a kernel: the bytes of every argument, or the name of the array that it points to; and the
+    arrays by name, on the host."""
 
-    values: tuple[bytes, ...]
-    arrays: Mapping[str, tuple[Array, DeviceArray]]
+    values: tuple[bytes | str, ...]
+    arrays: Mapping[str, Array]
 
 
-def passed(
-    device: Device, kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]
-) -> Passed:
-    """Arrays are copied to `device`, each once, under `names`; numbers become what the parameter is.
+def passed(kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]) -> Passed:
+    """Arrays go by `names`, one that is passed twice by its first; numbers become what the parameter is.
 
     NotRunnable, in a sentence that names the parameter, for what does not fit."""
     if len(arguments) != len(wanted):
@@ -39,19 +50,26 @@ def passed(
     for one, two in combinations([each for each in arguments if isinstance(each, np.ndarray)], 2):
         if one is not two and np.shares_memory(one, two):
             raise NotRunnable(f"{kernel} is given two arrays that lie in the same memory: pass one of them, or copies.")
-    values: list[bytes] = []
-    arrays: dict[str, tuple[Array, DeviceArray]] = {}
-    places: dict[int, DeviceArray] = {}
+    values: list[bytes | str] = []
+    arrays: dict[str, Array] = {}
+    first: dict[int, str] = {}  # the name of each array by its identity
     for parameter, argument, name in zip(wanted, arguments, names, strict=True):
-        if isinstance(argument, np.ndarray):
-            _check_array(kernel, parameter, argument)
-            if id(argument) not in places:
-                places[id(argument)] = device.space.add(name, argument, argument.itemsize)
-                arrays[name] = (argument, places[id(argument)])
-            values.append(places[id(argument)].base.to_bytes(8, "little"))
+        if isinstance(argument, np.ndarray | GpuArray):
+            if id(argument) not in first:
+                first[id(argument)] = name
+                arrays[name] = argument if isinstance(argument, np.ndarray) else argument.get()
+            _check_array(kernel, parameter, arrays[first[id(argument)]])
+            values.append(first[id(argument)])
         else:
             values.append(_by_value(kernel, parameter, argument))
     return Passed(tuple(values), arrays)
+
+
+def placed(device: Device, handed: Passed) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
+    """Copies of the arrays on the emulated device, by name, and the bytes of every argument."""
+    there = {name: device.space.add(name, array, array.itemsize) for name, array in handed.arrays.items()}
+    values = (there[one].base.to_bytes(8, "little") if isinstance(one, str) else one for one in handed.values)
+    return tuple(values), there
 
 
 def contents(array: DeviceArray, like: Array) -> Array:

@@ -8,7 +8,7 @@ run.arrays["y"], run.counters, run.lines, run.findings, run.printed
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +16,20 @@ import numpy as np
 from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
 from engine.backends.emulator.loading import load
+from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.state.machine import Options
-from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.schedule import parse_schedule
 from engine.backends.emulator.watching import results
+from engine.backends.launch_limits import check_fits
+from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
 from engine.compile.names import readable
-from engine.lab.arguments import Argument, array_names, contents, passed
+from engine.lab import on_gpu
+from engine.lab.arguments import Argument, Passed, array_names, contents, passed, placed
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.kernel_run import KernelRun
+from engine.lab.on_gpu import Variable
 from engine.lab.signatures import Parameter
-from engine.records import Array, Launch, NotRunnable, Source
+from engine.records import CACHE_STATES, Array, Launch, NotRunnable, Source, Timing
 
 SECONDS = 30.0  # what a launch may take
 Sizes = int | Sequence[int]
@@ -64,51 +68,102 @@ class Kernel:
         names: Sequence[str] | None = None,
         symbols: Mapping[str, Array] | None = None,
         seconds: float = SECONDS,
+        device: str = "emulator",
+        gpu: str | None = None,
     ) -> KernelRun:
-        """One launch on the emulator.
+        """One launch, on the emulator or, `device="gpu"`, on this computer's GPU, which counts and finds nothing.
 
-        `grid`, `block`: one to three sizes. `args`: a NumPy array for a pointer, a number for a number. `shared`: bytes
-        of dynamic shared memory a block. `schedule`: "lockstep", "independent:SEED" or "waves:BLOCKS". `names`: what
-        findings call the arguments, else the parameters' own names. `symbols`: values of `__constant__` and
-        `__device__` variables. NotRunnable says why it cannot be launched, RunFailed why it did not end well.
+        `grid`, `block`: one to three sizes. `args`: a NumPy or CuPy array for a pointer, a number for a number.
+        `shared`: bytes of dynamic shared memory a block. `schedule`: "lockstep", "independent:SEED" or "waves:BLOCKS".
+        `names`: what findings call the arguments, else the parameters' own names. `symbols`: values of `__constant__`
+        and `__device__` variables. `gpu`: a model, "Tesla V100", whose limits the launch has to keep. NotRunnable says
+        why it cannot be launched, RunFailed why it did not end well.
         """
         order = parse_schedule(schedule)
-        device, observers = Device(), results.usual_observers()
         called = array_names(self.parameters, names)
-        handed = passed(device, self.name, self.parameters, args, called)
-        variables = self._variables(device)
-        _set(variables, symbols or {}, self.source.name)
-        step = Launch(self.symbol, self.source, _sizes("grid", grid), _sizes("block", block), (), cooperative, shared)
-        options = Options(seconds=seconds)
-        machine = launch_with(device, step, handed.values, observers, order, options)
-        printed = tuple("".join(machine.output).splitlines())
-        given = symbols or {}
-        return KernelRun(
-            self.name,
-            self.source.name,
-            self.text,
-            {name: contents(there, like) for name, (like, there) in handed.arrays.items()},
-            {
-                name: contents(there, given.get(name, np.zeros(there.size, np.uint8)))
-                for name, there in variables.items()
-            },
-            results.totals(observers),
-            lines_of(Source(self.source.name, self.text, ""), observers),
-            results.findings(observers),
-            printed,
-            self.warnings,
+        handed, step = self._asked(grid, block, args, called, shared, cooperative)
+        if gpu is not None:
+            check_fits(step, _model(gpu))
+        given = dict(symbols or {})
+        if device == "gpu":
+            if schedule is not None:
+                raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; only the emulator can.")
+            arrays, values = on_gpu.run(step, handed, self._variables(given), given)
+            return self._run(on_gpu.as_given(arrays, called, args), values)
+        if device != "emulator":
+            raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
+        variables = self._variables(given)
+        there, observers = Device(), results.usual_observers()
+        bytes_of, placed_arrays = placed(there, handed)
+        with explained(self.source.name):
+            addresses = there.symbols(self.source, self._program())
+        found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
+        held = {name: array for name, array in found if array is not None}
+        for name, value in given.items():
+            held[name].data[: variables[name].size] = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
+        machine = launch_with(there, step, bytes_of, observers, order, Options(seconds=seconds))
+        arrays = {name: contents(placed_arrays[name], like) for name, like in handed.arrays.items()}
+        values = {
+            name: contents(array, given.get(name, np.zeros(array.size, np.uint8))) for name, array in held.items()
+        }
+        return replace(
+            self._run(on_gpu.as_given(arrays, called, args), values),
+            counters=results.totals(observers),
+            lines=lines_of(Source(self.source.name, self.text, ""), observers),
+            findings=results.findings(observers),
+            printed=tuple("".join(machine.output).splitlines()),
         )
 
-    def _variables(self, device: Device) -> dict[str, DeviceArray]:
-        """The module's own variables that the file declares, by the file's name for them."""
-        found = {}
+    def time(
+        self,
+        grid: Sizes,
+        block: Sizes,
+        args: Sequence[Argument] = (),
+        *,
+        cache: str = CACHE_STATES[0],
+        shared: int = 0,
+        cooperative: bool = False,
+        symbols: Mapping[str, Array] | None = None,
+    ) -> Timing:
+        """How long a launch takes on this computer's GPU, sampled as the catalogue's kernels are: microseconds.
+
+        `cache`: the state of the L2 before each sample, "cold-clean", "cold-dirty" or "hot". The launches run one after
+        the other on the same arrays. NotRunnable where there is no GPU.
+        """
+        handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
+        given = dict(symbols or {})
+        return on_gpu.time(step, handed, self._variables(given), given, cache)
+
+    def _asked(
+        self, grid: Sizes, block: Sizes, args: Sequence[Argument], names: Sequence[str], shared: int, cooperative: bool
+    ) -> tuple[Passed, Launch]:
+        handed = passed(self.name, self.parameters, args, names)
+        sizes = _sizes("grid", grid), _sizes("block", block)
+        return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
+
+    def _run(self, arrays: Mapping[str, Array], symbols: Mapping[str, Array]) -> KernelRun:
+        return KernelRun(self.name, self.source.name, self.text, arrays, symbols, {}, (), (), (), self.warnings)
+
+    def _program(self) -> Program:
         with explained(self.source.name):
-            program = load(self.source, self.symbol)
+            return load(self.source, self.symbol)
+
+    def _variables(self, given: Mapping[str, Array]) -> dict[str, Variable]:
+        """The module's own variables that the file declares, by the file's name for them; `given` must fit them."""
+        program = self._program()
         refuse_unknown(self.made, [(item.opcode, item.line) for item in not_emulated(program)])
-        for symbol, address in device.symbols(self.source, program).items():
-            name, array = readable(symbol), device.space.at(address)
-            if array is not None and name in self.made.variables:
-                found[name] = array
+        found = {
+            readable(symbol): Variable(symbol, one.size or len(one.data))
+            for symbol, one in program.constants.items()
+            if readable(symbol) in self.made.variables
+        }
+        for name, value in given.items():
+            if name not in found:
+                listed = f"it has {', '.join(found)}" if found else "it has none"
+                raise NotRunnable(f"{self.source.name} has no __device__ or __constant__ variable {name}; {listed}.")
+            if np.asarray(value).nbytes != found[name].size:
+                size = np.asarray(value).nbytes
+                raise NotRunnable(f"{name} has {found[name].size:,} bytes, and {size:,} are passed for it.")
         return found
 
 
@@ -156,13 +211,9 @@ def _sizes(what: str, sizes: Sizes) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _set(variables: Mapping[str, DeviceArray], values: Mapping[str, Array], file_name: str) -> None:
-    """Hand values to the module's variables."""
-    for name, value in values.items():
-        if name not in variables:
-            listed = f"it has {', '.join(variables)}" if variables else "it has none"
-            raise NotRunnable(f"{file_name} has no __device__ or __constant__ variable {name}; {listed}.")
-        raw = np.ascontiguousarray(value).view(np.uint8).reshape(-1)
-        if raw.size != variables[name].size:
-            raise NotRunnable(f"{name} has {variables[name].size:,} bytes, and {raw.size:,} are passed for it.")
-        variables[name].data[: raw.size] = raw
+def _model(name: str) -> GpuModel:
+    found = model_named(name)
+    if found is None:
+        known = ", ".join(model.name for model in (*GPU_MODELS.values(), *OLDER_MODELS.values()))
+        raise NotRunnable(f"There is no GPU {name!r} here: choose one of {known}.")
+    return found

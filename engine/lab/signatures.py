@@ -9,6 +9,7 @@ from engine.lab.top_level import declarations
 from engine.records import NotRunnable
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
+_MOST_LISTED = 20
 _ABOUT = re.compile(r"__launch_bounds__\s*\([^)]*\)|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -51,7 +52,7 @@ def named_kernel(text: str, file_name: str, name: str | None) -> tuple[str, tupl
 
     `name` may have template arguments and a namespace. NotRunnable where the text has no such kernel."""
     kernels = kernels_in(text)
-    listed = ", ".join(kernels)
+    listed = ", ".join([*list(kernels)[:_MOST_LISTED], *(["…"] if len(kernels) > _MOST_LISTED else [])])
     if not kernels:
         raise NotRunnable(f"{file_name} has no kernel: no function with __global__.")
     if name is None:

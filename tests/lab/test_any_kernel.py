@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 import engine
+from engine.lab import arguments as lab_arguments
 from engine.lab.kernel_run import KernelRun
-from engine.records import CompileError, NotRunnable, RunFailed
+from engine.records import Array, CompileError, NotRunnable, RunFailed
 
 SAXPY = """#include <iostream>
 __global__ void saxpy(float a, const float *x, float *y, int n) {
@@ -181,3 +183,71 @@ def test_what_is_not_emulated_ends_in_a_sentence() -> None:
 __global__ void k(int *a) { a[0] = f(a[0]); }"""
     with pytest.raises(RunFailed, match=r"kernel.cu, line 1: "):
         engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),))
+
+
+class OnAGpu:
+    """What CuPy's arrays have."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+    def get(self) -> Array:
+        return self._array.copy()
+
+
+def test_an_array_of_a_gpu_is_handed_over_by_its_contents() -> None:
+    kernel, x = engine.kernel(SAXPY), np.arange(8, dtype=np.float32)
+    theirs = OnAGpu(x)
+    handed = lab_arguments.passed("saxpy", kernel.parameters, (2, theirs, theirs, 8), ("a", "x", "y", "n"))
+    assert handed.values[1:3] == ("x", "x") and list(handed.arrays) == ["x"]
+    assert np.array_equal(handed.arrays["x"], x) and handed.arrays["x"] is not x
+
+
+def test_a_gpu_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.lab.on_gpu.gpus", tuple)
+    kernel, arguments = engine.kernel(SAXPY), (2, np.zeros(8, "f4"), np.zeros(8, "f4"), 8)
+    with pytest.raises(NotRunnable, match="no GPU"):
+        kernel.run(1, 32, arguments, device="gpu")
+    with pytest.raises(NotRunnable, match="no GPU"):
+        kernel.time(1, 32, arguments)
+    with pytest.raises(NotRunnable, match="no device 'tpu'"):
+        kernel.run(1, 32, arguments, device="tpu")
+
+
+def test_a_launch_keeps_the_limits_of_a_gpu_that_is_named() -> None:
+    kernel, x = engine.kernel(SAXPY), np.zeros(64, "f4")
+    run = partial(kernel.run, 1, 64, (2, x, x.copy(), 64))
+    assert run(gpu="Tesla V100", shared=96 << 10).ok and run(gpu="H200", shared=100 << 10).ok
+    with pytest.raises(NotRunnable, match="98,305 bytes of shared memory a block; NVIDIA Tesla V100 has 98,304"):
+        run(gpu="v100", shared=(96 << 10) + 1)
+    with pytest.raises(NotRunnable, match=r"There is no GPU 'V1000' here: choose one of .*NVIDIA T4"):
+        run(gpu="V1000")
+    with pytest.raises(NotRunnable, match="NVIDIA T4 has 65,536"):
+        run(gpu="t4", shared=65537)
+
+
+def test_printf_has_bounds_and_says_so() -> None:
+    wide = '__global__ void k(int n) { printf("%*d|%.*f|%.3f|%.f\\n", n, 7, -n, 1.5, 2.0, 2.5); }'
+    assert engine.kernel(wide).run(1, 1, (2_000_000_000,)).printed == (" " * 4095 + "7|1.500000|2.000|2",)
+    many = '__global__ void k(int n) { for (int i = 0; i < n; i++) printf("%d\\n", i); }'
+    assert engine.kernel(many).run(1, 1, (1000,)).printed[-1] == "999"
+    cut = engine.kernel(many).run(1, 1, (1001,)).printed
+    assert len(cut) == 1001 and cut[-1] == "(The rest of what printf wrote is left out.)"
+    fields = f'__global__ void k() {{ printf("{"%d" * 33}", {", ".join("1" * 33)}); }}'
+    assert engine.kernel(fields).run(1, 1).printed == ("1" * 32 + "%d",)
+
+
+def test_what_is_found_has_an_end_and_says_how_much_there_is() -> None:
+    lines = "\n".join(f"a[{number}] = threadIdx.x;" for number in range(60))
+    run = engine.kernel(f"__global__ void k(int *a) {{\n{lines}\n}}").run(1, 64, (np.zeros(64, "i4"),))
+    assert len(run.findings) == 51 and run.findings[-1].message == "10 more findings at other lines are left out."
+
+
+def test_variables_have_a_bound_together() -> None:
+    text = "__device__ int one[1 << 27], two[1 << 27], three;\n__global__ void k() { one[0] = two[0] = three; }"
+    with pytest.raises(RunFailed, match=r"the variables of kernel.cu have 1,073,741,828 bytes"):
+        engine.kernel(text).run(1, 1)

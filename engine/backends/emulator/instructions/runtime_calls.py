@@ -23,7 +23,7 @@ _LONGEST = 1 << 16  # bytes of a text
 _WIDEST = 1 << 12  # characters that a field may ask for
 _MOST_ARGUMENTS = 32  # CUDA programming guide, "Formatted output": fields beyond are printed as they stand
 _CUT = "(The rest of what printf wrote is left out.)\n"
-_FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
+_FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\*|\d*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
 
 
 @executes(Traits("call"))
@@ -110,9 +110,8 @@ def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -
             return found[0]
         width = _size(int.from_bytes(take(4), "little", signed=True) if width == "*" else width)
         if precision:
-            precision = "." + _size(
-                int.from_bytes(take(4), "little", signed=True) if precision == ".*" else precision[1:]
-            )
+            digits = _size(int.from_bytes(take(4), "little", signed=True) if precision == ".*" else precision[1:] or 0)
+            precision = "" if digits.startswith("-") else f".{digits}"  # a negative one is none
         head = f"%{flags}{width}{precision or ''}"
         if kind in "eEfFgGaA":
             value: float = struct.unpack("<d", take(8))[0]
