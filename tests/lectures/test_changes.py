@@ -119,12 +119,15 @@ def told(ladder, position):
 
 
 def steps():
-    """Every rung that is meant to show something; the quick run takes the first of each ladder of a lecture."""
+    """Every rung that is meant to show something; the quick run takes the first of each ladder of a lecture,
+    the thorough one all of those ladders."""
     for name, ladder in LADDERS.items():
         meant = [position for position in range(len(ladder.rungs)) if changes.meant(ladder, position)]
+        of_a_lecture = not name.startswith("all-")
         for position in meant:
-            quick = position == meant[0] and not name.startswith("all-")
-            yield case(name, position, quick=quick, id=f"{name}-{ladder.rungs[position].kernel}")
+            quick = position == meant[0] and of_a_lecture
+            yield case(name, position, quick=quick, thorough=of_a_lecture,
+                       id=f"{name}-{ladder.rungs[position].kernel}")  # fmt: skip
 
 
 @pytest.mark.parametrize(("ladder", "position"), tuple(steps()))

@@ -216,8 +216,10 @@ def test_independent_lanes_stand_at_different_lines():
 
 
 @pytest.mark.parametrize(
-    "name", [case(name, quick=name == "heidelberg-volta") for name in LADDERS if name[:4] != "all-"]
-)
+    "name",
+    [case(name, quick=name == "heidelberg-volta", thorough=name != "beyond-tiling")
+     for name in LADDERS if name[:4] != "all-"],
+)  # fmt: skip
 def test_every_rung_that_has_a_block_has_a_picture_of_bounded_size(name):
     ladder = LADDERS[name]
     for rung in ladder.rungs:
