@@ -15,7 +15,7 @@ from engine.backends.emulator.ptx.syntax import PtxError, Variable
 from engine.backends.emulator.running import launching
 from engine.backends.emulator.state.faults import EmulatorFault
 from engine.backends.emulator.state.machine import Machine, Options
-from engine.backends.emulator.state.memory import AddressSpace, DeviceArray
+from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, code_addresses
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import Observer, hooks_of
@@ -142,10 +142,11 @@ class Device:
                 for name, v in program.constants.items()
             }
             found = self._loaded[source] = {name: array.base for name, array in placed.items()}
+            pointed = {**found, **code_addresses(program.functions)}
             for name, variable in program.constants.items():
                 for offset, target in variable.references:
                     view = placed[name].data[offset : offset + 8].view(np.uint64)
-                    view[0] = found.get(target, 0)
+                    view[0] = pointed.get(target, 0)
         return found
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from engine.backends.emulator.ptx.joining import requests_of
 from engine.backends.emulator.ptx.parser import parse
-from engine.backends.emulator.ptx.program import Program, Requests, link
+from engine.backends.emulator.ptx.program import Program, link
+from engine.backends.emulator.ptx.requests import Requests
 from engine.backends.emulator.ptx.syntax import Module
 from engine.compile.assembly import shared_accesses
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, compile_source

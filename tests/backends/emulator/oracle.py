@@ -40,7 +40,7 @@ def run(
         raw = memory.add(argument).to_bytes(8, "little") if isinstance(argument, bytearray) else argument
         assert len(raw) == size, f"{name} has {size} bytes"
         params["param " + name] = bytearray(raw)
-    places: Registers = {}
+    places: Registers = {"&" + name: address for name, address in module.addresses.items()}
     shared = 0
     for name, (space, size, data) in module.variables.items():
         if space == "shared":
@@ -147,8 +147,9 @@ def _frame(module: Module, function: Function, registers: Registers, local: byte
 
 def _call(module: Module, item: Instruction, registers: Registers, local: bytearray) -> Generator[Any, Any, None]:
     groups = [re.findall(r"[$\w]+", text) for text in item.operands if text.startswith("(")]
-    name = next(text for text in item.operands if not text.startswith("("))
-    callee = module.functions[name]
+    called = item.action(registers)  # type: ignore[misc]
+    names = {address: name for name, address in module.addresses.items()}
+    callee = module.functions[names.get(called, called)]
     returned = groups[0] if item.operands[0].startswith("(") and callee.returns else []
     given = groups[-1] if len(groups) > len(returned[:1]) else []
     inner = {key: value for key, value in registers.items() if key[0] == "&" or key in ("memory", "count")}

@@ -10,6 +10,7 @@ from typing import Any
 from tests.backends.emulator.oracle_arithmetic import Registers, atomic, computed, reader, width_of, writer
 
 WINDOWS = {"shared": 1 << 32, "local": 2 << 32}
+CODE = 3 << 32  # where pointers to functions lead
 
 
 class Unknown(Exception):
@@ -29,7 +30,7 @@ class Instruction:
     guard: tuple[str, bool] | None
     kind: str = "do"
     target: Any = None
-    action: Callable[[Registers], None] | None = None
+    action: Callable[[Registers], Any] | None = None
 
 
 @dataclass
@@ -73,6 +74,8 @@ class Module:
         text = re.sub(r"^\s*\.(loc|file|version|target|address_size|pragma)\b[^\n]*", "", text, flags=re.M)
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, tuple[str, int, bytes]] = {}
+        names = dict.fromkeys(re.findall(r"\.func\s*(?:\([^)]*\))?\s*([$\w]+)", text))
+        self.addresses = {name: CODE + 16 * number for number, name in enumerate(names)}
         head = re.compile(r"\.(?:entry|func)\s*(\([^)]*\))?\s*([$\w]+)\s*(\([^)]*\))?[^{;]*([{;])")
         place = 0
         while found := head.search(text, place):
@@ -92,7 +95,8 @@ class Module:
         pattern = kind + r"\s+([$\w]+)(?:\[(\d*)\])?\s*(?:=\s*([^;]*))?;"
         for space, bits, name, count, value in re.findall(pattern, text):
             size = int(bits) // 8
-            numbers = [_number(word) for word in re.findall(r"-?\w+", value)]
+            words = re.findall(r"-?[$\w]+", value)
+            numbers = [self.addresses[word] if word in self.addresses else _number(word) for word in words]
             data = b"".join((number % (1 << 8 * size)).to_bytes(size, "little") for number in numbers)
             self.variables[name] = (space, size * int(count or 1), data)
 
@@ -108,6 +112,8 @@ class Module:
         scopes: list[dict[str, str]] = [{}]
         label = ""
         for statement in _statements(body):
+            if ".callprototype" in statement:
+                continue
             if statement == "{":
                 scopes.append({})
             elif statement == "}":
@@ -158,6 +164,8 @@ class Module:
             item.action = _payload(item, function.widths)
         elif head == "call":
             item.kind = "call"
+            called = next(text for text in operands if not text.startswith("("))
+            item.action = reader(called, "u64", function.widths) if called in function.widths else lambda _: called
         elif head in ("ld", "st", "atom", "red", "cvta"):
             item.action = getattr(self, "_" + ("atom" if head == "red" else head))(item, words, function)
         elif head in ("membar", "fence", "nanosleep", "prefetch") or item.opcode.startswith(

@@ -230,14 +230,6 @@ def test_switch_and_functions():
     np.testing.assert_array_equal(out, [table[v] for v in values])
 
 
-def test_recursion_is_refused():
-    text = """__device__ __noinline__ int fact(int n) { return n < 2 ? 1 : n * fact(n - 1) % 1009; }
-    extern "C" __global__ void f(int *out) { out[threadIdx.x] = fact(out[threadIdx.x]) + fact(7); }"""
-    source = text.replace("n * fact(n - 1) % 1009", "fact(n - 1) + fact(n - 2) * n")
-    with pytest.raises(RunFailed, match="calls itself; recursion is not emulated"):
-        execute(source, out=zeros(32))
-
-
 def test_printf_and_assert():
     text = """extern "C" __global__ void f(int *out) {
         if (threadIdx.x < 2) printf("thread %d of %s: %5.2f %u %lld %c%%\\n", threadIdx.x, "two", 1.5 * threadIdx.x,

@@ -199,8 +199,14 @@ extern "C" __global__ void f(int *a, int *out) {
 
 
 REFUSED = {
-    "recursion": ("out[0] = fib(t);", "fib calls itself; recursion is not emulated"),
-    "a function pointer": ("int (*p)(int) = t & 1 ? one : two; out[t] = p(t);", "a call through a function pointer"),
+    "recursion without an end": ("out[0] = fib(t + 2);", "thread 0 of block 0 calls `fib` while 1,024 calls are open"),
+    "a pointer to no function": (
+        "out[t] = table[t % 3](t);", "thread 2 of block 0 calls through a pointer that is null",
+    ),
+    "a pointer to another function": (
+        "auto p = t < 9 ? (int (*)(int, int))one : three; out[t] = p(t, t);",
+        "thread 0 of block 0 calls through a pointer that leads to no function which takes and gives what is passed",
+    ),
     "a function without a body": ("out[t] = nowhere(t);", "the function nowhere is declared but not defined"),
     "malloc": ("int *p = (int *)malloc(4); *p = t; out[t] = *p;", "a call of malloc is not emulated"),
     "a texture": ("out[t] = tex1Dfetch<int>((cudaTextureObject_t)7, t);", "a texture or a surface is not emulated"),
@@ -221,7 +227,8 @@ def test_what_is_refused_is_told_in_one_sentence_with_its_line(what: str) -> Non
     body, clause = REFUSED[what]
     text = f"""__device__ __noinline__ int one(int a) {{ return a + 1; }}
 __device__ __noinline__ int two(int a) {{ return a * 2; }}
-__device__ __noinline__ int fib(int n) {{ return n < 2 ? n : fib(n - 1) + fib(n - 2); }}
+__device__ __noinline__ int fib(int n) {{ return n < 2 ? n : fib(n + 1) + fib(n + 2); }}
+__device__ __noinline__ int three(int a, int b) {{ return a * b; }} __device__ int (*table[3])(int) = {{one, two}};
 __device__ int nowhere(int);
 extern "C" __global__ void f(int *out) {{
   int t = threadIdx.x;
@@ -229,6 +236,6 @@ extern "C" __global__ void f(int *out) {{
 }}"""
     with pytest.raises(RunFailed) as caught:
         execute(text, out=np.zeros(64, np.int32))
-    line = 3 if what == "recursion" else 7
+    line = 3 if what == "recursion without an end" else 8
     assert clause in str(caught.value) and f"test.cu, line {line}: " in str(caught.value)
     assert re.fullmatch(r"[^\n]*[^.?!][.?!]", str(caught.value)) and caught.value.__cause__ is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.backends.emulator.ptx.deciding import deciding
-from engine.backends.emulator.ptx.program import writes
+from engine.backends.emulator.ptx.register_use import writes
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -46,7 +46,7 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     if words[-1] not in WIDTHS:
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
     kind = "red" if unread and not _ALWAYS_READ & set(words) else op
-    space = "global" if item.space == "const" else item.space
+    space = "global" if item.space in ("const", "param") else item.space
     weak = not _STRONG & set(words)
     tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
     one_word = one_value = False

@@ -16,7 +16,7 @@ import numpy as np
 from engine.backends.emulator.instructions.addresses import address_reader
 from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.program import NO_REQUEST
+from engine.backends.emulator.ptx.requests import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Address, Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask

@@ -21,7 +21,8 @@ from engine.backends.emulator.instructions import (
 from engine.backends.emulator.instructions.meetings import met
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.meanings.table import OPERATIONS, UnknownInstruction
-from engine.backends.emulator.ptx.program import BasicBlock, Program, has_destination
+from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.register_use import has_destination
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError, Register
 from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
 from engine.backends.emulator.registers.masks import Mask

@@ -11,7 +11,6 @@ from engine.backends.emulator.ptx.syntax import (
     Address,
     Instruction,
     InvalidPtx,
-    PtxError,
     Register,
     Symbol,
     Vector,
@@ -42,10 +41,10 @@ describe(
 
 @executes(Traits("ld.param", "da", check=check_access))
 def load_parameter(machine: Machine, item: Instruction) -> Executor:
-    """A kernel argument: the same for all lanes."""
+    """A kernel argument: the same for all lanes, or a piece of a structure whose place a lane has computed."""
     address, code = item.operands[1], item.words[-1]
     if not isinstance(address, Address) or not isinstance(address.base, Symbol):
-        raise PtxError("a kernel argument at a computed address is not emulated", item.line)
+        return load(machine, item)
     targets = item.operands[0].items if isinstance(item.operands[0], Vector) else (item.operands[0],)
     size, kind = WIDTHS[code] // 8, f"u{WIDTHS[code]}"
     at = address.base.offset + address.offset

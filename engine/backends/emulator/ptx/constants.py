@@ -76,6 +76,22 @@ def parameters(text: str) -> tuple[Variable, ...]:
     return tuple(variable(part.strip()) for part in split(text) if part.strip())
 
 
+def signature(text: str) -> tuple[tuple[Variable, ...], str, tuple[Variable, ...]]:
+    """`(.param .b32 result) name (.param .b64 first, ...)`: what it gives back, its name or "", what it takes."""
+    returns: tuple[Variable, ...] = ()
+    params: tuple[Variable, ...] = ()
+    if text.startswith("("):
+        inside, text = bracketed(text)
+        returns = parameters(inside)
+    found = re.match(r"[$%\w]+", text)
+    name = found[0] if found else ""
+    text = text[len(name) :].strip()
+    if text.startswith("("):
+        inside, _ = bracketed(text)
+        params = parameters(inside)
+    return returns, name, params
+
+
 def variable(statement: str) -> Variable:
     """`.global .align 4 .b8 name[12] = {...}` and its kin. PtxError for what cannot be read or does not fit."""
     head, _, value = statement.partition("=")
@@ -97,7 +113,8 @@ def variable(statement: str) -> Variable:
     data, references = _initial(value.strip(), element, kind[1] == "f") if value else (b"", ())
     if (named[2] and len(data) > count * element) or (references and element != 8):
         raise InvalidPtx(f"the initial values of `{named[1]}` do not fit it")
-    return Variable(named[1], space[1], count * element, alignment, ".extern" in head, data, references)
+    external, array = ".extern" in head, named[2] is not None
+    return Variable(named[1], space[1], count * element, alignment, external, data, references, array)
 
 
 def _initial(value: str, element: int, real: bool) -> tuple[bytes, tuple[tuple[int, str], ...]]:

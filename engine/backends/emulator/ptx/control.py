@@ -56,7 +56,7 @@ def stops(item: Instruction | None) -> bool:
     if item is None:
         return False
     control = traits_of(item.opcode).control
-    return control in ("exit", "trap", "switch") or (control == "branch" and item.guard is None)
+    return control in ("exit", "trap", "switch", "return") or (control == "branch" and item.guard is None)
 
 
 def targets(item: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

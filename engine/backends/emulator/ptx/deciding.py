@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from engine.backends.emulator.ptx.program import Program, reads, uses_and_defs
+from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.register_use import reads, uses_and_defs
 
 
 @lru_cache(maxsize=64)
@@ -12,7 +13,7 @@ def deciding(program: Program) -> int:
     """Bit set of the registers from which the condition of a branch follows, other than through memory."""
     ends = [block.terminator for block in program.blocks if block.terminator]
     needed = sum({1 << index for item in ends for index in reads(item, program.carry)})
-    flows = [uses_and_defs((item,), program.carry) for block in program.blocks for item in block.body]
+    flows = [uses_and_defs((item,), program.carry) for item in program.instructions]
     before = -1
     while before != needed:
         before = needed

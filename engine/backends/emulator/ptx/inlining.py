@@ -1,6 +1,7 @@
 """Device functions inlined: the statements of a kernel and of all that it calls, as one list.
 
-Registers, labels and local variables of each copy get names of their own. The parameters of a call become registers.
+Registers, labels and local variables of each copy get names of their own. The parameters of a call become registers, or
+local variables where they have to lie in memory. Behind the kernel stand the functions that stay functions (`calls`).
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from engine.backends.emulator.ptx.calls import Call, Callee, CallGraph, Frame
+from engine.backends.emulator.ptx.parameters import in_memory
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
     Function,
     Group,
+    Immediate,
     Instruction,
     InvalidPtx,
     Label,
@@ -26,22 +30,23 @@ from engine.backends.emulator.ptx.syntax import (
     Vector,
 )
 from engine.backends.emulator.ptx.traits import Traits, traits_of
-from engine.compile.names import readable
 
 _LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
+_WORD = 8  # bytes of the largest word of local memory
 _MOST_CALLS = 20_000  # copies of functions, and guarded instructions, in one kernel
 
 
 @dataclass
-class _Frame:
-    """One inlined call: what its registers, labels and symbols are called in the kernel."""
+class _Copy:
+    """One copy of a function: what its registers, labels and symbols are called in the kernel. `frame`: where its local
+    variables lie, if it is, or is inlined into, a function that stays one."""
 
     function: Function
     base: int
     names: dict[str, str]
     line: int
-    depth: tuple[str, ...]
     suffix: str = ""
+    frame: Frame | None = None
 
 
 @dataclass
@@ -49,7 +54,7 @@ class Inliner:
     """Makes one kernel of a function and of all that it calls. `widths`, `locals`, `tables`: what that kernel has.
 
     `slots`: the register that stands for a call's parameter, by its name and the byte in it; `calls`: copies and
-    guarded instructions so far.
+    guarded instructions so far. `callees`: the functions that stay functions; they start at the labels of `entries`.
     """
 
     module: Module
@@ -59,78 +64,148 @@ class Inliner:
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     slots: dict[tuple[str, int], int] = field(default_factory=dict)
     calls: int = 0
+    callees: dict[str, Callee] = field(default_factory=dict)
+    entries: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._entry_params = {param.name for param in self.entry.params}
+        self.graph = CallGraph(self.module, self.entry.name)
+        self._memory: set[str] = set()  # the parameters of calls that lie in memory
 
     def run(self) -> Iterator[Instruction | Label]:
-        """The statements of the kernel. PtxError for a call that cannot be inlined."""
-        yield from self._function(_Frame(self.entry, 0, {}, self.entry.line, (self.entry.name,)))
+        """The statements of the kernel. PtxError for a call that is not emulated."""
+        yield from self._function(_Copy(self.entry, 0, {}, self.entry.line))
+        if self.graph.called:
+            yield Instruction("exit", (), None, self.entry.line)  # a kernel ends before the functions
+        for name in sorted(self.graph.called):
+            yield from self._called(self.module.functions[name])
 
-    def _function(self, frame: _Frame) -> Iterator[Instruction | Label]:
-        function = frame.function
-        frame.base = len(self.widths)
+    def _called(self, function: Function) -> Iterator[Instruction | Label]:
+        """A function that stays one."""
+        name, frame = function.name, Frame(len(self.widths))
+        self.widths.append(64)
+        names = {each.name: f"{name}:{each.name}" for each in (*function.params, *function.returns)}
+        params, returns = (
+            tuple(self._passed(names[each.name], each, frame) for each in group)
+            for group in (function.params, function.returns)
+        )
+        self.entries[f"call:{name}"] = name
+        yield Label(f"call:{name}")
+        yield from self._function(_Copy(function, 0, names, function.line, f"@{name}", frame))
+        line = next((item.line for item in reversed(function.body) if isinstance(item, Instruction)), function.line)
+        results = tuple(Register(each) for each in returns if isinstance(each, int))
+        yield Instruction("leave", results, None, line)
+        self.callees[name] = Callee(name, 0, params, returns, frame.places, frame.sizes, frame.size, frame.base)
+
+    def _passed(self, name: str, variable: Variable, frame: Frame) -> int | str:
+        """The register that a number is passed in; the name of what lies in memory."""
+        if not variable.array:
+            return self._slot(name, 0, max(16, 8 * variable.size), 0).index
+        self._memory.add(name)
+        frame.add(replace(variable, name=name))
+        return name
+
+    def _function(self, copy: _Copy) -> Iterator[Instruction | Label]:
+        function = copy.function
+        copy.base = len(self.widths)
         self.widths.extend(function.widths)
         for variable in function.variables:
             if variable.space == "local":
-                frame.names[variable.name] = variable.name + frame.suffix
-            self.locals.append(replace(variable, name=frame.names.get(variable.name, variable.name)))
+                copy.names[variable.name] = variable.name + copy.suffix
+            self._declare(copy, replace(variable, name=copy.names.get(variable.name, variable.name)))
+        for name, variable in in_memory(self.module, function, self.graph.called).items():
+            unique = name + copy.suffix
+            self._memory.add(unique)
+            size = -(-variable.size // _WORD) * _WORD  # it is copied by whole words
+            alignment = max(_WORD, variable.alignment)
+            self._declare(copy, replace(variable, name=unique, space="local", size=size, alignment=alignment))
         for label, targets in function.tables.items():
-            self.tables[label + frame.suffix] = tuple(target + frame.suffix for target in targets)
+            self.tables[label + copy.suffix] = tuple(target + copy.suffix for target in targets)
         for item in function.body:
             if isinstance(item, Label):
-                yield Label(item.name + frame.suffix)
+                yield Label(item.name + copy.suffix)
             else:
-                yield from self._instruction(frame, item)
-        if frame.suffix:
-            yield Label("end" + frame.suffix)
+                yield from self._instruction(copy, item)
+        if copy.suffix:
+            yield Label("end" + copy.suffix)
 
-    def _instruction(self, frame: _Frame, item: Instruction) -> Iterator[Instruction | Label]:
-        line = item.line or frame.line
+    def _declare(self, copy: _Copy, variable: Variable) -> None:
+        if copy.frame is not None and variable.space == "local":
+            copy.frame.add(variable)
+        else:
+            self.locals.append(variable)
+
+    def _instruction(self, copy: _Copy, item: Instruction) -> Iterator[Instruction | Label]:
+        line = item.line or copy.line
         traits = traits_of(item.opcode)
         branch = traits.control in ("branch", "switch")
-        operands = tuple(self._operand(frame, operand, branch) for operand in item.operands)
-        guard = item.guard and Register(item.guard.index + frame.base, item.guard.negated)
+        operands = tuple(self._operand(copy, operand, branch) for operand in item.operands)
+        guard = item.guard and Register(item.guard.index + copy.base, item.guard.negated)
         new = Instruction(item.opcode, operands, guard, line, item.place)
         if branch or guard is None:
-            yield from self._expand(frame, new, traits)
+            yield from self._expand(copy, new, traits)
             return
         # A guarded instruction is the instruction behind a branch around it; only a guarded exit counts as a branch.
         self.calls += 1
         past = f"past@{self.calls}"
         hop = "bra" if traits.control == "exit" else "skip"
         yield Instruction(hop, (Symbol(past),), Register(guard.index, not guard.negated), line)
-        yield from self._expand(frame, replace(new, guard=None), traits)
+        yield from self._expand(copy, replace(new, guard=None), traits)
         yield Label(past)
 
-    def _expand(self, frame: _Frame, item: Instruction, traits: Traits) -> Iterator[Instruction | Label]:
-        if traits.head == "ret" and frame.suffix:
-            yield Instruction("skip", (Symbol("end" + frame.suffix),), None, item.line)
+    def _expand(self, copy: _Copy, item: Instruction, traits: Traits) -> Iterator[Instruction | Label]:
+        if traits.head == "ret" and copy.suffix:
+            yield Instruction("skip", (Symbol("end" + copy.suffix),), None, item.line)
         elif traits.head == "call":
-            yield from self._call(frame, item)
+            yield from self._call(copy, item)
         elif traits.head in ("ld.param", "st.param"):
-            yield from self._parameter(item)
+            for made in self._parameter(copy, item):
+                yield self._in_frame(copy.frame, made)
         elif traits.control == "barrier" and "red" in item.words:
             yield replace(item, operands=item.operands[1:])
             yield Instruction("bar_result." + item.opcode, item.operands[:1], None, item.line)
         else:
-            yield item
+            yield self._in_frame(copy.frame, item)
 
-    def _parameter(self, item: Instruction) -> Iterator[Instruction]:
-        """A parameter of an inlined call is a register; a parameter of the kernel stays a load."""
+    def _in_frame(self, frame: Frame | None, item: Instruction) -> Instruction:
+        """A local variable of a function that stays one is so many bytes behind the start of its frame."""
+        if frame is None:
+            return item
+        operands, base = list(item.operands), Register(frame.base)
+        for number, operand in enumerate(operands):
+            match operand:
+                case Address(Symbol(name, start), offset) if name in frame.places:
+                    operands[number] = Address(base, frame.places[name] + start + offset)
+                case Symbol(name, start) if name in frame.places:
+                    if item.words[0] != "mov":
+                        raise PtxError(f"{item.opcode} of a variable of a called function is not emulated", item.line)
+                    place = Immediate(frame.places[name] + start)
+                    return replace(item, opcode="add.u64", operands=(operands[0], base, place))
+        return replace(item, operands=tuple(operands))
+
+    def _parameter(self, copy: _Copy, item: Instruction) -> Iterator[Instruction]:
+        """A parameter of an inlined call is a register, or lies in memory; a parameter of the kernel stays a load."""
         load = traits_of(item.opcode).writes
         register, address = item.operands if load else item.operands[::-1]
-        if not isinstance(address, Address) or not isinstance(address.base, Symbol):
-            raise PtxError("a parameter at a computed address is not emulated", item.line)
-        if address.base.name in self._entry_params:
+        assert isinstance(address, Address)  # its form was checked
+        if not isinstance(address.base, Symbol):
+            if copy.function is not self.entry or not load:
+                raise PtxError("a parameter of a function at a computed address is not emulated", item.line)
             yield item
+            return
+        name = address.base.name
+        if name in self._entry_params:
+            yield item
+            return
+        if name in self._memory:
+            yield replace(item, opcode=item.opcode.replace(".param", ".local", 1))
             return
         suffix = item.opcode.rsplit(".", 1)[1]
         size = WIDTHS[suffix] // 8
         parts = register.items if isinstance(register, Vector) else (register,)
         for number, part in enumerate(parts):
             offset = address.base.offset + address.offset + number * size
-            slot = self._slot(address.base.name, offset, max(16, WIDTHS[suffix]), item.line)
+            slot = self._slot(name, offset, max(16, WIDTHS[suffix]), item.line)
             pair = (part, slot) if load else (slot, part)
             yield Instruction(f"mov.b{max(16, WIDTHS[suffix])}", pair, None, item.line)
 
@@ -140,68 +215,83 @@ class Inliner:
             index = self.slots[(name, offset)] = len(self.widths)
             self.widths.append(width)
         elif self.widths[index] != width:
-            raise PtxError("a structure that is passed in one piece and read in another is not emulated", line)
+            raise PtxError("a parameter that is passed in one piece and read in another is not emulated", line)
         return Register(index)
 
-    def _call(self, frame: _Frame, item: Instruction) -> Iterator[Instruction | Label]:
-        groups = [operand for operand in item.operands if isinstance(operand, Group)]
-        target = next((operand for operand in item.operands if not isinstance(operand, Group)), None)
-        returns = groups[0] if groups and item.operands[0] is groups[0] else Group(())
-        arguments = groups[-1] if groups and (len(groups) == 2 or not returns.items) else Group(())
-        if not isinstance(target, Symbol):
-            clause = "a call through a function pointer, or of a virtual function, is not emulated"
-            raise PtxError(clause, item.line, item.place)
-        names = [operand.name for operand in arguments.items if isinstance(operand, Symbol)]
-        results = [operand.name for operand in returns.items if isinstance(operand, Symbol)]
-        function = self.module.functions.get(target.name)
-        if function is None:
-            if target.name not in _LEAST_ARGUMENTS:
-                yield Instruction(f"call.{target.name}", (), None, item.line, item.place)
-                return
-            made = [register for name in names for register in self._slots_of(name)]
-            if len(made) < _LEAST_ARGUMENTS[target.name]:
-                raise InvalidPtx(f"a call of {target.name} lacks arguments", item.line, item.place)
-            back = [self._slot(name, 0, 32 if target.name == "vprintf" else 64, item.line) for name in results]
-            yield Instruction(f"call.{target.name}", (Group(tuple(back)), *made), None, item.line, item.place)
+    def _call(self, copy: _Copy, item: Instruction) -> Iterator[Instruction | Label]:
+        call = Call.of(item)
+        if not isinstance(call.target, Symbol):
+            if not isinstance(call.target, Register) or self.widths[call.target.index] != 64:
+                raise InvalidPtx("a call is given nothing that it can call", item.line, item.place)
+            names = self.graph.may_call(copy.function, call)
+            if not names:
+                clause = "no function is there that this call through a pointer could lead to"
+                raise PtxError(clause, item.line, item.place)
+            yield self._entered(call, self.module.functions[names[0]], item)
             return
-        if function.name in frame.depth:
-            name = readable(function.name)
-            raise PtxError(
-                f"{name} calls itself; recursion is not emulated",
-                item.line,
-                advice="write it as a loop, or run it on a GPU",
-            )
+        function = self.module.functions.get(call.target.name)
+        if function is None:
+            yield from self._runtime_call(call.target.name, call, item)
+            return
+        if (len(call.given), len(call.returned)) != (len(function.params), len(function.returns)):
+            raise InvalidPtx(f"a call of {function.name} passes other arguments than it takes", item.line, item.place)
+        if function.name in self.graph.called:
+            yield self._entered(call, function, item)
+            return
         self.calls += 1
         if self.calls > _MOST_CALLS:
             raise PtxError(f"{self.entry.name} calls functions in too many places", item.line, item.place)
-        if (len(names), len(results)) != (len(function.params), len(function.returns)):
-            raise InvalidPtx(f"a call of {function.name} passes other arguments than it takes", item.line, item.place)
-        inner = dict(zip((v.name for v in function.params), names, strict=True))
-        inner.update(zip((v.name for v in function.returns), results, strict=True))
-        suffix = f"@{self.calls}"
-        yield from self._function(_Frame(function, 0, inner, item.line, (*frame.depth, function.name), suffix))
+        inner = dict(zip((v.name for v in function.params), call.given, strict=True))
+        inner.update(zip((v.name for v in function.returns), call.returned, strict=True))
+        yield from self._function(_Copy(function, 0, inner, item.line, f"@{self.calls}", copy.frame))
+
+    def _entered(self, call: Call, function: Function, item: Instruction) -> Instruction:
+        """A call that stays one. `function`: what is called, or one of the same form."""
+        passed: list[Group] = []
+        for names, variables in ((call.returned, function.returns), (call.given, function.params)):
+            if len(names) != len(variables):
+                raise InvalidPtx("a call passes other arguments than its function takes", item.line, item.place)
+            pairs = zip(names, variables, strict=True)
+            passed.append(Group(tuple(self._outside(name, each, item.line) for name, each in pairs)))
+        assert call.target is not None
+        return Instruction("enter", (passed[0], call.target, passed[1]), None, item.line, item.place)
+
+    def _outside(self, name: str, variable: Variable, line: int) -> Symbol | Register:
+        """A parameter as the caller has it."""
+        return Symbol(name) if variable.array else self._slot(name, 0, max(16, 8 * variable.size), line)
+
+    def _runtime_call(self, name: str, call: Call, item: Instruction) -> Iterator[Instruction]:
+        """A call of a function of the CUDA runtime."""
+        if name not in _LEAST_ARGUMENTS:
+            yield Instruction(f"call.{name}", (), None, item.line, item.place)
+            return
+        made = [register for each in call.given for register in self._slots_of(each)]
+        if len(made) < _LEAST_ARGUMENTS[name]:
+            raise InvalidPtx(f"a call of {name} lacks arguments", item.line, item.place)
+        back = [self._slot(each, 0, 32 if name == "vprintf" else 64, item.line) for each in call.returned]
+        yield Instruction(f"call.{name}", (Group(tuple(back)), *made), None, item.line, item.place)
 
     def _slots_of(self, name: str) -> list[Register]:
         return [Register(index) for (owner, _), index in sorted(self.slots.items()) if owner == name]
 
-    def _operand(self, frame: _Frame, operand: Operand, branch: bool) -> Operand:
+    def _operand(self, copy: _Copy, operand: Operand, branch: bool) -> Operand:
         match operand:
             case Register(index, negated):
-                return Register(index + frame.base, negated) if frame.base else operand
+                return Register(index + copy.base, negated) if copy.base else operand
             case Symbol(name, offset):
                 if branch:
-                    return Symbol(name + frame.suffix)
+                    return Symbol(name + copy.suffix)
                 # A call's own parameter symbols are made unique per inlined copy of the caller.
-                renamed = frame.names.get(name, name + frame.suffix if "#" in name else name)
+                renamed = copy.names.get(name, name + copy.suffix if "#" in name else name)
                 return Symbol(renamed, offset)
             case Address(base, offset) if base is not None:
-                inner = self._operand(frame, base, branch)
+                inner = self._operand(copy, base, branch)
                 assert isinstance(inner, Register | Symbol)
                 return Address(inner, offset)
             case Vector(items):
-                return Vector(tuple(self._operand(frame, item, branch) for item in items))
+                return Vector(tuple(self._operand(copy, item, branch) for item in items))
             case Group(items):
-                return Group(tuple(self._operand(frame, item, branch) for item in items))
+                return Group(tuple(self._operand(copy, item, branch) for item in items))
             case Pair(first, second):
-                return Pair(self._operand(frame, first, branch), self._operand(frame, second, branch))
+                return Pair(self._operand(copy, first, branch), self._operand(copy, second, branch))
         return operand

@@ -8,10 +8,11 @@ beside it) have none, and come with it. What is not understood so is counted as 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, Program, Request, Requests
+from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.requests import NO_REQUEST, Request, Requests
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Symbol
 from engine.compile.assembly import SharedAccess
 
@@ -45,7 +46,7 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> Requests:
     changed = [place for place in places if set(place.made) != {place.size}]
     if not changed:
         return Requests()
-    before = _dominators(program.blocks)
+    before = _dominators(program.blocks, {0, *(callee.entry for callee in program.callees.values())})
     groups: dict[_Place, list[_Place]] = {place: [place] for place in changed if place.wider}
     absent = [place for place in changed if not place.made]
     for leaders in _families(groups):
@@ -123,18 +124,20 @@ def _again(place: _Place, other: _Place, before: list[int]) -> bool:
     return other.number < place.number if other.block == place.block else bool(before[place.block] >> other.block & 1)
 
 
-def _dominators(blocks: Sequence[BasicBlock]) -> list[int]:
-    """For each block the bit set of those that every way to it passes, itself among them."""
+def _dominators(blocks: Sequence[BasicBlock], entries: Collection[int]) -> list[int]:
+    """For each block the bit set of those that every way to it from one of `entries` passes, itself among them."""
     sources: list[list[int]] = [[] for _ in blocks]
     for block in blocks:
         for successor in block.successors:
             sources[successor].append(block.index)
     every = (1 << len(blocks)) - 1
-    found = [1, *([every] * (len(blocks) - 1))]
+    found = [1 << index if index in entries else every for index in range(len(blocks))]
     changed = True
     while changed:
         changed = False
-        for index in range(1, len(blocks)):
+        for index in range(len(blocks)):
+            if index in entries:
+                continue
             common = every
             for source in sources[index]:
                 common &= found[source]

@@ -9,13 +9,14 @@ import re
 from dataclasses import replace
 
 from engine.backends.emulator.ptx.check import check_instruction
-from engine.backends.emulator.ptx.constants import DECLARED, bracketed, immediate, parameters, split, variable, whole
+from engine.backends.emulator.ptx.constants import DECLARED, immediate, signature, split, variable, whole
 from engine.backends.emulator.ptx.control import check_targets
 from engine.backends.emulator.ptx.special_registers import is_special
 from engine.backends.emulator.ptx.statements import Statements
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
+    Form,
     Function,
     Group,
     Immediate,
@@ -32,6 +33,7 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Variable,
     Vector,
+    form_of,
 )
 from engine.backends.emulator.ptx.traits import traits_of
 
@@ -80,27 +82,19 @@ class _Parser:
     def _header(self, statement: str) -> None:
         kind = re.search(r"\.(entry|func)\b", statement)
         assert kind  # it is why the statement is a header
-        rest = statement[kind.end() :].strip()
-        returns: tuple[Variable, ...] = ()
-        if rest.startswith("("):
-            inside, rest = bracketed(rest)
-            returns = parameters(inside)
-        name = re.match(r"[$%\w]+", rest)
+        returns, name, params = signature(statement[kind.end() :].strip())
         if not name:
             raise InvalidPtx(f"a function has no name: {statement[:60]}")
-        rest = rest[name.end() :].strip()
-        params: tuple[Variable, ...] = ()
-        if rest.startswith("("):
-            inside, rest = bracketed(rest)
-            params = parameters(inside)
         if not statement.endswith("{"):
-            self.declared.add(name[0])
+            self.declared.add(name)
             return
-        self.name, self.entry, self.params, self.returns = name[0], kind[1] == "entry", params, returns
+        self.name, self.entry, self.params, self.returns = name, kind[1] == "entry", params, returns
         self.widths: list[int] = []
         self.body: list[Instruction | Label] = []
         self.locals: list[Variable] = []
         self.tables: dict[str, tuple[str, ...]] = {}
+        self.prototypes: dict[str, Form] = {}
+        self.choices: dict[str, tuple[str, ...]] = {}
         self.renamed = 0
         self.scopes = [{}]
         self.last_label = ""
@@ -162,7 +156,7 @@ class _Parser:
         first = next((item.line for item in self.body if isinstance(item, Instruction) and item.line), 0)
         self.functions[self.name] = Function(
             self.name, self.entry, self.params, self.returns, tuple(self.body), tuple(self.widths),
-            tuple(self.locals), self.tables, first,
+            tuple(self.locals), self.tables, first, self.prototypes, self.choices,
         )  # fmt: skip
 
     def _declaration(self, statement: str) -> None:
@@ -187,6 +181,11 @@ class _Parser:
         elif statement.startswith(".branchtargets"):
             self.table_scopes[self.last_label] = tuple(self.open)
             self.tables[self.last_label] = tuple(name.strip() for name in statement[14:].split(","))
+        elif statement.startswith(".callprototype"):
+            returns, _, params = signature(statement[14:].strip())
+            self.prototypes[self.last_label.split(":")[0]] = form_of(returns, params)
+        elif statement.startswith(".calltargets"):
+            self.choices[self.last_label.split(":")[0]] = tuple(name.strip() for name in statement[12:].split(","))
 
     def _declare_registers(self, name: str, width: int) -> None:
         many = re.match(r"(.+)<(\d+)>$", name)

@@ -1,33 +1,39 @@
 """A kernel of a Module -> Program: device functions inlined, basic blocks cut, live registers known.
 
 Blocks are numbered in program order, so that "the group with the smallest program counter" is the group in the
-lowest block. A block ends at a branch, a barrier or an exit, before every warp-synchronous instruction, where lanes may
-have to wait for each other, and before every look at a clock, which so shows all instructions before it. Sets of
-registers are bit sets in Python integers.
+lowest block; a function that cannot be inlined has blocks of its own behind the kernel's. A block ends at a branch, a
+call, a barrier or an exit, before every warp-synchronous instruction, where lanes may have to wait for each other, and
+before every look at a clock, which so shows all instructions before it. Sets of registers are bit sets in Python
+integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from engine.backends.emulator.ptx.calls import Callee, passed
 from engine.backends.emulator.ptx.control import ends_block, stops, targets
 from engine.backends.emulator.ptx.inlining import Inliner
-from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
+from engine.backends.emulator.ptx.parameters import with_places
+from engine.backends.emulator.ptx.register_use import (
+    has_destination,
+    reads,
+    tells_time,
+    uses_and_defs,
+    writes,
+)
+from engine.backends.emulator.ptx.requests import Requests
 from engine.backends.emulator.ptx.syntax import (
-    Address,
-    Group,
     Instruction,
     Label,
     Module,
-    Operand,
-    Pair,
     PtxError,
     Register,
     Sink,
-    Special,
+    Symbol,
     Variable,
-    Vector,
 )
 from engine.backends.emulator.ptx.traits import traits_of
 
@@ -58,35 +64,14 @@ class BasicBlock:
         return last.line if last else 0
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the assembler asks of shared memory where the PTX has a load or store.
-
-    `size`: bytes of a lane at once; 0: nothing, as another request brings them along. Where a loop's turns are joined,
-    only one turn asks: the one where the address, moved by `shift`, is in the first `below` bytes of `size`.
-    """
-
-    size: int
-    shift: int = 0
-    below: int = 0
-
-
-NO_REQUEST = Request(0)
-
-
-@dataclass(frozen=True)
-class Requests:
-    """By the line of the PTX: what differs from the PTX. `unsure`: the .cu lines where it is not known."""
-
-    by_place: Mapping[int, Request] = field(default_factory=dict)
-    unsure: frozenset[int] = frozenset()
-
-
 @dataclass(frozen=True, eq=False)  # only itself: what was found out about it is remembered
 class Program:
     """A kernel ready to run. `carry` is the number of the register that stands for the carry flag.
 
-    `requests`: where the assembler asks for something else of shared memory than the PTX says.
+    `requests`: where the assembler asks for something else of shared memory than the PTX says. `callees`: the functions
+    that are called when it runs; `passed`: what their calls move, as moves from register to register; `deepest`: how
+    many may be open at once, None where they come back to themselves. `functions`: all device functions of the module.
+    `placed`: the parameters that are read at computed addresses.
     """
 
     name: str
@@ -97,7 +82,27 @@ class Program:
     shared: tuple[Variable, ...]
     local: tuple[Variable, ...]
     constants: Mapping[str, Variable]  # module-level .global and .const variables
-    requests: Requests = Requests()
+    requests: Requests = field(default_factory=Requests)
+    callees: Mapping[str, Callee] = field(default_factory=dict)
+    passed: tuple[Instruction, ...] = ()
+    deepest: int | None = 0
+    functions: tuple[str, ...] = ()
+    placed: tuple[Variable, ...] = ()
+
+    def block_at(self, place: int) -> BasicBlock:
+        """The block at a place: its number, less a multiple of all blocks' in a call (`running.frames`)."""
+        return self.blocks[place % len(self.blocks)]
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """All that compute or move anything, those that stand for what calls pass among them."""
+        return (*(item for block in self.blocks for item in block.body), *self.passed)
+
+    @cached_property
+    def in_callees(self) -> frozenset[int]:
+        """The blocks of functions that are called."""
+        start = min((callee.entry for callee in self.callees.values()), default=len(self.blocks))
+        return frozenset(range(start, len(self.blocks)))
 
 
 def link(module: Module, name: str) -> Program:
@@ -106,14 +111,30 @@ def link(module: Module, name: str) -> Program:
     if function is None or not function.entry:
         raise PtxError(f"the source has no kernel named {name}")
     inliner = Inliner(module, function)
-    items = tuple(inliner.run())
+    items = with_places(tuple(inliner.run()), {param.name for param in function.params})
     carry = len(inliner.widths)
     widths = (*inliner.widths, 32)
-    blocks = tuple(_without_unread(block, carry) for block in _with_liveness(_cut(items, inliner.tables, carry)))
+    cut, places = _cut(items, inliner.tables, carry, inliner.entries)
+    blocks = tuple(_without_unread(block, carry) for block in _with_liveness(cut))
     shared = tuple(v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared")
     local = tuple(v for v in inliner.locals if v.space == "local")
     constants = {k: v for k, v in module.variables.items() if v.space in ("global", "const")}
-    return Program(name, function.params, blocks, widths, carry, _once(shared), local, constants)
+    entries = {callee: places[label] for label, callee in inliner.entries.items()}
+    callees = {each.name: replace(each, entry=entries[each.name]) for each in inliner.callees.values()}
+    functions = tuple(each.name for each in module.functions.values() if not each.entry)
+    moves = tuple(passed([block.terminator for block in blocks if block.terminator], callees))
+    deepest = None if inliner.graph.recursive else inliner.graph.depth
+    return Program(
+        name, function.params, blocks, widths, carry, _once(shared), local, constants, Requests(), callees, moves,
+        deepest, functions, _placed(function.params, blocks),
+    )  # fmt: skip
+
+
+def _placed(params: tuple[Variable, ...], blocks: tuple[BasicBlock, ...]) -> tuple[Variable, ...]:
+    """The parameters whose address is in a register."""
+    operands = (each for block in blocks for item in block.body for each in item.operands)
+    named = {each.name for each in operands if isinstance(each, Symbol)}
+    return tuple(param for param in params if param.name in named)
 
 
 def _once(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
@@ -139,9 +160,13 @@ class _Open:
     terminator: Instruction | None = None
 
 
-def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str, ...]], carry: int) -> list[BasicBlock]:
-    wanted = {name for item in items if isinstance(item, Instruction) for name in targets(item, tables)}
-    blocks, places, current = [_Open()], {}, _Open()
+def _cut(
+    items: Sequence[Instruction | Label], tables: Mapping[str, tuple[str, ...]], carry: int, entries: Iterable[str]
+) -> tuple[list[BasicBlock], dict[str, int]]:
+    """The basic blocks, and which of them start at labels: those of `entries` among them."""
+    wanted = {name for item in items if isinstance(item, Instruction) for name in targets(item, tables)} | {*entries}
+    blocks, current = [_Open()], _Open()
+    places: dict[str, int] = {}
     blocks[0] = current
     for item in items:
         fresh = current.body or current.terminator
@@ -170,64 +195,7 @@ def _cut(items: tuple[Instruction | Label, ...], tables: Mapping[str, tuple[str,
         successors = goes if stops(after) else (*goes, index + 1)
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
-    return made
-
-
-def registers_of(operand: Operand) -> Iterator[int]:
-    """The registers that an operand names."""
-    match operand:
-        case Register(index):
-            yield index
-        case Address(Register(index)):
-            yield index
-        case Vector(items) | Group(items):
-            for item in items:
-                yield from registers_of(item)
-        case Pair(first, second):
-            yield from registers_of(first)
-            yield from registers_of(second)
-
-
-def has_destination(item: Instruction) -> bool:
-    """True when the first operand is written."""
-    written = bool(item.operands) and not isinstance(item.operands[0], Address)
-    return written and traits_of(item.opcode).writes
-
-
-def tells_time(item: Instruction) -> bool:
-    """True when the instruction reads a clock."""
-    named = [SPECIAL_REGISTERS.get(operand.name) for operand in item.operands if isinstance(operand, Special)]
-    return any(row is not None and row.differs == "time" for row in named)
-
-
-def reads(item: Instruction, carry: int) -> Iterator[int]:
-    """The registers that an instruction reads. `carry`: the one that stands for the condition code."""
-    for operand in item.operands[1 if has_destination(item) else 0 :]:
-        yield from registers_of(operand)
-    if item.guard:
-        yield item.guard.index
-    if traits_of(item.opcode).reads_carry:
-        yield carry
-
-
-def writes(item: Instruction, carry: int) -> Iterator[int]:
-    """The registers that an instruction writes."""
-    if has_destination(item):
-        yield from registers_of(item.operands[0])
-    if "cc" in item.words:
-        yield carry
-
-
-def uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int]:
-    """Bit sets of the registers that are read before they are written, and that are written."""
-    uses = defs = 0
-    for item in items:
-        for index in reads(item, carry):
-            if not defs >> index & 1:
-                uses |= 1 << index
-        for index in writes(item, carry):
-            defs |= 1 << index
-    return uses, defs
+    return made, places
 
 
 def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:

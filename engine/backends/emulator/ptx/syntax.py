@@ -176,7 +176,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A declared variable or parameter: `size` bytes in `space`; `data` its initial bytes, else zeros."""
+    """A declared variable or parameter: `size` bytes in `space`; `data` its initial bytes, else zeros.
+
+    `array`: it is declared with brackets, as every structure is that is passed by value.
+    """
 
     name: str
     space: str
@@ -185,11 +188,26 @@ class Variable:
     external: bool = False
     data: bytes = b""
     references: tuple[tuple[int, str], ...] = ()  # (byte offset, symbol whose address stands there)
+    array: bool = False
+
+
+# What a function gives back and takes: (bytes, whether they are an array) of each.
+Form = tuple[tuple[tuple[int, bool], ...], tuple[tuple[int, bool], ...]]
+
+
+def form_of(returns: tuple[Variable, ...], params: tuple[Variable, ...]) -> Form:
+    """The form of a function with these."""
+    one, other = (tuple((each.size, each.array) for each in group) for group in (returns, params))
+    return one, other
 
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel or device function. `widths[i]` is the width in bits of register i (1 for a predicate)."""
+    """A kernel or device function. `widths[i]` is the width in bits of register i (1 for a predicate).
+
+    By label: `tables`, where a `brx.idx` may go; `prototypes` and `choices`, what a call through a pointer may call: a
+    function of this form, or one of these.
+    """
 
     name: str
     entry: bool
@@ -198,8 +216,10 @@ class Function:
     body: tuple[Instruction | Label, ...]
     widths: tuple[int, ...]
     variables: tuple[Variable, ...]
-    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # branch targets of `brx.idx`
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     line: int = 0
+    prototypes: Mapping[str, Form] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Traits:
     writes: bool = True
     reads_carry: bool = False
     memory: Literal["", "load", "store", "atomic", "copy"] = ""
-    control: Literal["", "branch", "switch", "barrier", "exit", "trap"] = ""
+    control: Literal["", "branch", "switch", "barrier", "call", "return", "exit", "trap"] = ""
     meets: Literal["", "named", "warp"] = ""
     varies: bool = False
     unsteady: bool = False

@@ -6,7 +6,8 @@ computed from varies, or when threads that went different ways write it in diffe
 
 from __future__ import annotations
 
-from engine.backends.emulator.ptx.program import BasicBlock, Program, registers_of, writes
+from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.register_use import registers_of, writes
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
 from engine.backends.emulator.ptx.traits import traits_of
@@ -21,7 +22,9 @@ def varying(program: Program) -> frozenset[int]:
         for item in block.body:
             for index in writes(item, program.carry):
                 writers[index] = writers.get(index, 0) + 1
-    found: set[int] = set()
+    # What calls pass, and what their functions make of it, is not followed.
+    called = [item for place in program.in_callees for item in blocks[place].body]
+    found = {index for item in (*called, *program.passed) for index in writes(item, program.carry)}
     before = -1
     while before != len(found):
         before = len(found)

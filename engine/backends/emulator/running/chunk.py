@@ -15,6 +15,7 @@ from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.parts import fetch, put_back
 from engine.backends.emulator.running.barriers import Waiting
+from engine.backends.emulator.running.calling import call, give_back
 from engine.backends.emulator.running.code import Code, Codes
 from engine.backends.emulator.running.endless.loops import Watch
 from engine.backends.emulator.running.groups import Key
@@ -36,6 +37,7 @@ class Chunk:
         self.watch = Watch(self.lanes)
         self.steps = 0
         self.hooks = machine.hooks
+        self.calls = bool(machine.program.callees)
 
     def close(self) -> None:
         """Let the registers go now: the traceback of a failure would keep them."""
@@ -51,6 +53,7 @@ class Chunk:
             key = self._next()
             code, mask = self.codes.at(key[0]), groups.pop(key)
             if code.members is not None:
+                lanes.registers = lanes.frames.of(key[0]).registers
                 ready = lanes.met(code, key[0], mask)
                 if ready is None:
                     continue
@@ -79,6 +82,8 @@ class Chunk:
 
     def _execute(self, code: Code, key: Key, mask: Mask) -> None:
         lanes, step = self.lanes, None
+        frame = lanes.frames.of(key[0]) if self.calls else lanes.frames.kernel
+        lanes.registers = frame.registers
         registers = lanes.registers if mask.whole else lanes.scratch
         try:
             for hook in self.hooks.on_basic_block:
@@ -94,7 +99,7 @@ class Chunk:
                 for index in code.dropped:
                     registers[index] = zeros[index]
             elif code.kept:
-                put_back(code.kept, lanes.registers, registers, mask, lanes.live())
+                put_back(code.kept, lanes.registers, registers, mask, lanes.live(frame))
             self._leave(code, key, mask, decided)
         except FORESEEN:
             raise
@@ -120,28 +125,34 @@ class Chunk:
 
     def _leave(self, code: Code, key: Key, mask: Mask, decided: Any) -> None:
         block, lanes = code.block, self.lanes
+        here = key[0] - block.index  # less than zero in a call
         if code.kind == "branch":
             taken, other = lanes.masks.split(mask, decided)
             if code.counted:
                 for hook in self.hooks.on_branch:
                     hook(block, taken, other)
             if taken is not None:
-                lanes.groups.add((block.successors[0], key[1]), taken)
+                lanes.groups.add((here + block.successors[0], key[1]), taken)
             if other is not None:
-                lanes.groups.add((block.successors[1], key[1]), other)
+                lanes.groups.add((here + block.successors[1], key[1]), other)
             if code.polls and taken is mask:
-                self.watch.turn(block, mask)
+                self.watch.turn(here + block.successors[0], mask)
         elif code.kind in ("fall", "jump"):
             if code.members is not None:
-                self._meet(block.successors[0], [mask])
+                self._meet(here + block.successors[0], [mask])
             else:
-                lanes.groups.add((block.successors[0], key[1]), mask)
+                lanes.groups.add((here + block.successors[0], key[1]), mask)
             if code.polls:
-                self.watch.turn(block, mask)
+                self.watch.turn(here + block.successors[0], mask)
         elif code.kind == "barrier":
-            self._arrive(code, mask, decided)
+            self._arrive(code, here + block.successors[0], mask, decided)
         elif code.kind == "switch":
             self._switch(block, key, mask, decided)
+        elif code.kind == "call":
+            assert block.terminator is not None
+            call(lanes, block.terminator, key, here + block.successors[0], mask)
+        elif code.kind == "return":
+            give_back(lanes, key, mask, decided)
         elif code.kind == "trap":
             raise trapped(self.machine, block.line)
         else:
@@ -158,7 +169,7 @@ class Chunk:
             full &= left.full_dense()
             part = masks.from_dense(masks.all_rows, masks.all_columns, full)
             if part is not None:
-                self.lanes.groups.add((place, key[1]), part)
+                self.lanes.groups.add((key[0] - block.index + place, key[1]), part)
                 left = masks.minus(left, part)
 
     def _end(self, mask: Mask) -> None:
@@ -185,7 +196,8 @@ class Chunk:
                 if part is not None:
                     lanes.groups.add((place, number), part)
 
-    def _arrive(self, code: Code, mask: Mask, vote: Array | None) -> None:
+    def _arrive(self, code: Code, place: int, mask: Mask, vote: Array | None) -> None:
+        """Lanes come to a barrier, to go on at `place`."""
         item, lanes = code.block.terminator, self.lanes
         self._end_leavers()
         assert item is not None and lanes.alive is not None
@@ -197,21 +209,10 @@ class Chunk:
             self.machine.resident.votes.cast(mask, np.broadcast_to(vote, (mask.height, mask.width)))
         count = None if counts is None else int(counts.flat[0])
         gone: list[Waiting] = []
-        for number, part in [(0, mask)] if numbers is None else self._by_value(numbers, mask):
-            entry = Waiting(part, code.block.successors[0], count, item.line)
+        for number, part in [(0, mask)] if numbers is None else lanes.by_value(numbers, mask):
+            entry = Waiting(part, place, count, item.line)
             gone += lanes.barriers.arrive(number, entry, lanes.alive)
         self._go_on(gone)
-
-    def _by_value(self, values: Array, mask: Mask) -> list[tuple[int, Mask]]:
-        """The lanes of a mask by the value of a register, given in the mask's rows and columns."""
-        if values.size == 1:
-            return [(int(values.flat[0]), mask)]
-        masks, full = self.lanes.masks, np.full(self.lanes.masks.shape, -1, np.int64)
-        lanes = mask.full_dense()
-        full[np.ix_(mask.rows, mask.columns)] = values
-        parts = ((value, masks.from_dense(masks.all_rows, masks.all_columns, lanes & (full == value)))
-                 for value in np.unique(full[lanes]).tolist())  # fmt: skip
-        return [(value, part) for value, part in parts if part is not None]
 
     def _end_leavers(self) -> None:
         """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""

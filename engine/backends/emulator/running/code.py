@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engine.backends.emulator.instructions.dispatch import executors_of
 from engine.backends.emulator.instructions.meetings import members_reader, members_register
 from engine.backends.emulator.ptx.program import BasicBlock, polls
+from engine.backends.emulator.ptx.register_use import uses_and_defs
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import Mask
@@ -22,8 +23,8 @@ class Code:
     block: BasicBlock
     steps: tuple[Callable[[Registers, Mask], None], ...]
     lines: tuple[int, ...]  # of the steps
-    kind: str  # "fall", "jump", "branch", "barrier", "exit", "trap", "switch"
-    decide: Reader | None  # the predicate of a branch, the index of a switch, the vote at a barrier
+    kind: str  # "fall", "jump", "branch", "barrier", "call", "return", "exit", "trap", "switch"
+    decide: Reader | None  # the predicate of a branch, the index of a switch, the vote at a barrier, results
     numbers: tuple[Reader, ...]  # of a barrier: its number, and how many threads it wants
     used: tuple[int, ...]
     kept: tuple[int, ...]  # registers written here and read later
@@ -48,6 +49,7 @@ class Codes:
 
     def at(self, place: int) -> Code:
         """The block at a place. PtxError where it holds an instruction that is not emulated."""
+        place %= len(self._made)
         found = self._made[place]
         if found is None:
             found = self._made[place] = _compiled(self._machine, self._machine.program.blocks[place])
@@ -65,6 +67,8 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
             decide = reader(item.guard, "pred", widths, item.line) if item.guard else None
         elif traits.control == "switch":
             kind, decide = "switch", reader(item.operands[0], "u32", widths, item.line)
+        elif traits.control == "return":
+            kind, decide = "return", _several([each.index for each in item.operands if isinstance(each, Register)])
         elif traits.control == "barrier":
             kind, numbers = "barrier", _numbers(item, widths)
             last = item.operands[-1] if item.operands else None
@@ -77,13 +81,22 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
     made = executors_of(machine, block)
+    live = block.live_out
+    if item is not None and kind == "call":  # what is passed is copied from the caller's registers
+        live |= uses_and_defs((item,), machine.program.carry)[0]
+    written = uses_and_defs(block.body, machine.program.carry)[1]
     steps, lines = tuple(step for step, _ in made), tuple(line for _, line in made)
     return Code(
         block, steps, lines, kind, decide, numbers, numbers_of(block.uses),
-        numbers_of(block.defs & block.live_out), numbers_of(block.defs & ~block.live_out),
+        numbers_of(written & live), numbers_of(written & ~live),
         sum(traits_of(each.opcode).issued for each in items), members, members_of, counted,
         polls(machine.program, block),
     )  # fmt: skip
+
+
+def _several(indices: list[int]) -> Reader:
+    """Reads what registers hold, as it is."""
+    return lambda registers: [registers[index] for index in indices]
 
 
 def _numbers(item: Instruction, widths: tuple[int, ...]) -> tuple[Reader, ...]:

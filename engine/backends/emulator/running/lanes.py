@@ -17,6 +17,7 @@ from engine.backends.emulator.registers.parts import expanded
 from engine.backends.emulator.registers.values import Part, restrict
 from engine.backends.emulator.running.barriers import Barriers
 from engine.backends.emulator.running.code import Code
+from engine.backends.emulator.running.frames import Frame, Frames
 from engine.backends.emulator.running.groups import Groups
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.schedule import Crews
@@ -26,7 +27,8 @@ Label = tuple[Any, ...]
 
 
 class Lanes:
-    """The lanes of the resident blocks. `registers`: whole ones; `scratch`: those of a group that is not the whole.
+    """The lanes of the resident blocks. `registers`: whole ones, in the frame where lanes run; `scratch`: those of a
+    group that is not the whole.
 
     `alive`: None when all have ended. `parked`: by the place where they wait. `crews`: None in lockstep.
     """
@@ -34,7 +36,8 @@ class Lanes:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.masks = Masks(machine.threads, machine.rows, machine.resident.blocks)
-        self.registers: Registers = list(machine.zeros)
+        self.frames = Frames(machine.program, machine.zeros)
+        self.registers: Registers = self.frames.kernel.registers
         self.scratch: Registers = list(machine.zeros)
         self.alive: Mask | None = self.masks.start
         self.groups = Groups(self.masks)
@@ -45,7 +48,7 @@ class Lanes:
 
     def close(self) -> None:
         """Let the registers go."""
-        self.registers.clear()
+        self.frames.close()
         self.scratch.clear()
 
     def end(self, mask: Mask) -> None:
@@ -68,16 +71,29 @@ class Lanes:
         for entry in self.barriers.entries():
             yield ("barrier", entry.place, entry.count, entry.line), entry.place, entry.mask
 
-    def live(self) -> int:
-        """Bit set of the registers that all these will read."""
-        blocks, live = self.machine.program.blocks, 0
-        for place, _ in self.groups:
-            live |= blocks[place].live_in
-        for place in self.parked:
-            live |= blocks[place].live_in
-        for entry in self.barriers.entries():
-            live |= blocks[entry.place].live_in
+    def live(self, frame: Frame) -> int:
+        """Bit set of the registers of a frame that all these will read."""
+        program, live = self.machine.program, 0
+        places = [place for place, _ in self.groups]
+        places += self.parked
+        places += [entry.place for entry in self.barriers.entries()]
+        if program.callees:  # those in the frame, and those in calls that it made
+            places = [place for place in places if self.frames.of(place) is frame]
+            places += [other.back for other in self.frames if other.caller is frame]
+        for place in places:
+            live |= program.block_at(place).live_in
         return live
+
+    def by_value(self, values: Array, mask: Mask) -> list[tuple[int, Mask]]:
+        """The lanes of a mask by the value of a register, given in the mask's rows and columns."""
+        if values.size == 1:
+            return [(int(values.flat[0]), mask)]
+        masks, full = self.masks, np.full(self.masks.shape, -1, np.int64)
+        lanes = mask.full_dense()
+        full[np.ix_(mask.rows, mask.columns)] = values
+        parts = ((value, masks.from_dense(masks.all_rows, masks.all_columns, lanes & (full == value)))
+                 for value in np.unique(full[lanes]).tolist())  # fmt: skip
+        return [(value, part) for value, part in parts if part is not None]
 
     # ---- lanes of a warp that must meet
 

@@ -80,7 +80,10 @@ def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
 
 
 def _lanes_for(program: Program) -> int:
-    """Lanes per chunk: fewer where most work is in double precision, whose registers would leave the cache."""
+    """Lanes per chunk: fewer where most work is in double precision, whose registers would leave the cache, and where
+    calls nest, each with registers of its own."""
+    if program.deepest is None:
+        return LANES_PER_CHUNK >> 4
     items = [item.opcode for block in program.blocks for item in block.body]
     doubles = sum(opcode.endswith(".f64") for opcode in items)
     return LANES_PER_CHUNK >> 2 if doubles > 40 and doubles > len(items) / 3 else LANES_PER_CHUNK

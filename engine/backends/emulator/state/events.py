@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.backends.emulator.ptx.program import BasicBlock, Request
+from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.requests import Request
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value

@@ -14,17 +14,22 @@ import numpy as np
 
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked, Size
-from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol
+from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variable
 from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
 from engine.backends.emulator.state.events import NOBODY, ChunkInfo, Hooks
-from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, lay_out
+from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, code_addresses, lay_out
 from engine.backends.emulator.state.resident import Resident
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.compile.element_sizes import element_bytes
 from engine.compile.names import readable
 from engine.records import Array, RunFailed, Source, Status
+
+MOST_CALLS = 1024  # that a thread may have open at once: more than fit into a GPU's stack as it is
+STACK_ALIGNMENT = 16
+_MOST_STACK = 64 << 10  # bytes of local memory that recursion may take
+_ELEMENT = 4  # bytes of what a parameter's elements are taken to be
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,10 @@ class Machine:
         self.rows = -(-self.threads // WARP) * WARP
         self.blocks = self.grid[0] * self.grid[1] * self.grid[2]
         self.shared_places, self.shared_size = lay_out(self.program.shared, self.dynamic_shared)
-        self.local_places, self.local_size = lay_out(self.program.local, 0)
+        self.local_places, self.kernel_local = lay_out(self.program.local, 0)
+        self.local_size = self.kernel_local + _stack(self.program, self.kernel_local)
+        self.code = code_addresses(self.program.functions)
+        self.placed = {param.name: self._place(param) for param in self.program.placed}
         self.sites = 0
         self.clock = 0  # instructions that have been issued
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}
@@ -83,6 +91,12 @@ class Machine:
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
         self._specials: dict[str, Array] = {}
         self.resident = Resident(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
+
+    def _place(self, param: Variable) -> int:
+        """The address of a parameter that is read at computed addresses."""
+        number = self.program.params.index(param) + 1
+        data = np.frombuffer(self.arguments[param.name], np.uint8)
+        return self.space.add(f"parameter {number} of {self.program.name}", data, _ELEMENT, constant=True).base
 
     # ---- what running tells
 
@@ -137,7 +151,7 @@ class Machine:
 
     def address_of(self, symbol: Symbol, line: int) -> int:
         """The address of a variable in its own space."""
-        for table in (self.shared_places, self.local_places, self.symbols):
+        for table in (self.shared_places, self.local_places, self.symbols, self.placed, self.code):
             if symbol.name in table:
                 return table[symbol.name] + symbol.offset
         raise PtxError(f"the address of `{symbol.name}` is not emulated", line)
@@ -189,6 +203,15 @@ class Machine:
         """The same for a lane counted through the whole grid, with blocks padded to warps."""
         row, block = lane % self.rows, lane // self.rows
         return f"thread {_place(row, self.block)} of block {_place(block, self.grid)}"
+
+
+def _stack(program: Program, below: int) -> int:
+    """Bytes of local memory for the functions that are called, behind those of the kernel itself."""
+    sizes = [callee.size for callee in program.callees.values()]
+    if not any(sizes):
+        return 0
+    whole = sum(sizes) if program.deepest is not None else min(MOST_CALLS * max(sizes), _MOST_STACK)
+    return -below % STACK_ALIGNMENT + whole + len(sizes) * STACK_ALIGNMENT
 
 
 def _place(linear: int, size: Size) -> str:

@@ -19,6 +19,8 @@ from engine.records import Array
 RANGE_BITS = 36
 SHARED_WINDOW = 1 << RANGE_BITS
 LOCAL_WINDOW = 2 << RANGE_BITS
+_CODE_WINDOW = 3 << RANGE_BITS
+_CODE_BYTES = 16  # between two functions
 _FIRST_RANGE = 16
 _MIDDLE = 1 << (RANGE_BITS - 1)
 
@@ -77,6 +79,11 @@ def lay_out(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int]
         places.update({variable.name: top for variable in external})
         top += dynamic
     return places, top
+
+
+def code_addresses(functions: Sequence[str]) -> dict[str, int]:
+    """Where the functions of a module are, for pointers to them: nobody can read there."""
+    return {name: _CODE_WINDOW + number * _CODE_BYTES for number, name in enumerate(functions, 1)}
 
 
 class Words:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from engine.backends.emulator.ptx.program import Program, has_destination, registers_of
+from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.register_use import has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.machine import Machine
@@ -40,10 +41,10 @@ def arrays_met(machine: Machine, places: Iterable[Address]) -> frozenset[int]:
     for name in names:
         if name in machine.symbols:
             bases.add(machine.symbols[name])
-        elif name in machine.arguments and len(machine.arguments[name]) == 8:
-            array = machine.space.at(int.from_bytes(machine.arguments[name], "little"))
-            if array is not None:
-                bases.add(array.base)
+        elif name in machine.arguments:
+            raw = machine.arguments[name]
+            words = (int.from_bytes(raw[at : at + 8], "little") for at in range(0, len(raw) - 7, 8))
+            bases |= {array.base for array in map(machine.space.at, words) if array is not None}
     if anything:
         bases |= {array.base for array in machine.space.arrays()}
     return frozenset(bases - {machine.workspace})
@@ -59,7 +60,7 @@ def _names_of(address: Address, origins: dict[int, set[str]]) -> set[str]:
 def _origins(program: Program) -> dict[int, set[str]]:
     """register -> the parameters and variables that its value may come from, other than through memory."""
     origins: dict[int, set[str]] = {}
-    items = [item for block in program.blocks for item in block.body if has_destination(item)]
+    items = [item for item in program.instructions if has_destination(item)]
     changed = True
     while changed:
         changed = False

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import Request
+from engine.backends.emulator.ptx.requests import Request
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
@@ -54,7 +54,7 @@ class MemoryRequests(LineCounter):
         if access.space == "local":
             row[self.at["local_requests"]] += requests
             return
-        if "const" in site.words:  # constant memory has a cache of its own
+        if {"const", "param"} & site.words:  # constant memory has a cache of its own, and holds the parameters
             row[self.at["constant_requests"]] += requests
             row[self.at["constant_passes"]] += self._judge(access, "const")[0]
             return

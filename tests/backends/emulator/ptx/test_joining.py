@@ -8,7 +8,7 @@ from engine.backends.emulator import loading
 from engine.backends.emulator.caveats import caveats_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.joining import requests_of
-from engine.backends.emulator.ptx.program import Request
+from engine.backends.emulator.ptx.requests import Request
 from engine.backends.emulator.watching import results
 from engine.compile.assembly import SharedAccess
 from engine.records import Source

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import or_
 
-from engine.backends.emulator.ptx.program import Program, polls, registers_of, tells_time, uses_and_defs
+from engine.backends.emulator.ptx.program import Program, polls
+from engine.backends.emulator.ptx.register_use import registers_of, tells_time, uses_and_defs
 from engine.backends.emulator.ptx.syntax import Address, Instruction
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.state.machine import Machine
@@ -43,6 +44,7 @@ class Dependence:
 def dependence(program: Program, places: frozenset[int]) -> Dependence:
     """Of the loop that runs through these blocks. Told from the text: whatever may decide is taken to decide."""
     flows = [flow for place in sorted(places) for flow in _flows(program, place)]
+    flows += [_Flow(item, *uses_and_defs((item,), program.carry), 0, _NONE, _NONE) for item in program.passed]
     needed, memories = _closed(flows, _union(flow.decides for flow in flows))
     makers = [flow for flow in flows if flow.defs & needed]
     copies = [flow for flow in flows if (flow.target - flow.source) & memories]

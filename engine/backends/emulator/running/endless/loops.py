@@ -10,9 +10,9 @@ said at once. A loop that counts, however long, never stands still.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import numbers_of
 from engine.backends.emulator.running.endless.dependence import Dependence, dependence
@@ -43,9 +43,8 @@ class Watch:
 
     # ---- who runs
 
-    def turn(self, block: BasicBlock, mask: Mask) -> None:
-        """A polling loop goes round again with all the lanes of its group."""
-        place = block.successors[0]
+    def turn(self, place: int, mask: Mask) -> None:
+        """A polling loop goes round again, back to `place`, with all the lanes of its group."""
         if place != self._place or self._mask is None or not self._lanes.masks.same(self._mask, mask):
             self._turns = 0
         self._place, self._mask, self._turns = place, mask, self._turns + 1
@@ -117,7 +116,7 @@ class Watch:
         if self._start is None:
             self._start, self._differed = take(lanes, key, mask), ()
             if self._contents is None:
-                every = dependence(self._program, frozenset(range(len(self._program.blocks))))
+                every = self._dependence(range(len(self._program.blocks)))
                 self._contents = Contents(lanes.machine, every.names(lanes.machine))
             elif not self._still:
                 self._contents.renew()
@@ -139,7 +138,7 @@ class Watch:
         was, self._meeting = self._meeting, take(self._lanes, (place, 0), mask)
         if was is None or was.key != (place, 0) or not self._lanes.masks.same(was.mask, mask):
             return
-        needs = dependence(self._program, frozenset(was.places))
+        needs = self._dependence(was.places)
         if not needs.memories and not needs.timed and not self._differing(was, place, was.mask, mask, needs):
             raise _never_ends(self._lanes, was)
 
@@ -153,9 +152,10 @@ class Watch:
 
         The others may have run as well if all of them are back, too: in lockstep the whole then goes round for ever.
         """
-        if differing(self._differed, start.registers, self._lanes.registers, start.mask, mask):
+        frame = self._lanes.frames.of(start.key[0])
+        if differing(self._differed, start.registers[frame.number], frame.registers, start.mask, mask):
             return None
-        needs = dependence(self._program, frozenset(start.places))
+        needs = self._dependence(start.places)
         self._differed = self._differing(start, start.key[0], start.mask, mask, needs)
         if needs.timed or self._differed:
             return None
@@ -172,8 +172,16 @@ class Watch:
 
     def _differing(self, start: Snapshot, place: int, was: Mask, now: Mask, needs: Dependence) -> Sequence[int]:
         """The first register that decides, is read from `place` on, and is no longer what it was; or none."""
-        chosen = numbers_of(needs.registers & self._program.blocks[place].live_in)
-        return differing(chosen, start.registers, self._lanes.registers, was, now)
+        for frame, at in self._lanes.frames.path(place):
+            chosen = numbers_of(needs.registers & self._program.block_at(at).live_in)
+            found = differing(chosen, start.registers[frame.number], frame.registers, was, now)
+            if found:
+                return found
+        return ()
+
+    def _dependence(self, places: Iterable[int]) -> Dependence:
+        count = len(self._program.blocks)
+        return dependence(self._program, frozenset(place % count for place in places))
 
     def _changed(self, needs: Dependence) -> bool:
         """True when memory that decides is no longer what it was."""
@@ -218,10 +226,10 @@ def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
 
 def _line(program: Program, start: Snapshot) -> int:
     """Where the loop decides: the end of the block that jumps back furthest."""
-    ran = [program.blocks[place] for place in start.places]
+    ran = {block.index: block for block in map(program.block_at, start.places)}
     back = [
         (min(block.successors), -block.index)
-        for block in ran
-        if any(after in start.places and after <= block.index for after in block.successors)
+        for block in ran.values()
+        if any(after in ran and after <= block.index for after in block.successors)
     ]
-    return program.blocks[-min(back)[1] if back else start.key[0]].line
+    return program.block_at(-min(back)[1] if back else start.key[0]).line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,19 +22,20 @@ _MOST_BYTES = 1 << 28  # that are copied; whoever has more to write to is taken 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A group, all registers (values are never changed in place), and where the other lanes stand. `places`: the blocks
-    that have run since."""
+    """A group, all registers (values are never changed in place) by the number of their frame, and where the other
+    lanes stand. `places`: those that have run since."""
 
     key: Key
     mask: Mask
-    registers: Registers
+    registers: Mapping[int, Registers]
     others: Sequence[tuple[Label, int, Mask]]
     places: set[int]
 
 
 def take(lanes: Lanes, key: Key, mask: Mask) -> Snapshot:
     """Of the group `mask`, which is about to run at `key`, and of all others."""
-    return Snapshot(key, mask, list(lanes.registers), list(lanes.standing()), {key[0]})
+    registers = {frame.number: list(frame.registers) for frame in lanes.frames}
+    return Snapshot(key, mask, registers, list(lanes.standing()), {key[0]})
 
 
 class Contents:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock, Program, reads, registers_of, writes
+from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.register_use import reads, registers_of, writes
 from engine.backends.emulator.ptx.syntax import Address, Instruction, Pair
 from engine.backends.emulator.ptx.traits import traits_of
 from engine.backends.emulator.registers.masks import WARP, Mask
