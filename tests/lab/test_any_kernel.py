@@ -179,9 +179,9 @@ def test_what_is_no_kernel_is_refused() -> None:
 
 
 def test_what_is_not_emulated_ends_in_a_sentence() -> None:
-    text = """__device__ __noinline__ int f(int n) { return n ? f(n - 1) * f(n - 2) + n : 1; }
-__global__ void k(int *a) { a[0] = f(a[0]); }"""
-    with pytest.raises(RunFailed, match=r"kernel.cu, line 1: "):
+    text = """__global__ void k(int *a) {
+  a[0] = tex1Dfetch<int>((cudaTextureObject_t)a[1], a[2]); }"""
+    with pytest.raises(RunFailed, match=r"kernel.cu, line 2: "):
         engine.kernel(text).run(1, 1, (np.zeros(1, np.int32),))
 
 

@@ -22,10 +22,9 @@ __global__ void scale(float by, float *a, int n) {
 int main() { return 0; }
 """
 
-RECURSION = """__device__ __noinline__ int f(int n) {
-    return n ? f(n - 1) * f(n - 2) + n : 1;
+TEXTURE = """__global__ void k(int *a) {
+    a[0] = tex1Dfetch<int>((cudaTextureObject_t)a[1], a[2]);
 }
-__global__ void k(int *a) { a[0] = f(a[0]); }
 """
 
 
@@ -76,7 +75,7 @@ def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: p
     broken.write_text('__global__ void f(int *a) {\n  asm volatile("wgmma.fence.sync.aligned;");\n}\n')
     assert main(["check", str(broken)]) == 2
     assert capsys.readouterr().out == "f(a): not emulated: wgmma.fence.sync.aligned (line 2)\n"
-    broken.write_text(RECURSION)
+    broken.write_text(TEXTURE)
     assert main(["check", str(broken)]) == 2
     assert "broken.cu, line 2: " in capsys.readouterr().out
 
