@@ -9,18 +9,18 @@ import contextlib
 import pickle
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.service.failures import Cancelled, Rejected
+from engine.service.kept import Kept
 from engine.service.turns import Turns
+from engine.service.waits import Waits
 from engine.service.worker_slot import Outcome, WorkerSlot
 
 SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
 QUEUE_LIMIT = 10_000  # of all sessions
-KEPT_BYTES = 64 << 20  # of finished results, the longest unused dropped first
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,13 @@ class Job:
 class _Run:
     """One execution, wanted by one or more handles."""
 
-    def __init__(self, job: Job, session: str) -> None:
-        self.job, self.session = job, session
+    def __init__(self, job: Job, session: str, device: str) -> None:
+        self.job, self.session, self.device = job, session, device
         self.message = pickle.dumps((job.function, job.args, dict(job.keywords)))  # now: the caller may change args
         self.holders: set[Handle] = set()
         self.state = "waiting"  # then "running", "done"
         self.progress = (0.0, "Starting")
+        self.began = 0.0  # when a worker took it, by time.monotonic()
         self.outcome: Outcome | None = None
         self.finished_utc: float | None = None  # seconds since 1970
 
@@ -88,6 +89,11 @@ class Handle:
         """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
         return self._queue._position(self._run)
 
+    def expected_wait_s(self) -> float | None:
+        """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait, None
+        before any has ended."""
+        return self._queue._expected_wait_s(self._run)
+
     def result(self, timeout: float | None = None) -> Any:
         """The job's value, a copy of its own. Raises what the job raised, if it is one of the engine's exceptions;
         JobFailed, JobTimeout, WorkerDied, Cancelled; TimeoutError after `timeout` seconds without an end."""
@@ -110,9 +116,10 @@ class JobQueue:
         self._changed = threading.Condition()
         self._waiting: dict[str, Turns[_Run]] = {slot.device: Turns() for slot in self.slots}
         self._running: dict[WorkerSlot, _Run] = {}
+        self._waits = {slot.device: Waits() for slot in self.slots}
         self._handles: dict[str, set[Handle]] = {}  # session -> its unfinished handles
         self._keyed: dict[str, _Run] = {}  # unfinished runs by key
-        self._kept: OrderedDict[str, _Run] = OrderedDict()
+        self._kept: Kept[_Run] = Kept()
         self._to_warm: set[WorkerSlot] = set()
         self._started: set[WorkerSlot] = set()  # have a worker, or are about to
         self._closed = False
@@ -128,28 +135,34 @@ class JobQueue:
         """Whether `close` was called."""
         return self._closed
 
-    def submit(self, job: Job, session: str, *, fresh: bool = False, supersede: bool = False) -> Handle:
+    def submit(
+        self, job: Job, session: str, *, fresh: bool = False, supersede: bool = False, urgent: bool = False
+    ) -> Handle:
         """Queue `job` for `session`. Rejected if the queue is full; pickle's error if its arguments cannot travel.
 
-        `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first.
+        `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first. `urgent`:
+        before all that waits and is not.
         """
-        run = _Run(job, session)
+        run = _Run(job, session, job.device or self.slots[0].device)
         with self._changed:
             if self._closed:
                 raise Rejected("The job queue is closed: start the dashboard again.")
-            if job.device not in (None, *self._waiting):
-                raise Rejected(f"This machine has no {job.device} to run on.")
+            if run.device not in self._waiting:
+                raise Rejected(f"This machine has no {run.device} to run on.")
             old = list(self._handles.get(session, ())) if supersede else []
             kept = None if fresh or job.key is None else self._kept.get(job.key)
-            if kept is not None and job.key is not None:
-                self._kept.move_to_end(job.key)
+            if kept is not None:
                 handle = Handle(self, kept, session, kept=True)
                 handle.done.set()
             else:
                 running = self._keyed.get(job.key) if job.key is not None else None
                 if running is None:
                     self._check_room(session, without=len(old))
-                    self._enqueue(run)
+                    self._enqueue(run, urgent)
+                elif urgent and running.state == "waiting":  # now its place is this session's
+                    self._waiting[running.device].remove(running.session, running)
+                    running.session = session
+                    self._waiting[running.device].add(session, running, urgent=True)
                 handle = Handle(self, running or run, session, kept=False)
                 handle._run.holders.add(handle)
                 self._handles.setdefault(session, set()).add(handle)
@@ -162,6 +175,12 @@ class JobQueue:
         with self._changed:
             self._to_warm.update(slot for slot in self.slots if device in (None, slot.device))
             self._changed.notify_all()
+
+    def leave(self, session: str) -> None:
+        """Give up all that `session` waits for: nobody is there any more."""
+        with self._changed:
+            for handle in list(self._handles.get(session, ())):
+                self._cancel(handle)
 
     def close(self) -> None:
         """Cancel everything and end the workers. A closed queue rejects every job."""
@@ -182,11 +201,8 @@ class JobQueue:
         if sum(map(len, self._waiting.values())) >= QUEUE_LIMIT:
             raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
 
-    def _line_of(self, run: _Run) -> Turns[_Run]:
-        return self._waiting[run.job.device or self.slots[0].device]
-
-    def _enqueue(self, run: _Run) -> None:
-        self._line_of(run).add(run.session, run)
+    def _enqueue(self, run: _Run, urgent: bool) -> None:
+        self._waiting[run.device].add(run.session, run, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
         self._changed.notify_all()
@@ -198,13 +214,21 @@ class JobQueue:
             return None
         run = self._waiting[slot.device].take()
         if run is not None:
-            run.state = "running"
+            run.state, run.began = "running", time.monotonic()
             self._running[slot] = run
         return run
 
     def _position(self, run: _Run) -> int:
         with self._changed:
-            return self._line_of(run).ahead(run.session, run) + 1 if run.state == "waiting" else 0
+            return self._waiting[run.device].ahead(run.session, run) + 1 if run.state == "waiting" else 0
+
+    def _expected_wait_s(self, run: _Run) -> float | None:
+        with self._changed:
+            if run.state != "waiting":
+                return 0.0
+            now, ahead = time.monotonic(), self._waiting[run.device].ahead(run.session, run)
+            running = [self._running.get(slot) for slot in self.slots if slot.device == run.device]
+            return self._waits[run.device].expected(ahead, [now - other.began if other else 0.0 for other in running])
 
     def _serve(self, slot: WorkerSlot) -> None:
         """The life of a slot's thread. Only it starts the slot's workers, which end when the thread does."""
@@ -234,17 +258,11 @@ class JobQueue:
         with self._changed:
             run.outcome, run.finished_utc = outcome, time.time()
             self._running.pop(slot, None)
-            if outcome.ok and run.job.key is not None and len(outcome.pickled) <= KEPT_BYTES // 8:
-                self._kept[run.job.key] = run
-                self._kept.move_to_end(run.job.key)
-                self._drop_old()
+            if run.holders:  # else it was cut short
+                self._waits[slot.device].add(time.monotonic() - run.began)
+            if outcome.ok and run.job.key is not None:
+                self._kept.put(run.job.key, run, len(outcome.pickled))
             self._release(run)
-
-    def _drop_old(self) -> None:
-        size = sum(len(run.outcome.pickled) for run in self._kept.values() if run.outcome)
-        while size > KEPT_BYTES:
-            _, oldest = self._kept.popitem(last=False)
-            size -= len(oldest.outcome.pickled) if oldest.outcome else 0
 
     def _release(self, run: _Run) -> None:
         """The run is over: tell those who wait."""
@@ -275,7 +293,7 @@ class JobQueue:
             if run.job.key is not None and self._keyed.get(run.job.key) is run:
                 del self._keyed[run.job.key]  # nobody may join a run that is being stopped
             if run.state == "waiting":
-                self._line_of(run).remove(run.session, run)
+                self._waiting[run.device].remove(run.session, run)
                 run.state = "done"
             for slot, running in self._running.items():
                 if running is run:

@@ -33,7 +33,7 @@ from engine.service.worker_slot import WorkerSlot
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
            "WorkerDied", "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus",
-           "measurement_of", "slots_for", "submit"]  # fmt: skip
+           "leave", "measurement_of", "slots_for", "submit"]  # fmt: skip
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
 EMULATED_BYTES = 5 << 28  # what a worker takes with the largest run: 2^26 doubles take 1.21 GB
@@ -97,11 +97,12 @@ def submit(
     deadline: float | None = None,
     fresh: bool = False,
     supersede: bool = False,
+    urgent: bool = False,
 ) -> Handle:
     """Measure `choice` on a worker of its device. Raises NotRunnable, of which Rejected (queue full) is one.
 
     `deadline`: seconds, else the measurement's own. `fresh`: measure again although an identical run's result is kept.
-    `supersede`: give up the session's unfinished runs first.
+    `supersede`: give up the session's unfinished runs first. `urgent`: before all that waits and is not.
     """
     check_here(choice)
     job = Job(
@@ -111,7 +112,14 @@ def submit(
         key=_key(choice),
         device=choice.device,
     )
-    return connect().submit(job, session, fresh=fresh, supersede=supersede)
+    return connect().submit(job, session, fresh=fresh, supersede=supersede, urgent=urgent)
+
+
+def leave(session: str) -> None:
+    """Give up all that `session` waits for, because its browser has gone."""
+    with _connecting:
+        if _connected is not None:
+            _connected.leave(session)
 
 
 def measurement_of(handle: Handle, choice: Choice) -> Measurement:

@@ -9,42 +9,51 @@ T = TypeVar("T")
 
 
 class Turns(Generic[T]):
-    """Waiting items, first in first out within a session, one of each session in turn. Whoever shares it locks it."""
+    """Waiting items, first in first out within a session, one of each session in turn; what is urgent goes before all
+    that is not. Whoever shares it locks it."""
 
     def __init__(self) -> None:
-        self._lines: OrderedDict[str, deque[T]] = OrderedDict()  # no line is empty; the first one is next
+        # The urgent lines, and the others. No line is empty; the first one of the first is next.
+        self._ranks: tuple[OrderedDict[str, deque[T]], ...] = (OrderedDict(), OrderedDict())
 
     def __len__(self) -> int:
-        return sum(map(len, self._lines.values()))
+        return sum(len(line) for lines in self._ranks for line in lines.values())
 
-    def add(self, session: str, item: T) -> None:
+    def add(self, session: str, item: T, *, urgent: bool = False) -> None:
         """Put `item` at the end of its session's line."""
-        self._lines.setdefault(session, deque()).append(item)
+        self._ranks[not urgent].setdefault(session, deque()).append(item)
 
     def take(self) -> T | None:
         """The next item, which no longer waits; None if nothing waits. Its session goes behind all others."""
-        if not self._lines:
+        lines = self._ranks[0] or self._ranks[1]
+        if not lines:
             return None
-        session, line = self._lines.popitem(last=False)
+        session, line = lines.popitem(last=False)
         item = line.popleft()
         if line:
-            self._lines[session] = line
+            lines[session] = line
         return item
 
     def remove(self, session: str, item: T) -> None:
         """Give up the place of a waiting item."""
-        line = self._lines[session]
+        lines = self._ranks[self._rank(session, item)]
+        line = lines[session]
         line.remove(item)
         if not line:
-            del self._lines[session]
+            del lines[session]
 
     def ahead(self, session: str, item: T) -> int:
         """How many items are taken before this one, if nothing is added or removed."""
-        rounds = self._lines[session].index(item)  # this many go by before the one that takes the item
+        rank = self._rank(session, item)
+        lines = self._ranks[rank]
+        rounds = lines[session].index(item)  # this many go by before the one that takes the item
         ahead, before = rounds, True
-        for other, line in self._lines.items():
+        for other, line in lines.items():
             if other == session:
                 before = False
             else:
                 ahead += min(len(line), rounds + before)
-        return ahead
+        return ahead + (sum(map(len, self._ranks[0].values())) if rank else 0)
+
+    def _rank(self, session: str, item: T) -> int:
+        return 0 if item in self._ranks[0].get(session, ()) else 1

@@ -101,3 +101,50 @@ def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tm
         old.result(10)
     assert new.result(10) == "x"
     assert trace.read_text() == "x\n"
+
+
+def test_who_is_urgent_goes_first_and_takes_a_run_along_that_was_waited_for(shared: JobQueue, tmp_path: Path) -> None:
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    first = shared.submit(job("gate", str(door)), "z")
+    assert until(lambda: first.position() == 0)
+    late = job("mark", str(trace), "shared", key="urgent")
+    handles = [shared.submit(job("mark", str(trace), word), word) for word in "abc"]
+    students = shared.submit(late, "d")
+    assert students.position() == 4
+    presenters = [shared.submit(each, "p", urgent=True) for each in (job("mark", str(trace), "own"), late)]
+    assert [handle.position() for handle in (*presenters, students, *handles)] == [1, 2, 2, 3, 4, 5]
+    door.touch()
+    for handle in (*handles, students, *presenters):
+        handle.result(10)
+    assert trace.read_text().split() == ["own", "shared", "a", "b", "c"]
+
+
+def test_the_wait_is_told_from_what_has_run(tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    with queue_with() as queue:
+        first = queue.submit(job("gate", str(door)), "a")
+        waiting = queue.submit(job("gate", str(door)), "a")
+        assert until(lambda: first.position() == 0)
+        assert first.expected_wait_s() == 0.0 and waiting.expected_wait_s() is None
+        door.touch()
+        assert first.result(10) == waiting.result(10)
+        door.unlink()
+        busy, behind = (queue.submit(job("gate", str(door)), "a") for _ in range(2))
+        assert until(lambda: busy.position() == 0)
+        told = behind.expected_wait_s()
+        assert told is not None and told >= 0.0
+        door.touch()
+
+
+def test_who_has_gone_waits_for_nothing_and_keeps_nobodys_run(shared: JobQueue, tmp_path: Path) -> None:
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    mine = shared.submit(job("endless_steps"), "gone")
+    assert until(lambda: mine.progress[1] == "going on")
+    waiting = shared.submit(job("mark", str(trace), "x"), "gone")
+    both = job("gate", str(door), key="with another")
+    joined, other = shared.submit(both, "gone"), shared.submit(both, "here")
+    shared.leave("gone")
+    shared.leave("never here")
+    assert mine.done.is_set() and waiting.done.is_set() and joined.done.is_set() and not other.done.is_set()
+    door.touch()
+    assert other.result(10) > 0 and not trace.exists()

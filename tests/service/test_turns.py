@@ -34,12 +34,24 @@ def test_who_was_served_goes_behind_all_others() -> None:
     assert taken(turns) == ["b0", "a1", "c0"]
 
 
+def test_what_is_urgent_goes_first_and_takes_turns_too() -> None:
+    turns: Turns[str] = Turns()
+    for item in ("a0", "b0", "a1"):
+        turns.add(item[0], item)
+    for item in ("b1", "c0", "b2", "c1"):
+        turns.add(item[0], item, urgent=True)
+    assert turns.ahead("b", "b2") == 2 and turns.ahead("b", "b0") == 5 and len(turns) == 7
+    turns.remove("c", "c1")
+    turns.remove("a", "a0")
+    assert taken(turns) == ["b1", "c0", "b2", "a1", "b0"]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_place_told_is_the_place_taken(seed: int) -> None:
     chance, turns = random.Random(seed), Turns[str]()
     items = [f"{chance.choice('abcd')}{number}" for number in range(chance.randrange(1, 30))]
     for item in items:
-        turns.add(item[0], item)
+        turns.add(item[0], item, urgent=chance.random() < 0.3)
     for item in chance.sample(items, len(items) // 4):
         turns.remove(item[0], item)
         items.remove(item)
