@@ -18,6 +18,7 @@ from views.rung import desk
 from views.session import keyboard, server, state
 from views.session.compressed import CompressedAssets, compress_ahead
 from views.session.entry import EntryPage, parts
+from views.session.presence import Presence
 
 FOLDER = Path(__file__).parent
 
@@ -58,7 +59,7 @@ if get_script_run_ctx(suppress_warning=True) is not None:
 else:
     app = st.App(
         Path(__file__),
-        middleware=[Middleware(CompressedAssets), Middleware(EntryPage)],
+        middleware=[Middleware(Presence), Middleware(CompressedAssets), Middleware(EntryPage)],
         lifespan=server.serving(prepare),
     )
     if __name__ == "__main__":

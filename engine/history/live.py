@@ -20,7 +20,7 @@ from engine.store import database, measurements
 KEPT = 20_000  # keys in memory; measurements in the file after it was tidied
 FRESH_S = 0.1  # how long what another process writes may go unseen
 TIDY = 1000  # after so many measurements more, the file is brought back to its size
-_LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
+LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
 
 
 class Live:
@@ -38,7 +38,7 @@ class Live:
 
     def keep(self, key: Key, measurement: Measurement) -> None:
         """Keep `measurement` as the key's last."""
-        if measurement.status not in _LASTING:
+        if measurement.status not in LASTING:
             self._put(key, measurement)
             return
         # The counters of every source line would be most of the file, and the emulator counts them again at once.

@@ -10,10 +10,10 @@ import pickle
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from engine.service.failures import Cancelled, Rejected
+from engine.service.job import Job
 from engine.service.kept import Kept
 from engine.service.turns import Turns
 from engine.service.waits import Waits
@@ -21,23 +21,6 @@ from engine.service.worker_slot import Outcome, WorkerSlot
 
 SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
 QUEUE_LIMIT = 10_000  # of all sessions
-
-
-@dataclass(frozen=True)
-class Job:
-    """One call of `function`, "package.module:function", in a worker: function(*args, **dict(keywords)).
-
-    A function with a parameter `progress` is given one: progress(fraction, text). `deadline`: seconds, from the moment
-    the worker takes the job. `key`: jobs of equal key are the same job: they share one run, and its value is kept.
-    None: never shared or kept. `device`: "gpu" or "emulator", what it needs; None: what the queue's first slot has.
-    """
-
-    function: str
-    args: tuple[Any, ...] = ()
-    deadline: float = 10.0
-    key: str | None = None
-    keywords: tuple[tuple[str, Any], ...] = ()
-    device: str | None = None
 
 
 class _Run:
@@ -93,6 +76,11 @@ class Handle:
         """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait, None
         before any has ended."""
         return self._queue._expected_wait_s(self._run)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether this caller, or the queue for its session's sake, gave it up."""
+        return self._cancelled
 
     def result(self, timeout: float | None = None) -> Any:
         """The job's value, a copy of its own. Raises what the job raised, if it is one of the engine's exceptions;
@@ -176,11 +164,12 @@ class JobQueue:
             self._to_warm.update(slot for slot in self.slots if device in (None, slot.device))
             self._changed.notify_all()
 
-    def leave(self, session: str) -> None:
-        """Give up all that `session` waits for: nobody is there any more."""
+    def leave(self, session: str, *, waiting_only: bool = False) -> None:
+        """Give up all that `session` asked for, or of it what no worker has taken yet."""
         with self._changed:
             for handle in list(self._handles.get(session, ())):
-                self._cancel(handle)
+                if not waiting_only or handle._run.state == "waiting":
+                    self._cancel(handle)
 
     def close(self) -> None:
         """Cancel everything and end the workers. A closed queue rejects every job."""

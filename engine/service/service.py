@@ -28,7 +28,8 @@ from engine.host.processors import cores, memory_bytes
 from engine.measuring.measure import DEADLINES_S, failed
 from engine.records import Choice, Measurement, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
-from engine.service.queue import Handle, Job, JobQueue
+from engine.service.job import Job
+from engine.service.queue import Handle, JobQueue
 from engine.service.worker_slot import WorkerSlot
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
@@ -115,11 +116,11 @@ def submit(
     return connect().submit(job, session, fresh=fresh, supersede=supersede, urgent=urgent)
 
 
-def leave(session: str) -> None:
-    """Give up all that `session` waits for, because its browser has gone."""
+def leave(session: str, *, waiting_only: bool = False) -> None:
+    """Give up all that `session` asked for, because its browser has gone; or of it what no worker has taken yet."""
     with _connecting:
         if _connected is not None:
-            _connected.leave(session)
+            _connected.leave(session, waiting_only=waiting_only)
 
 
 def measurement_of(handle: Handle, choice: Choice) -> Measurement:

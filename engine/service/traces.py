@@ -8,22 +8,27 @@ from dataclasses import replace
 from engine.catalogue import kernel_named
 from engine.records import Settled
 from engine.service import service
-from engine.service.queue import Handle, Job
+from engine.service.job import Job
+from engine.service.queue import Handle
 
 TRACE_DEADLINE_S = 60.0
 
 
-def submit_trace(choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False) -> Handle:
+def submit_trace(
+    choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
+) -> Handle:
     """`trace` on a worker; the handle's result is a Trace. Equal requests share one run."""
-    return _submit("engine.measuring.tracing:trace", choice, block, session, launch, fresh)
+    return _submit("engine.measuring.tracing:trace", choice, block, session, launch, fresh, urgent)
 
 
-def submit_picture(choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False) -> Handle:
+def submit_picture(
+    choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
+) -> Handle:
     """`packed` on a worker; the handle's result is a Packed. Equal requests share one run."""
-    return _submit("engine.picture.picture:packed", choice, block, session, launch, fresh)
+    return _submit("engine.picture.picture:packed", choice, block, session, launch, fresh, urgent)
 
 
-def _submit(function: str, choice: Settled, block: int, session: str, launch: int, fresh: bool) -> Handle:
+def _submit(function: str, choice: Settled, block: int, session: str, launch: int, fresh: bool, urgent: bool) -> Handle:
     settled = replace(choice, device="emulator")
     same = repr((function, kernel_named(choice.kernel).text, settled, block, launch))
     job = Job(
@@ -34,4 +39,4 @@ def _submit(function: str, choice: Settled, block: int, session: str, launch: in
         keywords=(("launch", launch),),
         device="emulator",
     )
-    return service.connect().submit(job, session, fresh=fresh)
+    return service.connect().submit(job, session, fresh=fresh, urgent=urgent)

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from engine.service.queue import Job, JobQueue
+from engine.service.job import Job
+from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 
 JOBS = "tests.service.misbehaving"

@@ -54,7 +54,8 @@ def test_a_queue_outlives_the_thread_that_made_it() -> None:
 
 PARENT = """
 import sys, time
-from engine.service.queue import Job, JobQueue
+from engine.service.job import Job
+from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 queue = JobQueue([WorkerSlot("emulator", "plain")])
 print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(10), flush=True)

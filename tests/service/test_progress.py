@@ -148,3 +148,14 @@ def test_who_has_gone_waits_for_nothing_and_keeps_nobodys_run(shared: JobQueue, 
     assert mine.done.is_set() and waiting.done.is_set() and joined.done.is_set() and not other.done.is_set()
     door.touch()
     assert other.result(10) > 0 and not trace.exists()
+
+
+def test_a_newer_click_replaces_only_what_still_waits(shared: JobQueue, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    running, waiting = shared.submit(job("gate", str(door)), "a"), shared.submit(job("add", 1, 1), "a")
+    other = shared.submit(job("add", 2, 2), "b")
+    assert until(lambda: running.position() == 0)
+    shared.leave("a", waiting_only=True)
+    assert waiting.cancelled and not running.cancelled and not other.cancelled
+    door.touch()
+    assert running.result(10) > 0 and other.result(10) == 4

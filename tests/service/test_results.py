@@ -9,7 +9,8 @@ import pytest
 
 from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.failures import JobFailed
-from engine.service.queue import Job, JobQueue
+from engine.service.job import Job
+from engine.service.queue import JobQueue
 from tests.service.jobs import JOBS, job, next_run_is_soon, queue_with
 
 

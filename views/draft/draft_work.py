@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import streamlit as st
@@ -17,7 +17,7 @@ from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.service.drafts import submit_own, submit_rung
-from views.session import work
+from views.session import presence, work
 from views.session.jobs import PageJobs
 
 # What a GPU is never given: it would take the whole of it down, for everyone.
@@ -55,8 +55,8 @@ class DraftWork(PageJobs):
     }
 
     def __init__(self, asked: Asked, session: str) -> None:
-        super().__init__()
-        self.asked, self._session = asked, session
+        super().__init__(session)
+        self.asked = asked
         self.checked: Checked | None = None
         self.beside: Measurement | None = None
         self.ran: Measurement | None = None
@@ -81,11 +81,11 @@ class DraftWork(PageJobs):
             check_here(asked.timed)
         if asked.rung is not None:
             edited = replace(asked.rung, source=asked.text, source_name=asked.file)
-            self._add("draft", submit_rung(edited, self._session))
-            self._add("beside", service.submit(asked.rung, self._session))
+            self._add("draft", partial(submit_rung, edited, self._session))
+            self._add("beside", partial(service.submit, asked.rung, self._session))
         elif asked.setup is not None:
-            own = submit_own(asked.setup, asked.n, asked.text, asked.file, asked.schedule, self._session)
-            self._add("draft", own)
+            own = (asked.setup, asked.n, asked.text, asked.file, asked.schedule, self._session)
+            self._add("draft", partial(submit_own, *own))
 
     def _take(self, name: str, handle: service.Handle) -> None:
         if name == "draft":
@@ -108,7 +108,7 @@ class DraftWork(PageJobs):
         if asked.action == "run" and asked.timed is not None and tame:
             edited = replace(asked.timed, source=asked.text, source_name=asked.file)
             try:
-                self._add("gpu", service.submit(edited, self._session, fresh=True))
+                self._add("gpu", partial(service.submit, edited, self._session, fresh=True))
             except NotRunnable as refused:
                 self.ran = failed(edited, refused)
 
@@ -122,7 +122,7 @@ def start(asked: Asked) -> None:
     """Begin, in the place of what the page may still be doing with this draft."""
     name = name_of(asked.draft)
     work.stop(name)
-    st.session_state[name] = DraftWork(asked, st.session_state.setdefault("session", uuid.uuid4().hex))
+    st.session_state[name] = DraftWork(asked, presence.session_of_click())
 
 
 def current(draft: str) -> DraftWork | None:

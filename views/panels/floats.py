@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -30,7 +29,8 @@ from engine.recording import float_sums
 from engine.records import Measurement, NotRunnable, Settled
 from engine.tables import checked_by
 from views.panels.entries import Picture, Section
-from views.session import choices, work
+from views.session import choices, presence, work
+from views.session.awaited_run import AwaitedRun
 from views.session.page import WORK, Page, run_sizes
 
 REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
@@ -50,9 +50,9 @@ class Repeating:
 
     def __init__(self, choice: Settled, session: str) -> None:
         self._choice, self._stopped, self._lock = choice, False, threading.Lock()
-        self._handle = None
+        self._run = None
         try:
-            self._handle = submit_repeats(choice, session)
+            self._run = AwaitedRun(session, lambda: submit_repeats(choice, session))
         except NotRunnable as refused:
             _kept()[choice] = str(refused)
         self._kept = _kept()
@@ -60,24 +60,24 @@ class Repeating:
     @property
     def finished(self) -> bool:
         """Whether the answers are there, or nobody waits for them any more."""
-        return self._stopped or self._handle is None
+        return self._stopped or self._run is None
 
     @property
     def progress(self) -> tuple[float, str]:
         """(fraction done, what is being done)."""
-        return self._handle.progress if self._handle else (1.0, "Done")
+        return self._run.progress if self._run else (1.0, "Done")
 
     def advance(self, patience_s: float) -> bool:
         """Wait up to `patience_s`; True if the answers came in."""
-        handle = self._handle
-        if handle is None or self._stopped or not handle.done.wait(patience_s):
+        run = self._run
+        if run is None or self._stopped or not run.wait(patience_s):
             return False
         with self._lock:
-            if self._handle is None:
+            if self._run is None:
                 return False
-            self._handle = None
+            self._run = None
             try:
-                self._kept[self._choice] = handle.result()
+                self._kept[self._choice] = run.handle.result()
             except Exception as error:  # whatever it is, the page says it
                 self._kept[self._choice] = str(error)
         return True
@@ -85,8 +85,8 @@ class Repeating:
     def stop(self) -> None:
         """Give it up."""
         self._stopped = True
-        if self._handle is not None:
-            self._handle.cancel()
+        if self._run is not None:
+            self._run.cancel()
 
 
 def _kept() -> dict[Settled, Repeats | str]:
@@ -101,8 +101,7 @@ def _key(page: Page) -> Settled:
 def start(page: Page) -> None:
     """For the button."""
     work.stop(WORK)
-    session = st.session_state.setdefault("session", uuid.uuid4().hex)
-    st.session_state[WORK] = Repeating(_key(page), session)
+    st.session_state[WORK] = Repeating(_key(page), presence.session_of_click())
 
 
 def repeat_controls(page: Page) -> None:

@@ -6,14 +6,17 @@ import streamlit as st
 
 from engine.lectures.promises import unkept
 from views.html import answer, rung_html, when
+from views.session import work
 from views.session.facts import Facts
-from views.session.page import Page
+from views.session.page import WORK, Page
 
 
 def numbers(page: Page, facts: Facts) -> str:
     """The big numbers of the rung on the page."""
     known = facts.known[page.position]
     ran = when.ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
+    if ran and work.taken_over(WORK, page.run):
+        ran += " by another browser; Run again measures anew"
     said = ""
     if page.position:
         before = facts.known[page.position - 1].timed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import streamlit as st
@@ -15,7 +15,7 @@ from engine.picture.picture import Packed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.service.traces import submit_picture, submit_trace
-from views.session import work
+from views.session import presence, work
 from views.session.jobs import PageJobs
 
 
@@ -56,8 +56,8 @@ class InsideWork(PageJobs):
 
     words: ClassVar = WORDS
 
-    def __init__(self, asked: InsideChoice, session: str, fresh: bool) -> None:
-        super().__init__()
+    def __init__(self, asked: InsideChoice, session: str, fresh: bool, urgent: bool = False) -> None:
+        super().__init__(session)
         self.asked = asked
         self.run: Measurement | None = None
         self.before: Measurement | None = None
@@ -65,23 +65,22 @@ class InsideWork(PageJobs):
         self.picture: Packed | None = None
         self.picture_before: Packed | None = None
         self.reason: str | None = None  # why there is no trace or picture
+        self._fresh, self._urgent = fresh, urgent
         for name in JOBS[asked.look]:
-            try:
-                handle = self._submit(name, session, fresh)
-                if handle is not None:
-                    self._add(name, handle)
-            except NotRunnable as refused:
-                self._refuse(name, refused)
+            choice = asked.before if name.endswith("before") else asked.choice
+            if choice is not None:
+                try:
+                    self._add(name, partial(self._submit, name, choice))
+                except NotRunnable as refused:
+                    self._refuse(name, refused)
 
-    def _submit(self, name: str, session: str, fresh: bool) -> service.Handle | None:
-        asked = self.asked
-        choice = asked.before if name.endswith("before") else asked.choice
-        if choice is None:
-            return None
+    def _submit(self, name: str, choice: Settled) -> service.Handle:
+        asked, session, urgent = self.asked, self._session, self._urgent
+        fresh = self._fresh and not name.endswith("before")
         if name in ("run", "before"):
-            return service.submit(choice, session, fresh=fresh and name == "run")
+            return service.submit(choice, session, fresh=fresh, urgent=urgent)
         submit = submit_trace if name == "trace" else submit_picture
-        return submit(choice, asked.block, session, launch=asked.launch, fresh=fresh and name != "picture before")
+        return submit(choice, asked.block, session, launch=asked.launch, fresh=fresh, urgent=urgent)
 
     def _refuse(self, name: str, refused: NotRunnable) -> None:
         if name in ("trace", "picture"):
@@ -125,7 +124,6 @@ def work_on(name: str, asked: InsideChoice, fresh: bool = False) -> InsideWork:
     if isinstance(now, InsideWork) and now.asked == asked and not fresh:
         return now
     work.stop(name)
-    session = st.session_state.setdefault("session", uuid.uuid4().hex)
-    made = InsideWork(asked, session, fresh)
+    made = InsideWork(asked, presence.session(), fresh, work.is_presenting())
     st.session_state[name] = made
     return made

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import ClassVar
 
 from engine.service import service
+from views.session.awaited_run import AwaitedRun
 
 
 class PageJobs:
@@ -17,14 +19,16 @@ class PageJobs:
 
     words: ClassVar[dict[str, str]] = {}
 
-    def __init__(self) -> None:
-        self._handles: dict[str, service.Handle] = {}
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._runs: dict[str, AwaitedRun] = {}
         self._begun = 0
         self._stopped = False
         self._lock = threading.Lock()
 
-    def _add(self, name: str, handle: service.Handle) -> None:
-        self._handles[name] = handle
+    def _add(self, name: str, submit: Callable[[], service.Handle]) -> None:
+        """Submit a job. NotRunnable."""
+        self._runs[name] = AwaitedRun(self._session, submit)
         self._begun += 1
 
     def _take(self, name: str, handle: service.Handle) -> None:
@@ -34,7 +38,7 @@ class PageJobs:
     @property
     def finished(self) -> bool:
         """Whether everything has come in, or the work was stopped."""
-        return self._stopped or not self._handles
+        return self._stopped or not self._runs
 
     @property
     def stopped(self) -> bool:
@@ -44,11 +48,11 @@ class PageJobs:
     @property
     def progress(self) -> tuple[float, str]:
         """(fraction of the whole, what is being done)."""
-        left = list(self._handles.items())
+        left = list(self._runs.items())
         if not left:
             return 1.0, "Done"
-        name, handle = left[0]
-        fraction, text = handle.progress
+        name, run = left[0]
+        fraction, text = run.progress
         done = self._begun - len(left) + min(max(fraction, 0.0), 1.0)
         return done / self._begun, f"{self.words[name]}. {text}"
 
@@ -58,20 +62,20 @@ class PageJobs:
         came = False
         while True:
             with self._lock:
-                name = next(iter(self._handles), None)
+                name = next(iter(self._runs), None)
                 if name is None or self._stopped:
                     return came
-                handle = self._handles[name]
-            if not handle.done.wait(max(0.0, until - time.monotonic())):
+                run = self._runs[name]
+            if not run.wait(max(0.0, until - time.monotonic())):
                 return came
             with self._lock:
-                if self._handles.pop(name, None) is not None and not self._stopped:
-                    self._take(name, handle)
+                if self._runs.pop(name, None) is not None and not self._stopped:
+                    self._take(name, run.handle)
                     came = True
 
     def stop(self) -> None:
         """Give up what is left."""
         with self._lock:
             self._stopped = True
-            for handle in self._handles.values():
-                handle.cancel()
+            for run in self._runs.values():
+                run.cancel()

@@ -8,38 +8,57 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
+from math import inf
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.catalogue import KERNELS
 from engine.history import history
+from engine.history.live import LASTING
 from engine.measuring.measure import failed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
+from views.session import presence
+from views.session.awaited_run import AwaitedRun
 from views.session.choices import refusal
+
+_HAD = "measurements had"
 
 # Drawing is work for one core: browsers that draw at the same moment take turns.
 RENDER = threading.Semaphore(1)
 
 POLL_S = 0.1
 QUICK_S = 0.25
+SHARED_S = 120.0  # how long what one browser measured answers another's first click
 REDRAW_S = 0.4  # many quick results are drawn together
 
 
 class PageWork:
     """Choices being run for one browser, in order. Safe to be looked at by two runs of the script at once."""
 
-    def __init__(self, choices: Sequence[Settled], names: Sequence[str], session: str, fresh: bool) -> None:
+    def __init__(
+        self,
+        choices: Sequence[Settled],
+        names: Sequence[str],
+        session: str,
+        fresh: bool,
+        *,
+        urgent: bool = False,
+        had: dict[Settled, str] | None = None,
+    ) -> None:
+        """`fresh`: measure anew. `had`: which measurement of each choice this browser was given last; where another
+        browser's is newer than that, and new, it answers a `fresh` one too. None: nobody else's does. `urgent`: before
+        all that waits and is not.
+        """
         self.choices, self.names = tuple(choices), tuple(names)
         self.results: list[Measurement] = []
-        self._session, self._fresh = session, fresh
+        self.taken_over: set[Settled] = set()  # choices that another browser's measurement answered
+        self._session, self._fresh, self._urgent, self._had = session, fresh, urgent, had
         self._lock = threading.Lock()
-        self._handle: service.Handle | None = None
+        self._run: AwaitedRun | None = None
         self._stopped = False
 
     @property
@@ -50,8 +69,8 @@ class PageWork:
     @property
     def progress(self) -> tuple[float, str]:
         """(fraction of the whole, what is being done)."""
-        done, handle = len(self.results), self._handle
-        fraction, text = handle.progress if handle else (0.0, "Starting")
+        done, run = len(self.results), self._run
+        fraction, text = run.progress if run else (0.0, "Starting")
         if done == len(self.choices):
             return 1.0, "Done"
         several = f"{done + 1} of {len(self.choices)}: " if len(self.choices) > 1 else ""
@@ -62,47 +81,91 @@ class PageWork:
         with self._lock:
             if self.finished:
                 return False
-            if self._handle is None and not self._submit():
+            if self._run is None and not self._submit():
                 return True
-            handle = self._handle
-        if handle is None or not handle.done.wait(patience_s):
+            run = self._run
+        if run is None or not run.wait(patience_s):
             return False
         with self._lock:
-            if self._handle is not handle or self._stopped:
+            if self._run is not run or self._stopped:
                 return False
             choice = self.choices[len(self.results)]
-            self._keep(choice, service.measurement_of(handle, choice))
+            self._keep(choice, service.measurement_of(run.handle, choice))
         return True
 
     def stop(self) -> None:
         """Give up what is left."""
         with self._lock:
             self._stopped = True
-            if self._handle is not None:
-                self._handle.cancel()
+            if self._run is not None:
+                self._run.cancel()
 
     def _submit(self) -> bool:
         choice = self.choices[len(self.results)]
+        another = self._another_browsers(choice)
+        if another is not None:
+            self.taken_over.add(choice)
+            self._keep(choice, another)
+            return False
         try:
-            self._handle = service.submit(choice, self._session, fresh=self._fresh)
+            self._run = AwaitedRun(
+                self._session, lambda: service.submit(choice, self._session, fresh=self._fresh, urgent=self._urgent)
+            )
         except NotRunnable as refused:
             self._keep(choice, failed(choice, refused))
             return False
         return True
 
+    def _another_browsers(self, choice: Settled) -> Measurement | None:
+        if not self._fresh or self._had is None:
+            return None
+        found = history.latest(choice)
+        if found is None or found.status not in LASTING or _utc(found) == self._had.get(choice):
+            return None
+        whole = found.counts is None or found.counts.lines  # what comes from a file has lost the counters of its lines
+        return found if whole and _age_s(found) < SHARED_S else None
+
     def _keep(self, choice: Settled, measurement: Measurement) -> None:
-        self._handle = None
+        self._run = None
         self.results.append(measurement)
-        if measurement.status != "refused":  # a refusal is known without running, and may be gone in a minute
+        if self._had is not None:
+            self._had[choice] = _utc(measurement)
+        if measurement.status == "refused":  # known without running, and may be gone in a minute
+            return
+        known = history.latest(choice)
+        if known is None or known.environment != measurement.environment:  # else it is there, from the run itself
             history.remember(choice, measurement)
 
 
+def _utc(measurement: Measurement) -> str:
+    return str(measurement.environment.get("utc") or "")
+
+
+def _age_s(measurement: Measurement) -> float:
+    utc = _utc(measurement)
+    return (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds() if utc else inf
+
+
 def start(name: str, choices: Sequence[Settled], names: Sequence[str], fresh: bool = False) -> None:
-    """Begin a page's work (`name`), in place of what it may still be doing. For callbacks."""
+    """Begin a page's work (`name`), in place of what it may still be doing, and of what this browser waits for on other
+    pages and no worker has taken yet. For callbacks."""
     stop(name)
-    session = st.session_state.setdefault("session", uuid.uuid4().hex)
-    st.session_state[name] = work = PageWork(choices, names, session, fresh)
+    session = presence.session_of_click()
+    presenting = is_presenting()
+    had = None if presenting else st.session_state.setdefault(_HAD, {})
+    st.session_state[name] = work = PageWork(choices, names, session, fresh, urgent=presenting, had=had)
     work.advance(0.0)  # it runs while the page is being drawn
+
+
+def is_presenting() -> bool:
+    """Whether a hall looks at this browser: its runs go first, and are its own."""
+    return st.session_state.get("present") == "1"
+
+
+def taken_over(name: str, choice: Settled) -> bool:
+    """Whether the page's work was answered, of this choice, by what another browser had measured."""
+    work = current(name)
+    return isinstance(work, PageWork) and choice in work.taken_over
 
 
 def stop(name: str) -> None:
@@ -126,21 +189,17 @@ def busy(name: str) -> bool:
 def follow(name: str, show: Callable[[], None]) -> None:
     """Wait for the page's work, with a bar that moves; `show` draws what has come in so far.
 
-    Every `bar.progress` is where Streamlit can end this run of the script, because the reader clicked or left. Who left
-    waits for nothing any more: the worker is free for others at once.
+    Every `bar.progress` is where Streamlit can end this run of the script, because the reader clicked or left.
     """
     work = current(name)
     if work is None or work.finished:
         return
-    try:
-        # What is quick is drawn once, with its result.
-        work.advance(QUICK_S)
-        if not work.finished:
-            show()
-            _wait(name, work, show)
-    finally:
-        if not work.finished and not _is_watched():
-            work.stop()
+    presence.session()  # of a browser whose connection was lost, and is back, it is another one
+    # What is quick is drawn once, with its result.
+    work.advance(QUICK_S)
+    if not work.finished:
+        show()
+        _wait(name, work, show)
 
 
 def _wait(name: str, work: PageWork, show: Callable[[], None]) -> None:
@@ -156,12 +215,6 @@ def _wait(name: str, work: PageWork, show: Callable[[], None]) -> None:
             show()
             drawn, waiting = time.monotonic(), False
     place.empty()
-
-
-def _is_watched() -> bool:
-    """Whether the browser of this run of the script is still there."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context is None or not runtime.exists() or runtime.get_instance().is_active_session(context.session_id)
 
 
 def outcome(choice: Settled, run: Settled | None = None) -> history.Known:

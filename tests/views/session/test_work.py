@@ -5,14 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from engine.choices import settle
 from engine.history import history
-from engine.records import Choice, Measurement, NotRunnable
+from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
+from engine.store import measurements
 from tests.history.test_history import measured
+from tests.made import ENVIRONMENT
+from views.session import presence
+from views.session import work as page_work
 from views.session.work import PageWork
 
 CHOICES = [settle(Choice("reduce_sequential", 1000, block_size, device="emulator")) for block_size in (32, 64, 128)]
@@ -22,6 +28,7 @@ class Handle:
     """A run that ends when the test says so."""
 
     progress = (0.5, "Running")
+    expected_wait = 0.0
 
     def __init__(self, choice: Choice) -> None:
         self.choice, self.done, self.cancelled = choice, threading.Event(), False
@@ -30,19 +37,30 @@ class Handle:
         self.cancelled = True
         self.done.set()
 
+    def expected_wait_s(self) -> float | None:
+        return self.expected_wait
+
+
+def emulated(choice: Choice, seconds: int = 0, ago: float = 0.0) -> Measurement:
+    """A measurement of its own: so many seconds after the hour, or so many seconds ago."""
+    utc = f"2026-11-21T04:00:{seconds:02}+00:00"
+    if ago:
+        utc = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat(timespec="seconds")
+    return measured(choice, device={"kind": "emulator"}, time_us=None, environment={**ENVIRONMENT, "utc": utc})
+
 
 @pytest.fixture
 def handles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Handle]]:
     made: list[Handle] = []
 
-    def submit(choice: Choice, session: str, *, fresh: bool = False) -> Handle:
+    def submit(choice: Choice, session: str, *, fresh: bool, urgent: bool) -> Handle:
         if choice.n < 1:
             raise NotRunnable("N must be at least 1, not 0.")
         made.append(Handle(choice))
         return made[-1]
 
     def measurement_of(handle: Handle, choice: Choice) -> Measurement:
-        return measured(choice, device={"kind": "emulator"}, time_us=None)
+        return emulated(choice, made.index(handle))
 
     monkeypatch.setattr(service, "submit", submit)
     monkeypatch.setattr(service, "measurement_of", measurement_of)
@@ -106,3 +124,75 @@ def test_two_runs_of_the_script_count_a_result_once(handles: list[Handle]) -> No
     for thread in waiting:
         thread.join()
     assert came_in.count(True) == 1 and len(running.results) == 1
+
+
+def test_another_browsers_new_measurement_answers_a_first_click_and_the_second_measures_anew(
+    handles: list[Handle],
+) -> None:
+    history.remember(CHOICES[0], theirs := emulated(CHOICES[0], ago=30.0))
+    had: dict[Settled, str] = {}
+    first = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)
+    assert first.advance(0.0) and first.finished and not handles
+    assert first.results == [theirs] and first.taken_over == {CHOICES[0]}
+    again = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)
+    again.advance(0.0)
+    handles[0].done.set()
+    assert again.advance(0.0) and again.results != [theirs] and not again.taken_over
+    third = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)  # one's own is no reason either
+    third.advance(0.0)
+    assert len(handles) == 2
+
+
+@pytest.mark.parametrize(
+    ("ago", "changes", "mine"),
+    [
+        (page_work.SHARED_S + 5.0, {}, {}),  # too long ago
+        (30.0, {"status": "crashed", "reason": "It crashed."}, {}),  # which need not happen again
+        (30.0, {"counters": {"barriers": 1.0}}, {}),  # read from the file, without the counters of its lines
+        (30.0, {}, {"fresh": False}),  # what is not wanted anew finds its own result in the queue
+        (30.0, {}, {"had": None}),  # a presenter measures before the hall
+    ],
+)
+def test_nothing_else_answers_a_click(
+    ago: float, changes: dict[str, Any], mine: dict[str, Any], handles: list[Handle]
+) -> None:
+    found = emulated(CHOICES[0], ago=ago)
+    changes = changes | {"environment": found.environment, "device": found.device, "time_us": None}
+    history.remember(CHOICES[0], measured(CHOICES[0], **changes))
+    asked = PageWork(CHOICES[:1], ["one"], "mine", **{"fresh": True, "had": {}} | mine)
+    assert not asked.advance(0.0) and len(handles) == 1
+
+
+def test_a_result_that_is_there_already_is_not_kept_twice(handles: list[Handle]) -> None:
+    running = work(CHOICES[:1])
+    running.advance(0.0)
+    history.remember(CHOICES[0], emulated(CHOICES[0]))
+    handles[0].done.set()
+    assert running.advance(0.0) and measurements.count() == 1
+
+
+def test_what_the_queue_gave_up_is_submitted_again_while_the_browser_is_there(
+    handles: list[Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = False
+    monkeypatch.setattr(presence, "is_here", lambda name: here)
+    running = work(CHOICES[:1])
+    running.advance(0.0)
+    handles[0].cancel()
+    assert not running.advance(0.0) and len(handles) == 1  # its connection is lost: nobody would see it
+    here = True
+    assert not running.advance(0.0) and len(handles) == 2
+    handles[1].done.set()
+    assert running.advance(0.0) and running.finished and running.results[0].status == "ok"
+    stopped = work(CHOICES[1:2])
+    stopped.advance(0.0)
+    stopped.stop()
+    assert not stopped.advance(0.0) and len(handles) == 3
+
+
+def test_the_wait_is_told_where_it_is_long(handles: list[Handle]) -> None:
+    running = work(CHOICES[:1])
+    running.advance(0.0)
+    assert running.progress == (0.5, "32. Running")
+    handles[0].expected_wait = 12.4
+    assert running.progress == (0.5, "32. Running, about 12 s")
