@@ -8,10 +8,12 @@ from engine.backends.emulator.instructions import (
     arithmetic,
     async_copy,
     atomics,
+    barrier_copies,
     fences,
     hints,
     loads,
     matrix_loads,
+    mbarriers,
     moves,
     runtime_calls,
     tensor_cores,
@@ -32,8 +34,8 @@ from engine.backends.emulator.state.machine import Machine
 
 # To import one registers its rows and what makes its executors.
 FAMILIES: tuple[ModuleType, ...] = (
-    arithmetic, async_copy, atomics, fences, hints, loads, matrix_loads, moves, runtime_calls, tensor_cores, warp_wide,
-    wmma_memory,
+    arithmetic, async_copy, atomics, barrier_copies, fences, hints, loads, matrix_loads, mbarriers, moves,
+    runtime_calls, tensor_cores, warp_wide, wmma_memory,
 )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ for _head in ("bar", "barrier"):
     for _scope in (_head, f"{_head}.cta"):
         describe(
             Traits(f"{_scope}.sync", "v?v", check=check_barrier, writes=False, control="barrier"),
-            Traits(f"{_scope}.arrive", "vv", check=check_barrier, writes=False),
+            Traits(f"{_scope}.arrive", "vv", check=check_barrier, writes=False, control="barrier"),
             # Its result is taken by an instruction of its own, which stands behind it once the kernel is linked.
             Traits(f"{_scope}.red", "dvv?v", ("popc", "and", "or"), check_barrier, writes=False, control="barrier"),
         )

@@ -177,7 +177,7 @@ def _cut(
                     blocks.append(current)
                 places[item.name] = len(blocks) - 1
             continue
-        if current.terminator or (fresh and (traits_of(item.opcode).meets or tells_time(item))):
+        if current.terminator or (fresh and _begins_block(item)):
             current = _Open()
             blocks.append(current)
         if ends_block(item):
@@ -196,6 +196,12 @@ def _cut(
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made, places
+
+
+def _begins_block(item: Instruction) -> bool:
+    """True where lanes may have to wait, or a clock shows all instructions before it."""
+    traits = traits_of(item.opcode)
+    return bool(traits.meets) or traits.waits or tells_time(item)
 
 
 def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:

@@ -26,6 +26,7 @@ class Traits:
     `control`: it ends a basic block; "branch", "switch": the last operand says where it goes.
     `meets`: the lanes of a warp that have to wait for each other here: those that its last operand "named", or the
     whole "warp".
+    `waits`: lanes stand before it until what they wait for has come, or nobody else can go on.
     `varies`: what it gives depends on which lane asks, or which lanes are there. `unsteady`: from turn to turn, too.
     `issued`: False for what the emulator itself put in, which no GPU executes. `called`: by whom a student calls it.
     """
@@ -39,6 +40,7 @@ class Traits:
     memory: Literal["", "load", "store", "atomic", "copy"] = ""
     control: Literal["", "branch", "switch", "barrier", "call", "return", "exit", "trap"] = ""
     meets: Literal["", "named", "warp"] = ""
+    waits: bool = False
     varies: bool = False
     unsteady: bool = False
     issued: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,12 +12,16 @@ from engine.backends.emulator.state.votes import Votes
 
 @dataclass(frozen=True)
 class Waiting:
-    """A group at a barrier: the block where it goes on, and how many threads the barrier wants (None: all living)."""
+    """A group at a barrier: the block where it goes on, and how many threads the barrier wants (None: all living).
+
+    `stays`: False for lanes that only announce that they were there (bar.arrive) and have gone on.
+    """
 
     mask: Mask
     place: int
     count: int | None
     line: int
+    stays: bool = True
 
 
 class Barriers:
@@ -32,7 +36,13 @@ class Barriers:
 
     def entries(self) -> list[Waiting]:
         """All that wait."""
-        return [entry for entries in self._waiting.values() for entry in entries]
+        return [entry for entries in self._waiting.values() for entry in entries if entry.stays]
+
+    def contradicted(self, number: int, entry: Waiting) -> Waiting | None:
+        """A group that has come to barrier `number` of the same blocks and gave another count."""
+        others = [other for other in self._waiting.get(number, ()) if None not in (other.count, entry.count)]
+        both = (each for each in others if (each.mask.columns & entry.mask.columns).any())
+        return next((other for other in both if other.count != entry.count), None)
 
     def arrive(self, number: int, entry: Waiting, alive: Mask) -> list[Waiting]:
         """A group comes to barrier `number`; the groups that it lets go."""
@@ -58,7 +68,7 @@ class Barriers:
         if count is None and alive is not None and self._masks.same(arrived, alive):
             del self._waiting[number]
             self._votes.count(arrived)
-            return entries
+            return [entry for entry in entries if entry.stays]
         lanes = arrived.full_dense()
         if count is None:
             living = alive.full_dense() if alive is not None else np.zeros(self._masks.shape, bool)
@@ -71,8 +81,8 @@ class Barriers:
         gone, left = [], []
         for entry in entries:
             inside, outside = self._masks.common(entry.mask, columns), self._masks.minus(entry.mask, columns)
-            gone += [Waiting(inside, entry.place, entry.count, entry.line)] if inside else []
-            left += [Waiting(outside, entry.place, entry.count, entry.line)] if outside else []
+            gone += [replace(entry, mask=inside)] if inside and entry.stays else []
+            left += [replace(entry, mask=outside)] if outside else []
         if left:
             self._waiting[number] = left
         else:

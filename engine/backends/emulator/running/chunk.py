@@ -18,6 +18,7 @@ from engine.backends.emulator.running.barriers import Waiting
 from engine.backends.emulator.running.calling import call, give_back
 from engine.backends.emulator.running.code import Code, Codes
 from engine.backends.emulator.running.endless.loops import Watch
+from engine.backends.emulator.running.gates import Gates
 from engine.backends.emulator.running.groups import Key
 from engine.backends.emulator.running.lanes import Lanes
 from engine.backends.emulator.running.traps import trapped
@@ -35,6 +36,7 @@ class Chunk:
         self.machine, self.codes = machine, codes
         self.lanes = Lanes(machine)
         self.watch = Watch(self.lanes)
+        self.gates = Gates(self.lanes)
         self.steps = 0
         self.hooks = machine.hooks
         self.calls = bool(machine.program.callees)
@@ -58,12 +60,19 @@ class Chunk:
                 if ready is None:
                     continue
                 mask = ready
+            if code.gate is not None:
+                ready = self.gates.let_on(code, key[0], mask)
+                if ready is None:
+                    continue
+                mask = ready
             if watch.watching and watch.look(key, mask):
                 groups.add(key, mask)
                 continue
             self._execute(code, key, mask)
             self._count_step(code)
-        if lanes.barriers:
+            if self.gates.shut and self.gates.may_open():
+                self._open_gates()
+        if lanes.barriers.entries():
             self._deadlock()
 
     def _next(self) -> Key:
@@ -208,11 +217,24 @@ class Chunk:
         if vote is not None:
             self.machine.resident.votes.cast(mask, np.broadcast_to(vote, (mask.height, mask.width)))
         count = None if counts is None else int(counts.flat[0])
+        stays = "arrive" not in item.words
+        if count is not None:
+            for hook in self.hooks.on_part_arrives:
+                hook(mask)
         gone: list[Waiting] = []
         for number, part in [(0, mask)] if numbers is None else lanes.by_value(numbers, mask):
-            entry = Waiting(part, place, count, item.line)
+            entry = Waiting(part, place, count, item.line, stays)
+            other = lanes.barriers.contradicted(number, entry)
+            if other is not None:
+                clause = (
+                    f"{lanes.name(part)} comes to barrier {number} for {count} threads, but at line {other.line} the "
+                    f"same barrier is for {other.count}"
+                )
+                raise self.machine.failure("deadlock", clause, item.line, "divergent-barrier")
             gone += lanes.barriers.arrive(number, entry, lanes.alive)
         self._go_on(gone)
+        if not stays:
+            self._meet(place, [mask])
 
     def _end_leavers(self) -> None:
         """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""
@@ -224,22 +246,33 @@ class Chunk:
     def _go_on(self, entries: list[Waiting]) -> None:
         """Lanes that a barrier let go run again; the observers hear of all before any of them runs."""
         for entry in entries:
-            for hook in self.hooks.on_release:
+            for hook in self.hooks.on_release if entry.count is None else self.hooks.on_part_released:
                 hook(entry.mask)
         for place, there in groupby(entries, lambda entry: entry.place):
             self._meet(place, [entry.mask for entry in there])
 
     # ---- when nobody can run
 
+    def _open_gates(self) -> None:
+        """What lanes wait for may have come: they look again."""
+        for place, mask in self.gates.opened():
+            self._meet(place, [mask])
+
     def _unblock(self) -> bool:
         """Let lanes go on though others that they name never came; False when nobody is left who can."""
         lanes = self.lanes
         if not lanes.parked:
             return False
-        place = min(lanes.parked)
+        if self.gates.shut and self.gates.may_open():
+            self._open_gates()
+            return True
+        place = min(lanes.parked, key=lambda place: (place in self.gates.shut, place))
         mask, code = lanes.parked.pop(place), self.codes.at(place)
-        for hook in self.hooks.on_incomplete:
-            hook(code.block.body[0].line, code.block.body[0].opcode, mask)
+        if code.gate is not None:
+            self.gates.give_up(code, place, mask)
+        else:
+            for hook in self.hooks.on_incomplete:
+                hook(code.block.body[0].line, code.block.body[0].opcode, mask)
         self._execute(code, (place, 0), mask)
         self._count_step(code)
         return True

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.backends.emulator.instructions.dispatch import executors_of
+from engine.backends.emulator.instructions.mbarriers import Gate, gate_of
 from engine.backends.emulator.instructions.meetings import members_reader, members_register
 from engine.backends.emulator.ptx.program import BasicBlock, polls
 from engine.backends.emulator.ptx.register_use import uses_and_defs
@@ -32,6 +33,7 @@ class Code:
     issued: int  # instructions, for the clock
     members: Reader | None  # of a block that starts with a warp-synchronous instruction
     members_of: int
+    gate: Gate | None  # of a block that starts with an instruction at which lanes wait
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that others may change
 
@@ -80,6 +82,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     members, members_of = None, -1
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
+    gate = gate_of(machine, block.body[0]) if block.body else None
     made = executors_of(machine, block)
     live = block.live_out
     if item is not None and kind == "call":  # what is passed is copied from the caller's registers
@@ -89,7 +92,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     return Code(
         block, steps, lines, kind, decide, numbers, numbers_of(block.uses),
         numbers_of(written & live), numbers_of(written & ~live),
-        sum(traits_of(each.opcode).issued for each in items), members, members_of, counted,
+        sum(traits_of(each.opcode).issued for each in items), members, members_of, gate, counted,
         polls(machine.program, block),
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Where the lanes of a chunk stand, and what their registers hold.
 
 A lane that lives stands in one place: in a group that can run, at a barrier, or parked before a warp-synchronous
-instruction until the lanes that it names have come.
+instruction until the lanes that it names have come, or before a gate until that opens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask, Masks
 from engine.backends.emulator.registers.operands import Registers
-from engine.backends.emulator.registers.parts import expanded
+from engine.backends.emulator.registers.parts import expanded, fetch
 from engine.backends.emulator.registers.values import Part, restrict
 from engine.backends.emulator.running.barriers import Barriers
 from engine.backends.emulator.running.code import Code
@@ -116,6 +116,13 @@ class Lanes:
         if waits is not None:
             self.parked[place] = waits
         return self.masks.from_dense(self.masks.all_rows, self.masks.all_columns, full & ~late)
+
+    def inside(self, code: Code, mask: Mask) -> Registers:
+        """The registers that a block reads, in the rows and columns of a mask."""
+        if mask.whole:
+            return self.registers
+        fetch(code.used, self.registers, self.scratch, mask)
+        return self.scratch
 
     def _has_whole_warps(self, mask: Mask, alive: Mask) -> bool:
         """Quickly: the mask holds every living lane of the warps that it touches (else they have to be looked at)."""

@@ -41,6 +41,20 @@ class Copies:
         place, active = _lanes(mask)
         self._groups[place] += active
 
+    def under_way(self) -> tuple[_Copy, ...]:
+        """All copies that have not arrived, for `finish`."""
+        return tuple(self._under_way)
+
+    def finish(self, copies: tuple[_Copy, ...], mask: Mask) -> None:
+        """Let those of the lanes of `mask` arrive."""
+        place, active = _lanes(mask)
+        wanted = np.zeros(self._groups.shape, bool)
+        wanted[place] = active
+        for copy in copies:
+            here = wanted[np.ix_(copy.mask.rows_at(), copy.mask.columns_at())]
+            self._arrive(copy, (copy.group >= 0) & here)
+        self._tidy()
+
     def wait(self, mask: Mask, newest: int | None) -> None:
         """Let all copies arrive but those of the `newest` closed groups (None: all, those of open groups included)."""
         place, active = _lanes(mask)
@@ -48,10 +62,15 @@ class Copies:
         limit[place] = np.where(active, _EVERYTHING if newest is None else self._groups[place] - newest, -1)
         for copy in self._under_way:
             here = limit[np.ix_(copy.mask.rows_at(), copy.mask.columns_at())]
-            arriving = (copy.group >= 0) & (copy.group < here)
-            if arriving.any():
-                copy.arrive(copy.mask if arriving.all() else Mask(copy.mask.rows, copy.mask.columns, arriving))
-                copy.group = np.where(arriving, -1, copy.group)
+            self._arrive(copy, (copy.group >= 0) & (copy.group < here))
+        self._tidy()
+
+    def _arrive(self, copy: _Copy, arriving: Array) -> None:
+        if arriving.any():
+            copy.arrive(copy.mask if arriving.all() else Mask(copy.mask.rows, copy.mask.columns, arriving))
+            copy.group = np.where(arriving, -1, copy.group)
+
+    def _tidy(self) -> None:
         self._under_way = [copy for copy in self._under_way if (copy.group >= 0).any()]
 
 

@@ -109,6 +109,8 @@ class Hooks:
     on_fence: tuple[Callable[[int, str, Mask], None], ...] = ()
     on_branch: tuple[Callable[[BasicBlock, Mask | None, Mask | None], None], ...] = ()
     on_barrier: tuple[Callable[[int, Mask, Mask], None], ...] = ()
+    on_part_arrives: tuple[Callable[[Mask], None], ...] = ()
+    on_part_released: tuple[Callable[[Mask], None], ...] = ()
     on_release: tuple[Callable[[Mask], None], ...] = ()
     on_exit: tuple[Callable[[Mask], None], ...] = ()
     on_chunk_end: tuple[Callable[[], None], ...] = ()

@@ -8,6 +8,7 @@ from functools import cached_property
 from engine.backends.emulator.state.copies import Copies
 from engine.backends.emulator.state.events import ChunkInfo
 from engine.backends.emulator.state.memory import Words
+from engine.backends.emulator.state.phases import Phases
 from engine.backends.emulator.state.votes import Votes
 
 
@@ -18,6 +19,11 @@ class Resident:
         self.info, self.memories = info, memories
         self.first, self.blocks = info.first, info.blocks
         self.votes = Votes(info.rows, info.blocks)
+
+    @cached_property
+    def phases(self) -> Phases:
+        """What is under way to the barriers in their shared memory."""
+        return Phases()
 
     @cached_property
     def copies(self) -> Copies:

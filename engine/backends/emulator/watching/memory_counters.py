@@ -51,14 +51,14 @@ class MemoryRequests(LineCounter):
     def on_access(self, access: Access) -> None:
         """One memory instruction."""
         site, requests, row = access.site, access.mask.warps, self.row(access.site.line)
+        if site.request and not _asks(access, site.request):
+            return
         if access.space == "local":
             row[self.at["local_requests"]] += requests
             return
         if {"const", "param"} & site.words:  # constant memory has a cache of its own, and holds the parameters
             row[self.at["constant_requests"]] += requests
             row[self.at["constant_passes"]] += self._judge(access, "const")[0]
-            return
-        if access.space == "shared" and site.request and not _asks(access, site.request):
             return
         atomic = site.op in ("atom", "red")
         kind = "atomic" if atomic else "load" if site.op == "ld" else "store"

@@ -62,8 +62,14 @@ class Observer:
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
         """Lanes arrive at a block barrier; `alive`: those of the chunk that have not ended."""
 
+    def on_part_arrives(self, mask: Mask) -> None:
+        """Lanes arrive at a barrier that wants so many threads, perhaps not all of the block; some go on at once."""
+
+    def on_part_released(self, mask: Mask) -> None:
+        """The lanes that such a barrier lets go."""
+
     def on_release(self, mask: Mask) -> None:
-        """The lanes that a barrier lets go."""
+        """The lanes that a barrier of the whole block lets go."""
 
     def on_exit(self, mask: Mask) -> None:
         """Lanes end."""
@@ -104,6 +110,12 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
         on_fence=tuple(one.on_fence for kind, one in every if kind.on_fence is not Observer.on_fence),
         on_branch=tuple(one.on_branch for kind, one in every if kind.on_branch is not Observer.on_branch),
         on_barrier=tuple(one.on_barrier for kind, one in every if kind.on_barrier is not Observer.on_barrier),
+        on_part_arrives=tuple(
+            one.on_part_arrives for kind, one in every if kind.on_part_arrives is not Observer.on_part_arrives
+        ),
+        on_part_released=tuple(
+            one.on_part_released for kind, one in every if kind.on_part_released is not Observer.on_part_released
+        ),
         on_release=tuple(one.on_release for kind, one in every if kind.on_release is not Observer.on_release),
         on_exit=tuple(one.on_exit for kind, one in every if kind.on_exit is not Observer.on_exit),
         on_chunk_end=tuple(one.on_chunk_end for kind, one in every if kind.on_chunk_end is not Observer.on_chunk_end),

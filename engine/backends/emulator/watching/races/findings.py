@@ -100,7 +100,7 @@ class Findings:
                 "the atomic or flag between them says that the value is there, but does not make it visible: put a "
                 f"{fence} behind line {other}, before it."
             )
-        elif kind == "shared-race" and not access.site.weak:
+        elif kind == "shared-race" and not access.site.weak and "mbarrier" not in access.site.words:
             advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."
         self.report(kind, line, other, f"{head}; {advice}")
 

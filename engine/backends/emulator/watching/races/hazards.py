@@ -66,6 +66,15 @@ class Hazards(Observer):
         """Lanes pass a barrier."""
         self._clocks.release(mask)
 
+    def on_part_arrives(self, mask: Mask) -> None:
+        """Lanes tell others at a barrier what they did: some of them may not wait there."""
+        self._clocks.publish(mask, "block")
+
+    def on_part_released(self, mask: Mask) -> None:
+        """Lanes have met those who arrived."""
+        self._clocks.tick()
+        self._clocks.acquire(mask)
+
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Lanes meet in their warps, each with those that its member mask names: itself among them."""
         self._members.look(line, opcode, mask, members)

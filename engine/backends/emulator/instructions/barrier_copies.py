@@ -1,0 +1,91 @@
+"""Copies that a barrier in shared memory waits for: cp.async.mbarrier.arrive, and cp.async.bulk of so many bytes.
+
+They arrive as late as they can: when somebody asks whether the barrier's phase has ended. A bulk copy is made by the
+copy engine, so that no warp loads or stores anything; to the search for races the thread that asked for it does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.backends.emulator.instructions.addresses import address_reader
+from engine.backends.emulator.instructions.mbarriers import Place, lanes_of
+from engine.backends.emulator.instructions.memory_port import Port, plain_address, signed
+from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.ptx.requests import NO_REQUEST
+from engine.backends.emulator.ptx.syntax import Instruction, PtxError
+from engine.backends.emulator.ptx.traits import Traits
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Registers, reader
+from engine.backends.emulator.state.events import Site
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.phases import State, arrived
+from engine.records import Array
+
+_WORD = 16  # bytes: what a bulk copy is made of
+
+
+@executes(Traits("cp.async.mbarrier.arrive", "a", writes=False, memory="atomic"))
+def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
+    """A lane arrives once its copies so far have. Without noinc the phase wants that arrival as one more."""
+    place = Place(machine, item, "red", "release")
+    more = 0 if "noinc" in item.words else 1
+
+    def step(registers: Registers, mask: Mask) -> None:
+        keys = place.keys(registers, mask)
+        lanes = lanes_of(keys, mask)
+        copies = machine.resident.copies.under_way()
+
+        def expect(state: State, which: Array, _: object) -> None:
+            np.add.at(state.pending, which, more)
+
+        def arrive(some: Mask) -> None:
+            machine.resident.copies.finish(copies, some)
+            arriving = lanes_of(keys, some)
+            place.tell(keys, some)
+            ones = np.ones(arriving.keys.size, np.int64)
+            place.change(arriving, some, lambda state, which, _: arrived(state, which, ones))
+
+        place.change(lanes, mask, expect)
+        machine.resident.phases.send(arrive, mask, keys)
+
+    return step
+
+
+@executes(Traits("cp.async.bulk.shared", "aava", writes=False, memory="copy"))
+def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
+    """cp.async.bulk [to], [from], bytes, [barrier]: the barrier's phase then wants so many bytes less."""
+    to, source, size, barrier = item.operands
+    line, words = item.line, {word.split("::")[0] for word in item.words}
+    if "global" not in words or "mbarrier" not in words or "tensor" in words or "multicast" in words:
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", line)
+    get_bytes = reader(size, "u32", machine.program.widths, line)
+    get_to, to_offset = address_reader(machine, to, line)
+    get_from, from_offset = address_reader(machine, source, line)
+    read = Site(machine.next_site(), line, item.opcode, "ld", "global", 4, _WORD // 4, True, request=NO_REQUEST)
+    write = Site(machine.next_site(), line, item.opcode, "st", "shared", 4, _WORD // 4, True, request=NO_REQUEST)
+    port_from, port_to = Port(machine, read, from_offset), Port(machine, write, to_offset)
+    place = Place(machine, Instruction(item.opcode, (barrier,), None, line, item.place), "red", "release")
+
+    def step(registers: Registers, mask: Mask) -> None:
+        shape = (mask.height, mask.width)
+        keys = place.keys(registers, mask)
+        counts = np.broadcast_to(get_bytes(registers), shape).astype(np.int64)
+        start, end = (np.broadcast_to(plain_address(signed(get(registers))), shape) for get in (get_from, get_to))
+        if (counts % _WORD).any():
+            raise PtxError(f"{item.opcode} copies a number of bytes that is no multiple of {_WORD}", line)
+
+        def arrive(some: Mask) -> None:
+            active = np.ones(shape, bool) if some.dense is None else some.dense
+            for at in range(0, int(counts[active].max(initial=0)), _WORD):
+                left = active & (counts > at)
+                lanes = Mask(some.rows, some.columns, left)
+                port_to.store(end + at, lanes, port_from.load(start + at, lanes))
+            place.tell(keys, some)
+            arriving = lanes_of(keys, some)
+            amounts = arriving.of(counts, shape)
+            place.change(arriving, some, lambda state, which, _: np.subtract.at(state.missing, which, amounts))
+
+        machine.resident.phases.send(arrive, mask, keys)
+
+    return step

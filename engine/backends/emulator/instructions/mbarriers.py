@@ -1,0 +1,299 @@
+"""Barriers in shared memory, which cuda::barrier is made of: mbarrier.init, arrive, expect_tx, try_wait and the like.
+
+A thread that waits does so in a loop around test_wait or try_wait. Here its lanes stand before that instruction, until
+the phase has ended or nobody else can go on: how often such a loop repeats is a matter of time, and no count.
+To the search for races an arrival sets a flag and is a fence by itself, and who has seen the phase end has read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.backends.emulator.instructions.addresses import address_reader
+from engine.backends.emulator.instructions.memory_port import Port, signed
+from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.ptx.requests import NO_REQUEST
+from engine.backends.emulator.ptx.syntax import Address, Immediate, Instruction, InvalidPtx, Operand, PtxError, Sink
+from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
+from engine.backends.emulator.state.events import Site
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.phases import (
+    MOST_ARRIVALS,
+    State,
+    arrived,
+    initialised,
+    opened,
+    parity_of,
+    pending_of,
+)
+from engine.records import Array
+
+_BYTES = 8
+_KEY_BITS = 20  # of a byte offset in shared memory
+_ORDERS = frozenset(("acquire", "release", "relaxed", "acq_rel"))
+Change = Callable[[State, Array, "Lanes"], Array | None]  # a state, which of it each lane names, the lanes -> words
+
+describe(Traits("mbarrier", writes=False))
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The active lanes of an instruction, block after block: their rows and columns in the mask, and the key of the
+    barrier that each names."""
+
+    rows: Array
+    columns: Array
+    keys: Array
+
+    def of(self, values: Array, shape: tuple[int, int]) -> Array:
+        """A value each, from one that broadcasts to (height, width)."""
+        made: Array = np.broadcast_to(values, shape)[self.rows, self.columns]
+        return made
+
+
+class Place:
+    """Where an instruction finds its barrier."""
+
+    def __init__(self, machine: Machine, item: Instruction, op: str, order: str = "") -> None:
+        address = next((operand for operand in item.operands if isinstance(operand, Address)), None)
+        if address is None:
+            raise InvalidPtx(f"{item.opcode} names no barrier")
+        # The manual's defaults are spelt out, for those who look for races.
+        opcode = item.opcode if not order or _ORDERS & set(item.words) else f"{item.opcode}.{order}.cta"
+        self.machine, self.item = machine, item
+        self._get, offset = address_reader(machine, address, item.line)
+        site = Site(machine.next_site(), item.line, opcode, op, item.space, _BYTES, 1, not order, request=NO_REQUEST)
+        self._port = Port(machine, site, offset)
+
+    def keys(self, registers: Registers, mask: Mask) -> Array:
+        """int64 (height, width): the column of each lane and the byte offset of its barrier."""
+        raw = self._get(registers)
+        space, inside = self._port.space_of(signed(raw), mask)
+        if space != "shared":
+            raise PtxError(f"{self.item.opcode} names a place that is not in shared memory", self.item.line)
+        at = self._port.offsets(raw, inside, mask, self.machine.words("shared"), "shared")
+        made: Array = np.broadcast_to(at, (mask.height, mask.width)) + (mask.columns_at()[None, :] << _KEY_BITS)
+        return made
+
+    def note(self, registers: Registers, mask: Mask) -> None:
+        """Tell the observers that these lanes use their barriers."""
+        raw = self._get(registers)
+        space, inside = self._port.space_of(signed(raw), mask)
+        self._port.note(space, inside, mask, None, (constant(0, "u64"),))
+
+    def tell(self, keys: Array, mask: Mask) -> None:
+        """The same, where the registers are gone."""
+        offset = self._port.offset
+        self._port.note("shared", (keys & ((1 << _KEY_BITS) - 1)) - offset, mask, None, (constant(0, "u64"),))
+
+    def words(self, keys: Array) -> Array:
+        """The words of some barriers, uint64."""
+        at, column = keys & ((1 << _KEY_BITS) - 1), keys >> _KEY_BITS
+        return self.machine.words("shared").load(at, _BYTES, (column,)).astype(np.uint64)
+
+    def put(self, keys: Array, words: Array) -> None:
+        """New words; each barrier is named once."""
+        at, column = keys & ((1 << _KEY_BITS) - 1), keys >> _KEY_BITS
+        self.machine.words("shared").store(at, _BYTES, (column,), words)
+        self.machine.resident.phases.changes += 1
+
+    def change(self, lanes: Lanes, mask: Mask, how: Change) -> Array | None:
+        """Change the barriers that the lanes name, which somebody must have initialised."""
+        keys, which = np.unique(lanes.keys, return_inverse=True)
+        words = self.words(keys)
+        self.check(initialised(words)[which], lanes, mask, "which nobody has initialised")
+        state = opened(words)
+        found = how(state, which, lanes)
+        self.check((state.pending >= 0)[which], lanes, mask, "which expects no further arrival in this phase")
+        state.complete()
+        self.put(keys, state.packed())
+        return found
+
+    def check(self, good: Array, lanes: Lanes, mask: Mask, flaw: str) -> None:
+        """RunFailed where a lane's barrier is none."""
+        if not good.all():
+            lane = int(np.flatnonzero(~good)[0])
+            row, column = int(lanes.rows[lane]), int(lanes.columns[lane])
+            what = f"executes {self.item.opcode.split('::')[0]} on a barrier {flaw}"
+            raise self.machine.lane_failure("crashed", self.item.line, mask, row, column, what)
+
+
+def lanes_of(keys: Array, mask: Mask) -> Lanes:
+    """The active lanes of a mask, block after block."""
+    active = np.ones(keys.shape, bool) if mask.dense is None else mask.dense
+    columns, rows = np.nonzero(active.T)
+    return Lanes(rows, columns, keys[rows, columns])
+
+
+# ---- one at a time: the lanes that name the same barrier must not be two
+
+
+@executes(Traits("mbarrier.init", "av", writes=False, memory="store"))
+def initialise(machine: Machine, item: Instruction) -> Executor:
+    """A first phase that wants so many arrivals."""
+    place = Place(machine, item, "st")
+    count = reader(item.operands[1], "u32", machine.program.widths, item.line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        lanes = lanes_of(place.keys(registers, mask), mask)
+        counts = lanes.of(count(registers), (mask.height, mask.width)).astype(np.int64)
+        place.check((counts > 0) & (counts <= MOST_ARRIVALS), lanes, mask, f"for no or more than {MOST_ARRIVALS:,}")
+        place.note(registers, mask)
+        keys, first = np.unique(lanes.keys, return_index=True)
+        none = np.zeros(keys.size, np.int64)
+        place.put(keys, State(counts[first], counts[first], none, none).packed())
+
+    return step
+
+
+@executes(Traits("mbarrier.inval", "a", writes=False, memory="store"))
+def invalidate(machine: Machine, item: Instruction) -> Executor:
+    """The place is no barrier any more."""
+    place = Place(machine, item, "st")
+
+    def step(registers: Registers, mask: Mask) -> None:
+        lanes = lanes_of(place.keys(registers, mask), mask)
+        place.note(registers, mask)
+        keys = np.unique(lanes.keys)
+        place.put(keys, np.zeros(keys.size, np.uint64))
+
+    return step
+
+
+# ---- arriving
+
+
+@executes(
+    Traits("mbarrier.arrive", "da?v", memory="atomic", varies=True, called="arrive()"),
+    Traits("mbarrier.arrive_drop", "da?v", memory="atomic", varies=True, called="arrive_and_drop()"),
+)
+def arrive(machine: Machine, item: Instruction) -> Executor:
+    """Lanes arrive, and are told in which phase. With expect_tx the phase then wants so many bytes more."""
+    if "noComplete" in item.words:
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    place = Place(machine, item, "red", "release")
+    widths, line = machine.program.widths, item.line
+    expects, drops = "expect_tx" in item.words, item.words[1] == "arrive_drop"
+    amount: Reader = _count(machine, item.operands[2] if len(item.operands) > 2 else Immediate(1), line)
+    put = None if isinstance(item.operands[0], Sink) else writer(item.operands[0], "b64", widths, line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        shape = (mask.height, mask.width)
+        lanes = lanes_of(place.keys(registers, mask), mask)
+        place.note(registers, mask)
+        amounts = lanes.of(amount(registers), shape).astype(np.int64)
+
+        def change(state: State, which: Array, lanes: Lanes) -> Array:
+            if expects:
+                np.add.at(state.missing, which, amounts)
+            counts = np.ones(which.size, np.int64) if expects else amounts
+            if drops:
+                np.subtract.at(state.expected, which, counts)
+            return arrived(state, which, counts)
+
+        found = place.change(lanes, mask, change)
+        if put is not None and found is not None:
+            made = np.zeros(shape, np.uint64)
+            made[lanes.rows, lanes.columns] = found
+            put(registers, made)
+
+    return step
+
+
+@executes(
+    Traits("mbarrier.expect_tx", "av", writes=False, memory="atomic"),
+    Traits("mbarrier.complete_tx", "av", writes=False, memory="atomic"),
+)
+def count_bytes(machine: Machine, item: Instruction) -> Executor:
+    """The phase wants so many bytes more, or less."""
+    place = Place(machine, item, "red", "relaxed")
+    sign = 1 if item.words[1] == "expect_tx" else -1
+    amount = _count(machine, item.operands[1], item.line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        lanes = lanes_of(place.keys(registers, mask), mask)
+        place.note(registers, mask)
+        amounts = lanes.of(amount(registers), (mask.height, mask.width)).astype(np.int64)
+        place.change(lanes, mask, lambda state, which, _: np.add.at(state.missing, which, sign * amounts))
+
+    return step
+
+
+def _count(machine: Machine, operand: Operand, line: int) -> Reader:
+    return reader(operand, "u32", machine.program.widths, line)
+
+
+@executes(Traits("mbarrier.pending_count", "dv"))
+def count_pending(machine: Machine, item: Instruction) -> Executor:
+    """The arrivals that a phase lacked when a lane arrived there."""
+    widths, line = machine.program.widths, item.line
+    get, put = reader(item.operands[1], "b64", widths, line), writer(item.operands[0], "u32", widths, line)
+    return lambda registers, mask: put(registers, pending_of(get(registers)))
+
+
+# ---- waiting
+
+
+class Gate:
+    """What test_wait and try_wait look at: whether the phase of each lane has ended."""
+
+    def __init__(self, machine: Machine, item: Instruction) -> None:
+        self.place = Place(machine, item, "ld", "acquire")
+        widths, line = machine.program.widths, item.line
+        by_parity = "parity" in item.words
+        get = reader(item.operands[2], "u32" if by_parity else "b64", widths, line)
+        one = np.uint32(1)
+
+        def parity(registers: Registers) -> Array:
+            value = get(registers)
+            return (value & one).astype(np.int64) if by_parity else parity_of(value)
+
+        self._parity = parity
+
+    def passed(self, registers: Registers, mask: Mask) -> Array:
+        """bool (height, width): the phase has ended. What is under way to the barriers arrives."""
+        keys, shape = self.place.keys(registers, mask), (mask.height, mask.width)
+        lanes = lanes_of(keys, mask)
+        self.place.machine.resident.phases.deliver(lanes.keys)
+        words = self.place.words(lanes.keys)
+        self.place.check(initialised(words), lanes, mask, "which nobody has initialised")
+        made = np.zeros(shape, bool)
+        made[lanes.rows, lanes.columns] = parity_of(words) != lanes.of(self._parity(registers), shape)
+        return made
+
+    def lacking(self, registers: Registers, mask: Mask) -> str:
+        """What the phase of the first lane lacks."""
+        lanes = lanes_of(self.place.keys(registers, mask), mask)
+        state = opened(self.place.words(lanes.keys[:1]))
+        pending, expected, missing = (int(each[0]) for each in (state.pending, state.expected, state.missing))
+        if pending:
+            return f"{expected - pending} of {expected} arrivals came"
+        return f"{missing} bytes that it expects are not copied" if missing else "it has ended, and so has the next one"
+
+
+@executes(*(Traits(f"mbarrier.{name}", "pav?v", memory="load", varies=True, waits=True)
+            for name in ("test_wait", "try_wait")))  # fmt: skip
+def wait(machine: Machine, item: Instruction) -> Executor:
+    """Whether a phase has ended; who sees that has met all who arrived."""
+    gate = Gate(machine, item)
+    put = writer(item.operands[0], "pred", machine.program.widths, item.line)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        passed = gate.passed(registers, mask)
+        active = passed if mask.dense is None else passed & mask.dense
+        if active.any():
+            whole = mask.dense is None and active.all()
+            gate.place.note(registers, mask if whole else Mask(mask.rows, mask.columns, active))
+        put(registers, passed)
+
+    return step
+
+
+def gate_of(machine: Machine, item: Instruction) -> Gate | None:
+    """Where lanes stand until they can go on; None for an instruction at which nobody waits."""
+    return Gate(machine, item) if item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait") else None
