@@ -75,7 +75,7 @@ def _check_kernel(kernel: Kernel, topic: Topic, choice: Settled) -> None:
         raise NotRunnable(f"{kernel.name} does not run with {choice.dtype}: {why}")
     if not kernel.runs_with(choice.block_size):
         raise NotRunnable(
-            f"{kernel.name} does not run with a {_noun(topic)} of {choice.block_size:,}: "
+            f"{kernel.name} does not run with a {topic.block_noun} of {choice.block_size:,}: "
             f"{_why_not(kernel, choice.block_size)}"
         )
     if choice.grid_size is not None:
@@ -113,11 +113,6 @@ def _why_not(kernel: Kernel, block_size: int) -> str:
 
 def _free_grids(topic: Topic) -> tuple[str, ...]:
     return tuple(kernel.name for kernel in KERNELS.values() if kernel.topic == topic.name and kernel.coverage is None)
-
-
-def _noun(topic: Topic) -> str:
-    """ "Tile width (threads per side)" -> "tile width"."""
-    return topic.block_label.partition(" (")[0].lower()
 
 
 def _either(words: tuple[str, ...]) -> str:

@@ -76,6 +76,11 @@ def count_text(count: int) -> str:
     return f"{count:,}"
 
 
+def many(count: int, noun: str) -> str:
+    """ "1 line", "1,234 lines"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def size_text(n: int) -> str:
     """N as the lectures write it: "2^22", "1,000"."""
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else f"{n:,}"

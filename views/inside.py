@@ -23,6 +23,7 @@ from views.picture import component
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
 from views.session.inside_work import InsideChoice, InsideWork, work_on
+from views.session.toolbar import toolbar
 
 Place = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
@@ -34,7 +35,7 @@ LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     """The row of menus."""
     knobs = choices.has_knobs(topic)
-    columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5, 0.6], vertical_alignment="bottom")
+    columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5], vertical_alignment="bottom")
     meant = LABELS[changes.shown_counter(ladder, position)]
     with columns[0]:
         choices.size(topic)
@@ -45,15 +46,12 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     if knobs:
         with columns[3]:
             choices.knob(KERNELS[ladder.rungs[position].kernel])
-    with columns[-3]:
-        choices.schedule()
     with columns[-2]:
+        choices.schedule()
+    with columns[-1]:
         choices.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
                        [AUTO, *ON_LINES], AUTO, {AUTO: "what this rung changes", **LABELS},
                        help="What the heat of the lines shows, and the comparison with the rung before.")  # fmt: skip
-    with columns[-1]:
-        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=again,
-                  help="Run it anew (R)")  # fmt: skip
 
 
 def again() -> None:
@@ -89,6 +87,9 @@ def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: in
 def main() -> None:
     """Read the choice, run it, show the lines and the picture."""
     st.html(Path(__file__).parent / "html" / "inside.css")
+    with toolbar():
+        st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=again,
+                  help="Run it anew (R)")  # fmt: skip
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]
     own = {**rungs.own_choices(ladder), "n": str(ladder.emulator_n or min(ladder.n, topic.emulator_max_n // 4))}
@@ -266,7 +267,7 @@ def show_hardware(inside: InsideWork) -> None:
     if sizes and inside.finished:  # what is drawn while something runs is drawn again
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):
-            block = TOPICS[topic].block_label.partition(" (")[0].lower()
+            block = TOPICS[topic].block_noun
             st.caption(f"Counted by the {sizes[0].device} itself at N = {sizes[0].n:,} and {block}")
             for entry in sizes:
                 there = {"n": str(entry.n), "block": str(entry.block_size)}

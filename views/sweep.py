@@ -17,6 +17,7 @@ from engine.records import Measurement, NotRunnable
 from engine.words import size_text, text_of
 from views.html import grid
 from views.session import choices, keyboard, state, work
+from views.session.toolbar import toolbar
 from views.sweeping.menus import controls
 from views.sweeping.sweep import LISTS, Cell, Sweep
 
@@ -25,8 +26,9 @@ WORK = "sweep work"
 
 def main() -> None:
     """Read the choice, run what was asked for, show the table or the lines."""
+    bar = toolbar()
     try:
-        sweep, button = controls()
+        sweep = controls()
     except NotRunnable as refused:
         keyboard.on_key({})
         st.error(str(refused), icon=":material/block:")
@@ -44,8 +46,8 @@ def main() -> None:
     if not sweep.cells:
         st.info("Choose at least one variant and one value to sweep over.")
         return
-    button.button(f"Run {len(sweep.cells)} cells", key="run", type="primary", icon=":material/play_arrow:",
-                  on_click=run, args=(sweep,), width="stretch", help="Every cell, one after the other (R)")  # fmt: skip
+    bar.button(f"Run {len(sweep.cells)} cells", key="run", type="primary", icon=":material/play_arrow:",
+               on_click=run, args=(sweep,), help="Every cell, one after the other (R)")  # fmt: skip
     shown = st.empty()
     drawn = 0
 

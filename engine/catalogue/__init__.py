@@ -102,13 +102,13 @@ def topic_of(kernel: Kernel | str) -> Topic:
     return TOPICS[(kernel if isinstance(kernel, Kernel) else kernel_named(kernel)).topic]
 
 
-def emulated_n(ladder: Ladder, n: int) -> int:
+def emulated_n(ladder: Ladder, n: int, most: int | None = None) -> int:
     """The n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can.
 
-    An n that the topic takes nowhere stays, and is refused.
+    `most`: the largest, else the topic's. An n that the topic takes nowhere stays, and is refused.
     """
     topic = TOPICS[ladder.topic]
-    most = topic.emulator_max_n
+    most = most or topic.emulator_max_n
     if n <= (ladder.emulator_n or most) or n > topic.max_n:
         return n
     return ladder.emulator_n or min(ladder.n, most)

@@ -271,3 +271,8 @@ class Topic:
     remark: Callable[[float | int], str] | None = None
     min_n: int = 1
     min_n_reason: str = ""
+
+    @property
+    def block_noun(self) -> str:
+        """What a block size is called in a sentence: "tile width" of "Tile width (threads per side)"."""
+        return self.block_label.partition(" (")[0].lower()

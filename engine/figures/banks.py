@@ -14,6 +14,7 @@ from typing import Any
 from engine.backends.emulator.watching.passes import BANKS, LANES, WORD
 from engine.backends.emulator.watching.trace import Request, Trace, TracedStep
 from engine.figures.look import AMBER, BLUE, GREEN, GREY, IDLE, ON_PAGE, ORANGE, RED, Figure, Look
+from engine.words import many
 
 MOST_FRAMES = 240
 MOST_SQUARES = 8_000  # of all frames together: a browser draws them at once, and a hall of browsers loads them
@@ -134,17 +135,17 @@ def moment_line(step: TracedStep, request: Request) -> str:
     """What one memory instruction of a warp costs: "line 22: load of partial, 2 wavefronts, 1 bank conflict"."""
     lanes = sum(place >= 0 for place in request.places)
     what = {"load": "load of", "store": "store to", "atomic": "atomic on"}[step.kind]
-    head = f"<b>line {step.line}</b>: {what} {step.array or step.space}, {_many(lanes, 'lane')}"
+    head = f"<b>line {step.line}</b>: {what} {step.array or step.space}, {many(lanes, 'lane')}"
     if step.space == "shared":
         conflicts = request.conflicts or 0
         wide = f", as {step.size} bytes a lane need" if step.size > WORD and request.passes > 1 else ", no conflict"
-        tail = f", <b>{_many(conflicts, 'bank conflict')}</b>" if conflicts else wide
-        return f"{head}, {_many(request.passes, 'wavefront')}{tail}"
+        tail = f", <b>{many(conflicts, 'bank conflict')}</b>" if conflicts else wide
+        return f"{head}, {many(request.passes, 'wavefront')}{tail}"
     if step.kind == "atomic":
         most = max(request.places.count(place) for place in request.places if place >= 0)
         apart = "each at its own address" if most == 1 else f"{most} at one address"
         return f"{head}, <b>{apart}</b>" if lanes > 1 else head
-    return f"{head}, <b>{_many(request.passes, 'sector')}</b> of 32 bytes for {_asked(step, request):,} bytes"
+    return f"{head}, <b>{many(request.passes, 'sector')}</b> of 32 bytes for {_asked(step, request):,} bytes"
 
 
 def _asked(step: TracedStep, request: Request) -> int:
@@ -252,7 +253,3 @@ def _buttons(look: Look) -> dict[str, Any]:
             {"label": "❚❚", "method": "animate", "args": [[None], _NOW]},
         ],
     }
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

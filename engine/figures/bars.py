@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import ceil, floor, log10
+from functools import partial
+from math import log10
 from typing import Any
 
 import pandas as pd
 
 from engine.columns import COLUMNS, COUNTED, MEASURED
 from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred, scaled
+from engine.figures.ticks import LETTER, fitting, linear_ticks, log_ticks
 from engine.tables import counted_text
 from engine.words import text_of
 
-NARROWEST = 480  # pixels that a plot is wide at least: at 1280 x 720, beside the code
-LETTER = 0.56  # of the size of the type: how wide a letter is
 LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
 FAR = 2.5  # a mark so many times as far as the longest bar stands at the edge, as a number
 _BAR = 0.35  # half a bar's height, in rows
@@ -34,7 +34,7 @@ def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, 
     layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
     log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
     layout["xaxis"] |= {"title": {"text": scaled(COLUMNS[key].heading, log), "font": {"size": size}},
-                        "type": "log" if log else "linear", "zeroline": not log, "nticks": 6}  # fmt: skip
+                        "type": "log" if log else "linear", "zeroline": not log}  # fmt: skip
     layout["yaxis"] |= {
         "tickvals": list(range(len(frame))),
         "ticktext": [f"<b>▸ {rung}</b>" if i == current else str(rung) for i, rung in enumerate(frame["rung"])],
@@ -59,7 +59,9 @@ def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, 
             "opacity": [1.0 if i == current else 0.55 for i in range(len(frame))],
             "line": {"width": 0},
             # Recorded bars are hatched, so that nobody takes them for what this machine just did.
-            "pattern": _hatched(frame) if COLUMNS[key].group == MEASURED else {},
+            "pattern": hatched(["recorded" in str(origin) for origin in frame["origin"]])
+            if COLUMNS[key].group == MEASURED
+            else {},
         },
         "hovertext": [f"{rung} {title}" for rung, title in zip(frame["rung"], frame["title"], strict=True)],
         "hovertemplate": "%{hovertext}: %{text}<extra></extra>",
@@ -82,26 +84,29 @@ def with_room(figure: Figure, look: Look) -> Figure:
         for value, text in zip(trace["x"], trace["text"], strict=True)
         if value is not None
     ]
-    names = max(len(re.sub("<[^>]*>", "", text)) for text in layout["yaxis"]["ticktext"])
-    width = max(180.0, NARROWEST - names * LETTER * look.font - 40)
+    width = _width(layout, look)
     shares = [(value, min(0.7, words / width)) for value, words in ends]
     if layout["xaxis"]["type"] == "linear":
         layout["xaxis"]["range"] = [0, max(value / (1 - words) for value, words in shares) or 1.0]
-        return figure
+        return _with_ticks(figure, look)
     low = log10(min(value for value, _ in shares)) - 0.35
     high = max(low + (log10(value) - low) / (1 - words) for value, words in shares)
-    layout["xaxis"] |= {"range": [low, high], **log_ticks(low, high)}
+    layout["xaxis"]["range"] = [low, high]
+    return _with_ticks(figure, look)
+
+
+def _width(layout: dict[str, Any], look: Look) -> float:
+    """Pixels that the names of the rungs leave of the plot."""
+    names = max(len(re.sub("<[^>]*>", "", text)) for text in layout["yaxis"]["ticktext"])
+    return max(180.0, look.width - names * LETTER * look.font - 40)
+
+
+def _with_ticks(figure: Figure, look: Look) -> Figure:
+    axis = figure["layout"]["xaxis"]
+    low, high = axis["range"]
+    ticks = partial(linear_ticks, high) if axis["type"] == "linear" else partial(log_ticks, low, high)
+    axis |= fitting(ticks, _width(figure["layout"], look), look.font)
     return figure
-
-
-def log_ticks(low: float, high: float) -> dict[str, Any]:
-    """Ticks at powers of ten between two powers; where there are few of those, at 2 and 5 in between as well."""
-    steps: Sequence[int] = (1, 2, 5) if high - low < 1.6 else (1,)
-    ticks = [step * 10.0**power for power in range(floor(low), ceil(high) + 1) for step in steps]
-    shown = [tick for tick in ticks if low <= log10(tick) <= high]
-    every = max(1, ceil(len(shown) / 6))
-    shown = shown[::every]
-    return {"tickvals": shown, "ticktext": [f"{tick:,.10g}" for tick in shown]}
 
 
 def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Look) -> None:
@@ -120,8 +125,7 @@ def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Loo
     if near:
         furthest = (log10(max(near)) if log else max(near)) - low
         high = layout["xaxis"]["range"][1] = max(high, low + 1.04 * furthest)
-        if log:
-            layout["xaxis"] |= log_ticks(low, high)
+        _with_ticks(figure, look)
     line = look.font * 1.5
     layout["margin"]["t"] = round(12 + len(marks) * line)
     gaps = _gaps(len(figure["data"][0]["y"]), layout, look)
@@ -187,9 +191,15 @@ def _failures(frame: pd.DataFrame, values: Sequence[float | None], size: int) ->
     ]
 
 
-def _hatched(frame: pd.DataFrame) -> dict[str, Any]:
-    shapes = ["/" if "recorded" in str(origin) else "" for origin in frame["origin"]]
-    return {"shape": shapes, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.5)", "size": 7, "solidity": 0.18}
+def hatched(recorded: Sequence[bool]) -> dict[str, Any]:
+    """The pattern of bars that were `recorded`."""
+    return {
+        "shape": ["/" if each else "" for each in recorded],
+        "fillmode": "overlay",
+        "fgcolor": "rgba(255,255,255,0.5)",
+        "size": 7,
+        "solidity": 0.18,
+    }
 
 
 def values_of(column: pd.Series) -> list[float | None]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, log2, log10
+from math import ceil, log2, log10
 from typing import Any
 
 from engine.figures.look import AMBER, BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled
+from engine.figures.ticks import log_ticks
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
 from engine.words import count_text, time_text
@@ -44,9 +45,9 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
     times = [point.time_us or 0.0 for point in timed]
     ticks = {"size": size - 4 if small else size}
     layout["yaxis"] |= {"type": "log", "domain": [0.57, 1], "title": _title(scaled("steps, cost"), size),
-                        "tickfont": ticks, **_nice(counts, 2 if small else 5, (1,))}  # fmt: skip
+                        "tickfont": ticks, **_ticks(counts, 2 if small else 5)}  # fmt: skip
     layout["yaxis2"] = {**layout["yaxis"], "domain": [0, 0.43], "title": _title(scaled("time (µs)"), size),
-                        **_nice(times, 2 if small else 5, (1, 2, 5))}  # fmt: skip
+                        **_ticks(times, 2 if small else 5)}  # fmt: skip
     layout["showlegend"] = True
     layout["legend"] = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": size - 2}}
     layout["shapes"], layout["annotations"] = _marks(n, max(elements), size)
@@ -70,15 +71,10 @@ def sweep_figure(points: Sequence[Division], automatic: Division | None, look: L
     return {"data": data, "layout": layout}
 
 
-def _nice(values: Sequence[float], most: int, digits: Sequence[int]) -> dict[str, Any]:
-    """At most about `most` ticks that are one of `digits` times a power of ten, for a logarithmic axis."""
+def _ticks(values: Sequence[float], most: int) -> dict[str, Any]:
     if not values or min(values) <= 0:
         return {"tickvals": [], "ticktext": []}
-    low, high = floor(log10(min(values))), ceil(log10(max(values)))
-    every = [d * 10.0**p for p in range(low, high + 1) for d in digits]
-    inside = [v for v in every if min(values) * 0.9 <= v <= max(values) * 1.1]
-    shown = inside[:: max(1, ceil(len(inside) / most))]
-    return {"tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}
+    return log_ticks(log10(0.9 * min(values)), log10(1.1 * max(values)), most)
 
 
 def _title(text: str, size: int) -> dict[str, Any]:
@@ -196,7 +192,7 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
                         "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
     most = log10(max(allotted))
     layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + 0.45],
-                        **_nice([1, max(allotted)], 3 if layout["height"] < SMALL else 8, (1,))}  # fmt: skip
+                        **_ticks([1, max(allotted)], 3 if layout["height"] < SMALL else 8)}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes
     cost = cost_of(made)
     lines = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, inf, log10
+from math import floor, inf, log10
 from typing import Any
 
 from engine.figures.look import (
@@ -18,10 +18,11 @@ from engine.figures.look import (
     base_layout,
     centred,
     scaled,
-    spread,
 )
+from engine.figures.ticks import log_ticks, spread
 from engine.words import size_text
 
+SMALL = 420  # pixels: below that the legend leaves the plot its place
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
 
 
@@ -52,7 +53,7 @@ def error_lines(
     finite = [e for points in every for _, e in points if 0 < e < inf]
     low = floor(log10(min(finite, default=1e-16)))
     high = log10(max(finite, default=1.0))
-    zero = low - 1.0
+    zero = low - max(1.0, 0.1 * (high - low))  # its word must not meet the lowest power's
     exact = any(e == 0 for part in series for _, e in part.points)
     data = [_line(curve, i) for i, curve in enumerate(curves)]
     data += [_dots(part, 10**zero, look) for part in series if part.points]
@@ -66,17 +67,17 @@ def error_lines(
         "tickvals": shown,
         "ticktext": [size_text(s) for s in shown],
     }
-    ticks = max(3, min(8, (layout["height"] - 150) // 40))
-    powers = [p for p in range(low, round(high) + 1) if (p - low) % max(1, ceil((high - low) / ticks)) == 0]
+    ticks = log_ticks(low, high, max(3, min(8, (layout["height"] - 150) // 40)))
     layout["yaxis"] |= {
         "type": "log",
         "title": {"text": scaled("error"), "font": {"size": look.font - 1}},
-        "range": [zero - 0.5 if exact else low - 0.3, high + 0.4],
-        "tickvals": [*([10**zero] if exact else []), *(10.0**p for p in powers)],
-        "ticktext": [*(["exact"] if exact else []), *(f"10<sup>{p}</sup>" for p in powers)],
+        "range": [zero - 0.5 * (low - zero) if exact else low - 0.3, high + 0.4],
+        "tickvals": [*([10**zero] if exact else []), *ticks["tickvals"]],
+        "ticktext": [*(["exact"] if exact else []), *ticks["ticktext"]],
     }
     layout["showlegend"] = True
-    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": look.font - 2}}
+    layout["legend"] = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
+                        "font": {"size": look.font - 2 if layout["height"] > SMALL else 13}}  # fmt: skip
     layout["margin"] |= {"l": 64, "t": 20}
     layout["shapes"] = [{"type": "line", "x0": n, "x1": n, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
                          "line": {"color": GREY, "width": 1, "dash": "dot"}}]  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from engine.figures.bars import bars, mark, values_of, with_room
+from engine.columns import COLUMNS
+from engine.figures.bars import bars, hatched, mark, values_of, with_room
 from engine.figures.look import ON_PAGE, ORANGE, Figure, Look
+from engine.history.profiles import Hardware
 from engine.words import size_text, text_of
 
-NO_COUNTS = "Nothing counted yet.<br>Run the ladder on the emulator."
+NO_COUNTS = "Nothing counted yet."
 NO_TIMES = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."
 OTHER_WORK = "These rungs do different work:<br>no time over another is a speedup."
 
@@ -82,8 +84,24 @@ def speedup_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE, nothin
     return with_room(figure, look)
 
 
-def counter_bars(frame: pd.DataFrame, counter: str, current: int, n: int, look: Look = ON_PAGE) -> Figure:
+def counter_bars(
+    frame: pd.DataFrame, counter: str, current: int, n: int, look: Look = ON_PAGE, nothing: str = NO_COUNTS
+) -> Figure:
     """One counter of the emulator down the ladder, counted at `n`."""
-    figure = bars(frame, counter, current, look, NO_COUNTS, may_be_log=False)
+    figure = bars(frame, counter, current, look, nothing, may_be_log=False)
     figure["layout"]["xaxis"]["title"]["text"] += f", counted at N = {size_text(n)}"
+    return figure
+
+
+def hardware_bars(
+    frame: pd.DataFrame, counter: str, found: Sequence[Hardware | None], current: int, look: Look = ON_PAGE
+) -> Figure:
+    """The same counter as a GPU's profiler read it, of one size for all rungs: recorded, so hatched."""
+    values = [None if entry is None else entry.counters.get(counter) for entry in found]
+    own = pd.DataFrame({"rung": frame["rung"], "title": frame["title"], counter: values}, dtype=object)
+    figure = bars(own.assign(status=None, caveats=None), counter, current, look, NO_COUNTS, may_be_log=False)
+    first = next(entry for entry in found if entry is not None)
+    axis = figure["layout"]["xaxis"]
+    axis["title"]["text"] = f"{COLUMNS[counter].title}, by the {first.device} itself"
+    figure["data"][0]["marker"]["pattern"] = hatched([True] * len(values))
     return figure

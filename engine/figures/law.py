@@ -7,6 +7,7 @@ from math import ceil, log10
 from typing import Any
 
 from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled
+from engine.figures.ticks import linear_ticks, log_ticks
 from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
@@ -140,18 +141,10 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, A
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
     if not law.decades:
-        ticks = _round_ticks(max(known))
-        return axis | {"range": [0, max(known) * 1.08], "tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks]}
+        return axis | {"range": [0, max(known) * 1.08], **linear_ticks(max(known) * 1.08)}
     low, high = log10(min(known)), log10(max(known))
     room = max(0.12, 0.1 * (high - low))
-    return axis | {"type": "log", "range": [low - room, high + room], "dtick": 1 if high - low > 1 else "D2"}
-
-
-def _round_ticks(most: float) -> list[float]:
-    """Three to six round numbers from 0 up to `most`."""
-    power: float = 10.0 ** (len(str(int(most))) - 1)
-    step = next(part * power for part in (0.25, 0.5, 1.0, 2.0) if most / (part * power) < 6)
-    return [step * i for i in range(int(most / step) + 1)]
+    return axis | {"type": "log", "range": [low - room, high + room], **log_ticks(low - room, high + room)}
 
 
 def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict[str, Any]]:

@@ -7,9 +7,7 @@ can tell apart and that stands out on both backgrounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log10
 from typing import Any
 
 Figure = dict[str, Any]
@@ -24,10 +22,12 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 @dataclass(frozen=True)
 class Look:
-    """How large a figure is drawn: the size of its type and its height in pixels (None: as its rows need)."""
+    """How large a figure is drawn: the size of its type, its height in pixels (None: as its rows need), and how wide it
+    is at least: at 1280 x 720, beside the code, unless something else is known."""
 
     font: int = 15
     height: int | None = None
+    width: int = 480
 
 
 ON_PAGE = Look()
@@ -54,23 +54,6 @@ def base_layout(look: Look) -> dict[str, Any]:
 def scaled(title: str, log: bool = True) -> str:
     """The title of an axis, which says that its scale is logarithmic."""
     return f"{title}, log scale" if log else title
-
-
-def spread(values: Sequence[int], most: int, log: bool) -> list[int]:
-    """Those of the values, in order, that can carry a tick: the last and, where there is room, the first and others.
-
-    There is room for `most` ticks on the axis, which is logarithmic or not.
-    """
-    values = [value for value in values if value > 0 or not log]
-    if len(values) < 2:
-        return values
-    places = [log10(value) if log else float(value) for value in values]
-    apart = (places[-1] - places[0]) / most * 0.999
-    kept = [0]
-    for i in range(1, len(values) - 1):
-        if places[i] - places[kept[-1]] >= apart and places[-1] - places[i] >= apart:
-            kept.append(i)
-    return [values[i] for i in (*kept, len(values) - 1)]
 
 
 def centred(text: str, size: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from math import log10
 from typing import Any
 
 from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
+from engine.figures.ticks import log_ticks
 from engine.history.history import device_line
 from engine.lectures.paper import Line
 from engine.words import text_of
@@ -194,8 +195,7 @@ def _layout(look: Look, heading: Sequence[tuple[str, str]], values: Sequence[flo
             "fixedrange": True,
             "type": "log",
             "range": [low - room, high + room],
-            "dtick": "D2",
-            "ticksuffix": "×",
+            **log_ticks(low - room, high + room, unit="×"),
         },
         "showlegend": False,
         "hoverlabel": {"font": {"size": size}},

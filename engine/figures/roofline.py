@@ -8,9 +8,11 @@ from typing import Any
 
 from engine.figures.ladder import NO_TIMES
 from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, centred, scaled
+from engine.figures.ticks import log_ticks
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
 HEIGHT, LEAST = 450, 340
+MOST_TICKS = 8
 AWAY = 30  # pixels from a point to its name
 NEAR = 1.3  # rungs whose intensities differ by less than this factor have their names in one column
 
@@ -47,10 +49,8 @@ def _range(found: Roofline, roofs: Roofs, look: Look) -> tuple[tuple[float, floa
 
 def _log_axis(ends: tuple[float, float], title: str, look: Look) -> dict[str, Any]:
     low, high = ends
-    steps = [m * 10.0**p for p in range(-2, 7) for m in ((1, 2, 5) if high / low < 5000 else (1,))]
-    ticks = [tick for tick in steps if low <= tick <= high]
-    return {"type": "log", "range": [log10(low), log10(high)], "tickvals": ticks, "zeroline": False,
-            "ticktext": [f"{tick:,g}" for tick in ticks],
+    return {"type": "log", "range": [log10(low), log10(high)], "zeroline": False,
+            **log_ticks(log10(low), log10(high), MOST_TICKS),
             "title": {"text": scaled(title), "font": {"size": look.font}}}  # fmt: skip
 
 

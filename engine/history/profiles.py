@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,6 +46,20 @@ def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
     if choice.combine != KERNELS[choice.kernel].combines[0]:
         return ()
     return _hardware().get(_key(choice), ())
+
+
+def beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
+    """The hardware's counters for each of these choices, all at one n and block size; () where there are none.
+
+    Of the sizes that most of them were recorded at, the one whose blocks are the choices' own, and the largest.
+    """
+    found = [{(entry.n, entry.block_size): entry for entry in recorded_sizes(choice)} for choice in choices]
+    counts = Counter(size for sizes in found for size in sizes)
+    if not counts:
+        return ()
+    wanted = choices[0].block_size
+    best = max(counts, key=lambda size: (counts[size], size[1] == wanted, size))
+    return tuple(sizes.get(best) for sizes in found)
 
 
 def recorded_files() -> tuple[Path, ...]:

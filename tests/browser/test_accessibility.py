@@ -59,13 +59,28 @@ def test_axe_finds_nothing_on_any_page(page: Page, address: str, url: str, schem
 
 
 @pytest.mark.thorough
-def test_run_is_among_the_first_tab_stops_and_plots_have_names(page: Page, address: str) -> None:
-    opened(page, f"{address}{HARRIS}")
-    expect(page.locator(".stPlotlyChart").first).to_be_visible()
+@pytest.mark.parametrize("url", ["/sweep?topic=reduction&kernels=reduce_strided", "/inside?ladder=harris"])
+def test_run_is_among_the_first_tab_stops_of_the_other_pages(page: Page, address: str, url: str) -> None:
+    opened(page, f"{address}{url}")
+    expect(page.locator(".st-key-run button").first).to_be_visible()
+    stops = tab_stops(page)
+    assert any("Run" in stop for stop in stops), stops
+
+
+def tab_stops(page: Page) -> list[str]:
+    """What the first presses of the Tab key reach."""
     stops = []
     for _ in range(9):
         page.keyboard.press("Tab")
         stops.append(page.evaluate("() => document.activeElement.innerText.trim()"))
+    return stops
+
+
+@pytest.mark.thorough
+def test_run_is_among_the_first_tab_stops_and_plots_have_names(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}")
+    expect(page.locator(".stPlotlyChart").first).to_be_visible()
+    stops = tab_stops(page)
     assert any(stop.endswith("Run") for stop in stops), stops
     pressed = page.locator(".st-key-stepper [aria-pressed=true]")
     expect(pressed).to_have_count(1)

@@ -13,8 +13,9 @@ import pytest
 from engine import tables, words
 from engine.catalogue import LADDERS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
-from engine.figures.look import Figure, Look, spread
+from engine.figures.look import Figure, Look
 from engine.figures.sweep import size_lines
+from engine.figures.ticks import spread
 from engine.history.history import Known
 from tests.test_tables import choices, measured
 

@@ -61,3 +61,18 @@ def test_recorded_hardware_counters_are_those_of_the_same_choice(record: Record)
         assert profiles.recorded(other) is None
     assert profiles.recorded(replace(choice, combine="relaunch")) == found
     assert profiles.recorded_sizes(replace(choice, n=8192)) == (found,)
+
+
+def test_the_counters_of_a_ladder_are_all_of_one_size_that_most_have(record: Record) -> None:
+    row = {"dtype": "int32", "branches": 1}
+    record(
+        {**row, "kernel": "reduce_strided", "n": 4096, "block_size": 128},
+        {**row, "kernel": "reduce_strided", "n": 4096, "block_size": 1024},
+        {**row, "kernel": "reduce_interleaved", "n": 4096, "block_size": 1024},
+        {**row, "kernel": "reduce_interleaved", "n": 4096, "block_size": 128},
+        {**row, "kernel": "reduce_strided", "n": 8192, "block_size": 128},
+    )
+    names = ("reduce_interleaved", "reduce_strided", "reduce_sequential")
+    found = profiles.beside([settle(Choice(name, 2**22, 128)) for name in names])
+    assert [entry and (entry.n, entry.block_size) for entry in found] == [(4096, 128), (4096, 128), None]
+    assert profiles.beside([settle(Choice("reduce_sequential", 2**22, 128))]) == ()

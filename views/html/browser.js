@@ -2,7 +2,7 @@
    that fades, the source at its changed lines, and what a screen reader should hear. It stands in the page before
    Streamlit's own scripts, and lives as long as the window; keyboard.py connects it with the server. */
 window.kernelLadder = (() => {
-  const own = { tell: null, height: 0, count: 0, pressed: [], popped: 0, path: location.pathname };
+  const own = { tell: null, window: [0, 0], count: 0, pressed: [], popped: 0, path: location.pathname };
   let given = {}; // the keys, the help, and the names that an address leaves out when plain
   own.begin = (all) => { given = all; };
   const presenting = () => document.querySelector('.presenting') !== null;
@@ -110,7 +110,7 @@ window.kernelLadder = (() => {
 
   own.connect = (data, tell) => {
     const first = own.tell === null;
-    Object.assign(own, { tell, height: data.height });
+    Object.assign(own, { tell, window: data.window });
     if (first && own.pressed.length) tell('pressed', own.pressed); // pressed while the page was being loaded
     own.measure();
     own.look();
@@ -118,7 +118,8 @@ window.kernelLadder = (() => {
   };
 
   own.measure = () => {
-    if (Math.abs(innerHeight - own.height) > 24) own.tell?.('height', innerHeight);
+    const now = [innerWidth, innerHeight];
+    if (now.some((pixels, i) => Math.abs(pixels - own.window[i]) > 24)) own.tell?.('window', now);
   };
   let resized;
   window.addEventListener('resize', () => {

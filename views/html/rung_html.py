@@ -15,9 +15,13 @@ from engine.records import Measurement, Settled
 from engine.tables import counted_text
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
+from views.html.difference import header_length
+from views.html.folds import rows_of
 from views.html.source import source_html
 
 ONE_LINE = 40  # characters of a slide's title in large type
+LONG_IDEA = 270  # characters: what is longer needs a third line
+SHORT = 13  # rows of a source that leaves room for larger words
 TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
 # Ours, the lecture's.
@@ -198,10 +202,10 @@ def presenting_title(ladder: Ladder, position: int) -> str:
     long = ' class="long"' if len(rung.label) + len(kernel.title) > ONE_LINE else ""
     return (
         f'<header class="presenting"><h1{long}><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>'
-        f"<p>{escape(ladder.title)} · {position + 1} of {len(ladder.rungs)}"
+        f"<p><span>{escape(ladder.title)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
         "</p></header>"
-        f'<p class="idea">{escape(_sentence_case(idea))}</p>'
+        f'<p class="idea{" long" if len(idea) > LONG_IDEA else ""}">{escape(_sentence_case(idea))}</p>'
     )
 
 
@@ -209,4 +213,6 @@ def presenting_source(ladder: Ladder, position: int) -> str:
     """The source in the hall; below it what this rung fixes, and what still limits it."""
     kernel = KERNELS[ladder.rungs[position].kernel]
     told = _told(kernel, (("Fixes", "Fixes"), ("Still limits", "Limit")))
-    return f'<div class="slide">{rung_source(ladder, position, fold=True)}<dl class="hall">{told}</dl></div>'
+    lines = kernel.text.splitlines()
+    short = " short" if rows_of(lines[header_length(lines) :]) <= SHORT else ""
+    return f'<div class="slide{short}">{rung_source(ladder, position, fold=True)}<dl class="hall">{told}</dl></div>'

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
+from engine.words import many
 from views.html.colours import coloured_lines
 from views.html.difference import Difference, difference, header_length
 from views.html.folds import rows_of, unfolded
@@ -43,7 +44,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
             continue
         folded.append(row)
         if number + 1 in shown or number == len(lines):
-            rows.append(_fold("fold", f"⋯ {len(folded)} lines{' as before' if before else ''}", folded))
+            rows.append(_fold("fold", f"⋯ {many(len(folded), 'line')}{' as before' if before else ''}", folded))
             folded = []
     if len(lines) + 1 in since.gone:
         rows.append(_gone(since.gone[len(lines) + 1], since.removed > MOST_GONE, what_before))
@@ -63,7 +64,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
 
 
 def _legend(since: Difference, what_before: str) -> str:
-    changed = f"<span><i></i>{len(since.changed)} lines new or changed since {what_before}</span>"
+    changed = f"<span><i></i>{many(len(since.changed), 'line')} new or changed since {what_before}</span>"
     gone = f'<span><i class="gone"></i>{since.removed} as they were</span>' if since.removed else ""
     return f'<div class="legend">{changed}{gone}</div>'
 
@@ -74,7 +75,7 @@ def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
         f'<div class="line gone"><span class="number">−</span><span class="code">{escape(line)}</span></div>'
         for line in lines
     ]
-    return _fold("gone fold", f"− {len(lines)} lines of {what_before}", rows) if folded else "".join(rows)
+    return _fold("gone fold", f"− {many(len(lines), 'line')} of {what_before}", rows) if folded else "".join(rows)
 
 
 def _fold(kind: str, words: str, rows: Sequence[str]) -> str:

@@ -32,8 +32,7 @@ def drawn_choice(page: Page, position: int) -> Settled:
     """
     run, tile = page.runs[position], KERNELS[page.ladder.rungs[position].kernel].tile
     most = max(TOPICS[page.ladder.topic].emulator_max_n // PARTS, 1)
-    n = emulated_n(page.ladder, run.n)
-    n = n if n <= most else page.ladder.emulator_n or min(page.ladder.n, most)
+    n = emulated_n(page.ladder, run.n, most)
     if tile is not None:
         n = min(n, TILES * run.block_size * max(tile.rows, tile.columns))
     return replace(run, device="emulator", n=n)

@@ -14,25 +14,25 @@ from plotly.graph_objects import Figure as Validated
 
 from engine import tables
 from engine.catalogue import TOPICS
-from engine.columns import COLUMNS
-from engine.counters import IN_PLOTS
-from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
+from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
 from engine.history.history import not_recorded
 from engine.records import Settled
 from views import panels
+from views.panels import counters
 from views.session.facts import KEPT, Facts
 from views.session.page import Page
 
+CONTROL = 150  # pixels that a picture's own button takes
 RATES = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
 
 
 class Drawing:
     """The place of the plot that is chosen, or of the scene."""
 
-    def __init__(self, page: Page, height: int | Literal["stretch"]) -> None:
+    def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
         """`height`: in pixels, or what is left of the place around it."""
-        self._page = page
+        self._page, self._look = page, look
         self._place = st.container(key="drawing", height=height, border=False)
         self._drawn: list[str] = []
         self._scene = panels.scenes_of(page).get(plot_shown(page))
@@ -40,12 +40,12 @@ class Drawing:
             with self._place:
                 self._scene.show(page)
 
-    def show(self, facts: Facts, look: Look) -> None:
+    def show(self, facts: Facts) -> None:
         """Draw the plot in the place of the one before. One that has not changed is left alone, as each new one is
         built up from nothing."""
         if self._scene is not None:
             return
-        text = json.dumps(figure_of(self._page, facts, look))
+        text = json.dumps(figure_of(self._page, facts, self._look))
         # The same figure has the same key in the next run of the script: the browser then keeps what it has drawn.
         key = sha256(text.encode()).hexdigest()
         if self._drawn[-1:] == [key]:
@@ -74,12 +74,6 @@ def plot_shown(page: Page) -> str:
     return next(name for name in (st.session_state.get("show"), page.ladder.picture, "time") if name in words)
 
 
-def counter_shown(page: Page) -> str:
-    """Which counter is drawn: the one that was asked for, else the ladder's own."""
-    asked = st.session_state.get("counter")
-    return asked if asked in IN_PLOTS else page.ladder.counter
-
-
 def menu(page: Page, slide: bool = False) -> None:
     """The menu of the plots, and the widgets of the one that is drawn; on a `slide`, parts of its bar.
 
@@ -99,13 +93,18 @@ def menu(page: Page, slide: bool = False) -> None:
 
 def _controls(page: Page, shown: str) -> None:
     if shown == "counters":
-        counters = {key: COLUMNS[key].title for key in IN_PLOTS}
-        st.session_state["counter"] = counter_shown(page)
-        st.selectbox("Counter", list(counters), list(counters).index(st.session_state["counter"]), key="counter",
-                     format_func=counters.get, label_visibility="collapsed", width=240)  # fmt: skip
+        counters.menu(page)
     picture = panels.pictures_of(page).get(shown)
     if picture is not None and picture.controls is not None:
         picture.controls(page)
+
+
+def controls_of(page: Page) -> list[int]:
+    """How wide, in pixels, the widgets are that stand beside the names of the plots."""
+    if plot_shown(page) == "counters":
+        return [counters.WIDTH]
+    picture = panels.pictures_of(page).get(plot_shown(page))
+    return [CONTROL] if picture is not None and picture.controls is not None else []
 
 
 def _ask() -> None:
@@ -118,14 +117,8 @@ def figure_of(page: Page, facts: Facts, look: Look = ON_PAGE) -> Figure:
     if picture := panels.pictures_of(page).get(which):
         return picture.figure(page, facts.frame, facts.known, look)
     if which == "counters":
-        return counted_bars(facts, counter_shown(page), page.position, page.run.n, look)
+        return counters.figure(page, facts, look)
     return timed_bars(facts, which, page.topic.name, page.position, page.choice, look)
-
-
-@lru_cache(maxsize=KEPT)
-def counted_bars(facts: Facts, counter: str, position: int, n: int, look: Look) -> Figure:
-    """The bars of a counter, made once for all browsers, as are those of times."""
-    return counter_bars(facts.frame, counter, position, n, look)
 
 
 @lru_cache(maxsize=KEPT)
@@ -152,6 +145,8 @@ def folded(sentences: Sequence[str]) -> list[str]:
 
 
 def words_of(page: Page, facts: Facts) -> str:
-    """What a picture of the topic's own says below itself."""
+    """What the counters, or a picture of the topic's own, say below themselves."""
+    if plot_shown(page) == "counters":
+        return counters.words(page, facts)
     picture = panels.pictures_of(page).get(plot_shown(page))
     return picture.words(page, facts.known) if picture is not None and picture.words is not None else ""

@@ -8,21 +8,23 @@ from engine.catalogue import LADDERS
 from engine.figures.look import Look
 from engine.service.warm_up import readiness
 from views import panels
-from views.html import answer, rung_html
+from views.html import rung_html
 from views.panels.entries import Section
-from views.panels.plot import Drawing, menu, plot_shown, words_of
-from views.rung import results
+from views.panels.plot import plot_shown
+from views.rung import room
 from views.rung.actions import run_buttons, toggle_presenting
+from views.rung.results import Results
 from views.rung.table import Table
-from views.session import keyboard, state, work
+from views.session import state, work
 from views.session.facts import facts_of
 from views.session.page import WORK, Page
 from views.session.place import Place
+from views.session.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
-ABOVE_PLOT = 436  # pixels of the window that the menus and the numbers take
-SMALLEST_PLOT, SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 284, 400, 520, 360  # pixels of height
-SMALLEST_ROW, ROW = 16, 34  # pixels of a rung's bar and what is around it
+SMALLEST_PLOT, LARGEST_PLOT = 240, 640  # pixels of height
+SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 400, 520, 360
+SMALLEST_ROW, ROW, AXIS = 15, 52, 58  # of a rung's bar and what is around it; of the axis below the bars
 SMALLEST, LARGEST = 13, 15  # pixels of type
 
 
@@ -30,7 +32,7 @@ def show(page: Page, top: Container) -> None:
     """Draw the page, wait for what runs, and draw what comes in. `top`: where the page begins."""
     with top:
         buttons(page)
-    left, right = st.columns([1.12, 1], gap="medium")
+    left, right = st.columns(room.COLUMNS, gap="medium")
     with left, work.RENDER:
         st.html(
             rung_html.rung_text(page.rung, page.kernel)
@@ -38,11 +40,8 @@ def show(page: Page, top: Container) -> None:
             + rung_html.rung_conditions(page.rung, page.kernel, page.ladder)
         )
     with right:
-        numbers = Place("numbers")
-        menu(page)
         look = plot_look(page)
-        drawing, beneath = Drawing(page, look.height or SMALLEST_PLOT), Place("plotwords")
-        found = Place("answer")
+        results = Results(page, look, look.height or SMALLEST_PLOT)
     table = Table(page)
     section = section_chosen(page)
     below = Place(f"section {section.name}") if section else None
@@ -50,10 +49,7 @@ def show(page: Page, top: Container) -> None:
     def draw() -> None:
         with work.RENDER:
             facts = facts_of(page)
-            numbers.html(results.numbers(page, facts))
-            drawing.show(facts, look)
-            beneath.html(words_of(page, facts))
-            found.html(results.strip(page, facts, answer.SHOWN))
+            results.show(facts)
             table.show(facts)
             if section is not None and below is not None:
                 below.html(section.html(page, facts.known))
@@ -71,8 +67,8 @@ def prepare() -> None:
 
 
 def buttons(page: Page) -> None:
-    """Run, run the ladder, present: at the top of the window, and of what the Tab key reaches."""
-    with st.container(horizontal=True, key="buttons", vertical_alignment="center"):
+    """Run, run the ladder, present."""
+    with toolbar():
         run_buttons(page)
         st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
                   help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
@@ -86,15 +82,14 @@ def plot_look(page: Page) -> Look:
 
     Higher than the window only where there are more bars than it can hold with words that can be read.
     """
-    rows = len(page.ladder.rungs)
-    room = keyboard.window_height() - ABOVE_PLOT
+    rows, left, width = len(page.ladder.rungs), room.height(page), room.width()
     if plot_shown(page) in panels.scenes_of(page):
-        return Look(LARGEST, max(SMALLEST_SCENE, room))
+        return Look(LARGEST, max(SMALLEST_SCENE, left), width)
     if plot_shown(page) in panels.pictures_of(page):
-        height = max(SMALLEST_PLOT, min(room, LARGEST_PICTURE))
-        return Look(LARGEST if height >= ROOMY else SMALLEST, height)
-    height = max(SMALLEST_PLOT, rows * SMALLEST_ROW + 70, min(room, rows * ROW + 100, 640))
-    return Look(min(LARGEST, round((height - 120) / rows / 1.15)), height)
+        height = max(SMALLEST_PLOT, min(left, LARGEST_PICTURE))
+        return Look(LARGEST if height >= ROOMY else SMALLEST, height, width)
+    height = max(SMALLEST_PLOT, rows * SMALLEST_ROW + AXIS, min(left, rows * ROW + 100, LARGEST_PLOT))
+    return Look(max(SMALLEST, min(LARGEST, round((height - 120) / rows / 1.15))), height, width)
 
 
 def section_chosen(page: Page) -> Section | None:

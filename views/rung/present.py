@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -9,14 +10,13 @@ import streamlit as st
 from engine.figures.look import Look
 from views import panels
 from views.html import answer, rung_html
-from views.panels.plot import Drawing, menu, plot_shown, words_of
+from views.panels.plot import menu, plot_shown
 from views.picture import component
-from views.rung import results
 from views.rung.actions import run_buttons
+from views.rung.results import Results
 from views.session import choices, keyboard, rungs, work
 from views.session.facts import facts_of
 from views.session.page import WORK, Page
-from views.session.place import Place
 
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
@@ -32,19 +32,13 @@ def show(page: Page) -> None:
         with left:
             st.html(rung_html.presenting_source(page.ladder, page.position))
         with right:
-            numbers = Place("numbers")
-            drawing, beneath = Drawing(page, "stretch"), Place("plotwords")
-            found = Place("answer")
+            results = Results(page, plot_look(page, wide), "stretch")
     bar(page)
-    look = plot_look(page)
 
     def draw() -> None:
         with work.RENDER:
             facts = facts_of(page)
-            numbers.html(results.numbers(page, facts))
-            drawing.show(facts, look)
-            beneath.html(words_of(page, facts))
-            found.html(results.strip(page, facts, answer.SHOWN_IN_HALL))
+            results.show(facts)
 
     work.follow(WORK, draw)
     draw()
@@ -64,10 +58,11 @@ def bar(page: Page) -> None:
         st.html('<button class="showkeys" type="button" title="Keys (?)">Keys</button>')
 
 
-def plot_look(page: Page) -> Look:
-    """Type as large as the rungs leave room for in what the numbers leave of the window."""
-    height = keyboard.window_height()
+def plot_look(page: Page, wide: Sequence[float]) -> Look:
+    """Type as large as the rungs leave room for in what the numbers leave of the window. `wide`: the columns."""
+    width, height = keyboard.window()
     share = 0.56 if page.counting else 0.66
     if answer.is_array(page.run):
         share -= 0.17  # its first elements stand below
-    return Look(min(round(height * 0.026), round(height * (share - 0.12) / len(page.ladder.rungs) / 1.2)))
+    font = min(round(height * 0.026), round(height * (share - 0.12) / len(page.ladder.rungs) / 1.2))
+    return Look(font, round(height * share), round(0.94 * width * wide[1] / sum(wide)))

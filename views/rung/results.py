@@ -1,17 +1,41 @@
-"""What is drawn anew with each result: the numbers of the rung, and what came of its run."""
+"""What each result changes beside the code: the numbers of the rung, the plot, what it says, and the answer."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
+from engine.figures.look import Look
 from engine.lectures.promises import unkept
 from views.html import answer, rung_html, when
+from views.panels.plot import Drawing, menu, words_of
 from views.session import work
 from views.session.facts import Facts
 from views.session.page import WORK, Page
+from views.session.place import Place
 
 
-def numbers(page: Page, facts: Facts) -> str:
+class Results:
+    """Their places, one below the other; `show` draws what is known by now."""
+
+    def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
+        """`look`, `height`: of the plot. Its menu stands above it, but on a slide in the bar."""
+        self._page = page
+        self._numbers = Place("numbers")
+        if not page.presenting:
+            menu(page)
+        self._drawing, self._words, self._answer = Drawing(page, look, height), Place("plotwords"), Place("answer")
+
+    def show(self, facts: Facts) -> None:
+        """Draw each of them that has changed."""
+        self._numbers.html(_numbers(self._page, facts))
+        self._drawing.show(facts)
+        self._words.html(words_of(self._page, facts))
+        self._answer.html(_strip(self._page, facts))
+
+
+def _numbers(page: Page, facts: Facts) -> str:
     """The big numbers of the rung on the page."""
     known = facts.known[page.position]
     ran = when.ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
@@ -24,6 +48,7 @@ def numbers(page: Page, facts: Facts) -> str:
     return rung_html.numbers(facts.rows[page.position], known, page.choice, page.run, ran, said)
 
 
-def strip(page: Page, facts: Facts, shown: int) -> str:
+def _strip(page: Page, facts: Facts) -> str:
     """The first elements of the answer, or their places before there is one."""
+    shown = answer.SHOWN_IN_HALL if page.presenting else answer.SHOWN
     return answer.strip_html(facts.known[page.position].live, shown) or answer.blank_html(page.run, shown)

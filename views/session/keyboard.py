@@ -1,4 +1,4 @@
-"""What the browser tells beside Streamlit's own widgets: keys, Back, the height of its window.
+"""What the browser tells beside Streamlit's own widgets: keys, Back, the size of its window.
 
 `views/html/browser.js` listens, which `views/session/entry.py` puts into the page; `views/session/keys.py` says which
 keys there are.
@@ -23,17 +23,18 @@ def listen() -> None:
     component = st.components.v2.component("kernel_ladder_browser", js=_CONNECT)
     component(
         key="keyboard",
-        data={"height": window_height()},
+        data={"window": window()},
         on_pressed_change=_pressed,
-        on_height_change=lambda: None,
+        on_window_change=lambda: None,
         on_popped_change=lambda: None,
         height=0,
     )
 
 
-def window_height() -> int:
-    """The height of the browser's window in pixels; 720 until it is told."""
-    return int(_told().get("height") or 720)
+def window() -> tuple[int, int]:
+    """(width, height) of the browser's window in pixels; 1280 x 720 until they are told."""
+    width, height = _told().get("window") or (1280, 720)
+    return int(width), int(height)
 
 
 def gone_back() -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from engine.catalogue import LADDERS, Ladder
 from views.session import state
 from views.session.choices import AUTO
 
+PICKERS = (1.45, 3.3)  # the widths of the menu of the ladders and of the rungs
 MOST_LABELS = 14  # rungs beyond which the buttons have numbers: their labels would push the page down
 
 
@@ -69,7 +70,7 @@ def own_choices(ladder: Ladder) -> dict[str, str]:
 
 def pickers(ladder: Ladder) -> int:
     """The menus for the ladder and the rung; returns the rung's position."""
-    left, right = st.columns([1.45, 3.3], vertical_alignment="center")
+    left, right = st.columns(PICKERS, vertical_alignment="center")
     every = names(ladder)
     position = every.index(st.session_state["rung"])
     with left:
@@ -83,11 +84,17 @@ def pickers(ladder: Ladder) -> int:
                   help="The rung before (arrow left)")  # fmt: skip
         st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
                   help="The next rung (arrow right)")  # fmt: skip
-        for i, rung in enumerate(ladder.rungs):
-            many = len(ladder.rungs) > MOST_LABELS
-            st.button(str(i + 1) if many else rung.label, key=f"rung {i}", on_click=_take_rung, args=(every[i],),
-                      type="primary" if i == position else "secondary", help=rung.label if many else None)  # fmt: skip
+        for i, (rung, label) in enumerate(zip(ladder.rungs, labels(ladder), strict=True)):
+            st.button(label, key=f"rung {i}", on_click=_take_rung, args=(every[i],),
+                      type="primary" if i == position else "secondary",
+                      help=rung.label if label != rung.label else None)  # fmt: skip
     return position
+
+
+def labels(ladder: Ladder) -> list[str]:
+    """What stands on the rungs' buttons: their labels or, of many rungs, their numbers."""
+    many = len(ladder.rungs) > MOST_LABELS
+    return [str(i) if many else rung.label for i, rung in enumerate(ladder.rungs, 1)]
 
 
 def _take_ladder() -> None:

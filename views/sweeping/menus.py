@@ -111,8 +111,8 @@ def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
         return several(OVER[over], "elements", list(words), list(words), words)
 
 
-def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
-    """The menus, and the place of the Run button. NotRunnable where a number is none."""
+def controls() -> Sweep:
+    """The menus. NotRunnable where a number is none."""
     topic = which_topic()
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
         over = which_way(topic)
@@ -125,7 +125,7 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
         with st.popover("Variants", icon=":material/checklist:", width="content"):
             kernels = several("Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered})
         values = gone_through(topic, over, knob)
-    columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5, 1.25], vertical_alignment="bottom")
+    columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5], vertical_alignment="bottom")
     with columns[0]:
         n = fixed(topic.size_label) if over == "sizes" else choices.size(topic)
     with columns[1]:
@@ -140,7 +140,6 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
     with columns[5]:
         key = choices.select("Plotted", "value", keys, topic.metric, words)
-    place = columns[6].empty()
     base = Choice(
         kernel=topic.kernels[0].name,
         n=choices.number_of(n, "N") if n else topic.default_n,
@@ -152,7 +151,7 @@ def controls() -> tuple[Sweep, st.delta_generator.DeltaGenerator]:
     chosen = fitting(over, sorted(map(int, values)), base.n, base.block_size)
     order = [kernel.name for kernel in topic.kernels if kernel.name in kernels]
     shown = key if key in keys else topic.metric
-    return Sweep(topic, over, tuple(order), tuple(chosen), base, shown, knobs_of(topic).get(knob or "")), place
+    return Sweep(topic, over, tuple(order), tuple(chosen), base, shown, knobs_of(topic).get(knob or ""))
 
 
 def fixed(label: str) -> str:

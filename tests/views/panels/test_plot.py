@@ -111,6 +111,24 @@ def test_an_n_that_no_device_takes_is_refused_and_not_run_at_another() -> None:
     assert "N = 1,099,511,627,776 is too large" in html_of(opened(ladder="harris", n=str(2**40)))
 
 
+def test_before_the_first_run_the_counters_are_those_of_a_gpus_profiler_and_then_the_emulators() -> None:
+    app = opened(ladder="harris", show="counters", counter="warp_instructions")
+    figure, html = json.loads(figures_of(app)[0]), html_of(app)
+    assert "by the NVIDIA H200 itself" in figure["layout"]["xaxis"]["title"]["text"]
+    assert set(figure["data"][0]["marker"]["pattern"]["shape"]) == {"/"}
+    assert "Counted by the NVIDIA H200 itself at N = 20,011, block size 128" in html and "Run the ladder (L)" in html
+    app.selectbox(key="n").select("1024").run()
+    app.button(key="run").click().run()
+    figure, html = json.loads(figures_of(app)[0]), html_of(app)
+    assert "counted at N = 2^10" in figure["layout"]["xaxis"]["title"]["text"]
+    assert "Counted by the emulator at N = 2^10." in html
+
+
+def test_without_any_counters_the_plot_says_what_to_do() -> None:
+    figure = drawn("crovella-matrix-sums", show="counters")
+    assert any("Run the ladder (L)" in note["text"] for note in figure["layout"]["annotations"])
+
+
 def test_what_only_a_gpu_runs_stands_with_its_recorded_time_and_is_no_failure() -> None:
     app = opened(ladder="tensor-cores")
     html = html_of(app)
