@@ -24,6 +24,7 @@ from views.draft.drafts import RUNG, Draft
 from views.editor import component
 from views.session import choices, keyboard, rungs, state
 from views.session.choices import LOCKSTEP
+from views.session.toolbar import toolbar
 
 HTML = Path(__file__).parent / "html"
 HEIGHT = "max(420px, calc(100vh - 190px))"
@@ -36,6 +37,7 @@ def main() -> None:
     """Read the choice, show the editor, check what was asked for, show what came of it."""
     for style in ("inside.css", "lab.css"):
         st.html(HTML / style)
+    tools = toolbar()
     started = drafts.start()
     ladder = rungs.chosen() if started == RUNG else None
     own = rungs.own_choices(ladder) if ladder else {"n": str(TEMPLATES[started].n)}
@@ -50,6 +52,8 @@ def main() -> None:
         publish(topic, draft, ladder, own)
         hall.show(draft)
         return
+    with tools:
+        buttons(draft)
     sheet_place()
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
@@ -64,6 +68,14 @@ def main() -> None:
         draft_work.start(replace(asked, number=wanted["number"], action=wanted["action"]))
     timed = asked.timed if asked else None
     outcome.show(draft.id, ladder, position, timed, counter_of(ladder, position), right)
+
+
+def buttons(draft: Draft) -> None:
+    """What can be done with the tries; Check and Run are the editor's own, as they go with its text."""
+    st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=hall.begin,
+              help="My tries, one a slide (P)")  # fmt: skip
+    st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,
+              args=(draft,), help="A new draft; Back brings this one back")  # fmt: skip
 
 
 def start_row(ladder: Ladder | None) -> int:

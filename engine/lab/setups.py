@@ -30,7 +30,7 @@ _CALL = re.compile(
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
 # C's types as NumPy's; what is not known here is taken for a float.
 _TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16", "char": "int8",
-          "short": "int16", "int": "int32", "long": "int64", "bool": "bool", "unsigned": "uint32", "uint": "uint32",
+          "short": "int16", "int": "int32", "long": "int64", "bool": "bool", "uint": "uint32",
           "uchar": "uint8", "ushort": "uint16", "ulong": "uint64", "size_t": "uint64",
           **{f"{kind}{bits}_t": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}}  # fmt: skip
 
@@ -159,8 +159,9 @@ def _bytes(word: str) -> int:
 
 def _proposed(written: str) -> str:
     words = re.findall(r"\w+", written)
-    kind = "float32" if "float" in words else next((_TYPES[word] for word in words if word in _TYPES), "float32")
-    if "unsigned" in words and not kind.startswith("u") and kind.startswith("int"):
+    other = "int32" if "unsigned" in words else "float32"
+    kind = next((_TYPES[word] for word in words if word in _TYPES), other)
+    if "unsigned" in words and kind.startswith("int"):
         kind = f"u{kind}"
     if "*" in written or "[" in written:
         return f"{kind}[n]={'random' if 'const' in words else 'zeros'}"

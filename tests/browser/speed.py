@@ -19,7 +19,7 @@ from tests.browser.conftest import CHROMIUM, FLAGS, served
 
 TIMES = 9
 WANTED_MS = {"first page, cold server": 2000, "first page, warm": 1000, "step to the next rung": 150,
-             "run to its result": 300}  # fmt: skip
+             "run to its result": 300, "check to marks at 2^20": 800}  # fmt: skip
 
 
 def drawn(page: Page) -> None:
@@ -53,6 +53,22 @@ def timed(page: Page, do: Callable[[], None], changed: str) -> float:
     return float(page.evaluate("() => window.took"))
 
 
+def checked(page: Page, number: int) -> float:
+    """Milliseconds from Ctrl+Enter to the marks and counts of a source that was never checked before."""
+    text = page.locator(".cm-content")
+    text.press("Control+Home")
+    page.keyboard.insert_text(f"// {number}\n")
+    page.locator("[data-part=editor]").evaluate(
+        """(root) => { root.dataset.state = ''; window.took = new Promise((done) => {
+        document.addEventListener('keydown', () => { const began = performance.now();
+        const look = () => root.dataset.state === 'done' ? done(performance.now() - began)
+        : requestAnimationFrame(look);
+        look(); }, { once: true, capture: true }); }); }"""
+    )
+    text.press("Control+Enter")
+    return float(page.evaluate("() => window.took"))
+
+
 def main() -> None:
     """Print the table."""
     found: dict[str, list[float]] = {name: [] for name in WANTED_MS}
@@ -75,6 +91,13 @@ def main() -> None:
                 said = ".st-key-numbers .outcome"
                 found["run to its result"].append(timed(page, lambda: page.keyboard.press("r"), said))
                 page.wait_for_timeout(1200)  # its time is told in seconds
+            page.goto(f"{address}/lab?ladder=harris&rung=reduce_sequential&n={1 << 20}")
+            expect(page.locator("[data-part=editor]")).to_have_attribute("data-ready", "yes")
+            checked(page, -1)  # starts the worker's imports, and runs the rung itself
+            expect(page.locator("table.hardware")).to_contain_text("mine / #3")
+            for number in range(TIMES):
+                found["check to marks at 2^20"].append(checked(page, number))
+                page.wait_for_timeout(700)
         browser.close()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, Python {sys.version.split()[0]}, milliseconds")
     for name, values in found.items():

@@ -22,6 +22,8 @@ PAGES = (
     "/sweep?topic=reduction&sweep=sizes",
     "/inside?ladder=harris&n=4096&rung=reduce_unroll_volatile",
     "/inside?ladder=harris&n=4096&rung=reduce_strided",
+    "/lab?ladder=harris&rung=reduce_strided&n=4096",
+    "/lab?start=tile",
     "/machine",
 )
 

@@ -13,7 +13,7 @@ from engine.history import history
 from engine.lectures import changes
 from engine.records import Settled
 from engine.words import STATUS_WORDS, text_of
-from views.draft import draft_work, drafts, hall, results
+from views.draft import draft_work, drafts, results
 from views.draft.draft_work import DraftWork
 from views.draft.tries import added, try_of
 from views.editor import component
@@ -33,7 +33,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
             Place(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
         )
         changed = st.expander("What I changed", key="draftchanges") if rung else None
-    below_editor(id)
+    st.html('<h2 class="sweeptitle">My tries</h2>')
     rows = Place("draft tries")
     marks = st.container(key="draftmarks")
     sent: list[object] = []
@@ -69,18 +69,6 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
 
 
 _NOTHING = "<span></span>"
-
-
-def below_editor(id: str) -> None:
-    """What can be done with the tries."""
-    with st.container(horizontal=True, vertical_alignment="center", key="mytries"):
-        st.html('<h2 class="sweeptitle">My tries</h2>')
-        st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=hall.begin,
-                  help="My tries, one a slide (P)")  # fmt: skip
-        draft = drafts.of(id)
-        if draft is not None:
-            st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,
-                      args=(draft,), help="A new draft; Back brings this one back")  # fmt: skip
 
 
 def keep_try(id: str) -> None:

@@ -60,7 +60,7 @@ class Editor {
         cm.lineNumbers(), this.marks.extensions, cm.history(), cm.drawSelection(), cm.highlightActiveLine(), cm.highlightActiveLineGutter(),
         cuda(cm), cm.search({ top: true }), cm.highlightSelectionMatches(), cm.Prec.high(cm.keymap.of(keys)),
         cm.EditorState.tabSize.of(4), cm.EditorView.lineWrapping,
-        cm.EditorView.contentAttributes.of({ 'aria-label': `Source. ${LEAVE}`, spellcheck: 'false', 'data-part': 'content' }),
+        cm.EditorView.contentAttributes.of({ 'aria-label': `Source. ${LEAVE}`, spellcheck: 'false', tabindex: '0' }),
         cm.EditorView.updateListener.of((update) => this.updated(update)),
       ],
     });

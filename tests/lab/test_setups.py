@@ -1,0 +1,75 @@
+"""A launch in words: what CUDA would write, with sizes that are computed; what cannot be launched is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.lab.setups import MOST_BYTES, Right, Setup, fitted, launching, proposed, setup_of
+from engine.lab.sizes import computed
+from engine.records import NotRunnable
+
+CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"
+
+
+def test_words_become_a_launch_and_words_again() -> None:
+    setup = setup_of(CALL, "out = matrix-product(a, b)")
+    assert setup.kernel == "sum<float, 128>" and setup.right == Right("out", "matrix-product", ("a", "b"))
+    assert setup.call == CALL and setup_of(setup.call, str(setup.right)) == setup
+    made = launching(setup, 64)
+    assert (made.grid, made.block, made.shared) == ((4, 2), (16, 16), 64)
+    matrix, small, one, number = made.arguments
+    assert isinstance(matrix, np.ndarray) and matrix.shape == (64, 64) and matrix.dtype == np.float32
+    assert isinstance(small, np.ndarray) and small.tolist() == [7, 7, 7]
+    assert (one, number) == (63, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("4096", 4096), ("2^20", 1 << 20), ("4M", 1 << 22), ("(n + block - 1) / block", 8), ("n * n", 1_000_000),
+     ("n % 7", 6), ("-n", -1000), ("1 << 10", 1024), ("n >> 1", 500), ("2 * 2^3", 16)],
+)  # fmt: skip
+def test_a_size_is_computed_as_c_computes_it(words: str, number: int) -> None:
+    assert computed(words, {"n": 1000, "block": 128}) == number
+
+
+@pytest.mark.parametrize("words", ["", "m", "n.real", "n if n else 1", "__import__('os')", "1 / 0", "2.5", "(" * 500,
+                                   "n, n", "[n]", "True", "n == 1", "1 << -1", "'a' * n"])  # fmt: skip
+def test_what_is_no_whole_number_is_refused(words: str) -> None:
+    with pytest.raises(NotRunnable, match="no whole number"):
+        computed(words, {"n": 1000})
+
+
+@pytest.mark.parametrize("words", ["2^(2^40)", "n^63", "9^63 * 9^63"])
+def test_what_is_too_large_is_refused_at_once(words: str) -> None:
+    with pytest.raises(NotRunnable, match="too large"):
+        computed(words, {"n": 1 << 30})
+
+
+def test_a_launch_is_proposed_for_the_parameters_and_what_was_said_of_them_stays() -> None:
+    text = "template <typename T> __global__ void f(const T *in, unsigned char out[], size_t n, bool all, double x) {}"
+    assert proposed(text).arguments == ("float32[n]=random", "uint8[n]=zeros", "n", "1", "1")
+    kept = Setup("f<float>", arguments=("float32[9]=ones", "uint8[9]"))
+    assert fitted(kept, text).arguments == ("float32[9]=ones", "uint8[9]", "n", "1", "1")
+    assert fitted(Setup("g", arguments=("1",)), text) == proposed(text)
+    with pytest.raises(NotRunnable, match="no kernel here yet"):
+        proposed("int main() {}")
+
+
+@pytest.mark.parametrize(
+    ("call", "right", "said"),
+    [
+        ("f(1)", "", "is no launch such as"),
+        ("f<<<1>>>()", "", "is no launch such as"),
+        ("f<<<1, 2>>>()", "y equals x", "is no reference such as"),
+        ("f<<<1, 2>>>()", "y = median(x)", "no reference 'median'"),
+        ("f<<<1, 2>>>()", "y = saxpy(x)", "reads x, y"),
+        ("f<<<m, 2>>>()", "", "'m' is no whole number"),
+        ("f<<<1, 2>>>(float33[n])", "", "is no array"),
+        ("f<<<1, 2>>>(/etc/passwd.npy)", "", "only be passed on the command line"),
+        (f"f<<<1, 2>>>(int32[{MOST_BYTES}], 1)", "", "choose a smaller N"),
+    ],
+)
+def test_what_cannot_be_launched_is_said(call: str, right: str, said: str) -> None:
+    with pytest.raises(NotRunnable, match=said):
+        launching(setup_of(call, right), 64)

@@ -1,0 +1,71 @@
+"""A GPU is given a draft only once the emulator has run it to its end without a wild access."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.choices import settle
+from engine.lab.checking import Checked
+from engine.measuring.measure import failed
+from engine.records import Check, Choice, Finding, Measurement, RunFailed, Settled
+from engine.service import service
+from views.draft import draft_work
+from views.draft.draft_work import Asked, DraftWork
+
+RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
+RIGHT = Measurement(RUNG, {"kind": "emulator", "name": None}, "ok", check=Check(True, 1, 1, 0, 0))
+RACE = Finding("shared-race", 3, None, "A race.")
+WILD = failed(RUNG, RunFailed("out-of-bounds", "Thread 3 writes element 9 of `out`, which has 4.", 3, "out-of-bounds"))
+
+
+class Done:
+    """A handle whose job has ended."""
+
+    cancelled = False
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.done, self.kept, self.progress = value, threading.Event(), False, (1.0, "Done")
+        self.done.set()
+
+    def result(self) -> Any:
+        return self.value
+
+    def cancel(self) -> None:
+        """Too late."""
+
+
+def run(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> tuple[DraftWork, list[Settled]]:
+    given: list[Settled] = []
+
+    def submit(choice: Settled, session: str, **_: Any) -> Done:
+        given.append(choice)
+        return Done(replace(RIGHT, choice=choice))
+
+    monkeypatch.setattr(draft_work, "check_here", lambda choice: None)
+    monkeypatch.setattr(draft_work, "submit_rung", lambda choice, session: Done(Checked(found)))
+    monkeypatch.setattr(service, "submit", submit)
+    asked = Asked("id", "text", "mine.cu", 4096, action="run", rung=RUNG, timed=replace(RUNG, device="gpu", n=4096))
+    work = DraftWork(asked, "session")
+    work.advance(0.0)
+    assert work.finished
+    return work, [choice for choice in given if choice.device == "gpu"]
+
+
+@pytest.mark.parametrize("found", [RIGHT, replace(RIGHT, status="hazard", findings=(RACE,))])
+def test_a_draft_that_ran_on_the_emulator_is_run_on_the_gpu(
+    monkeypatch: pytest.MonkeyPatch, found: Measurement
+) -> None:
+    work, given = run(monkeypatch, found)
+    assert work.ran is not None and work.beside is not None
+    assert [(choice.n, choice.source, choice.source_name) for choice in given] == [(4096, "text", "mine.cu")]
+
+
+@pytest.mark.parametrize("found", [WILD, replace(RIGHT, findings=(replace(RACE, kind="misaligned"),)),
+                                   failed(RUNG, RunFailed("deadlock", "It never ends.", 3))])  # fmt: skip
+def test_a_wild_draft_never_reaches_the_gpu(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> None:
+    work, given = run(monkeypatch, found)
+    assert work.ran is None and given == []
