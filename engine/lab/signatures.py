@@ -10,7 +10,10 @@ from engine.records import NotRunnable
 
 _PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)[^,\[\n]*?\s(\w+)(?:\[(\d+)\])?\s*(?:,|$)")
 _MOST_LISTED = 20
-_ABOUT = re.compile(r"__launch_bounds__\s*\([^)]*\)|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ABOUT = re.compile(
+    r"__launch_bounds__\s*\((?:[^()]|\([^()]{0,99}\)){0,99}\)|__(?:grid_constant|restrict)__|//[^\n]*|/\*.*?(?:\*/|\Z)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,10 @@ def kernels_in(text: str) -> dict[str, Declared]:
     found: dict[str, Declared] = {}
     for one in declarations(text):
         if "__global__" in one.words and one.called:
-            head = _ABOUT.sub(" ", text[one.start : one.end])
-            named = re.search(r"(\w+)\s*\(", head[head.index("__global__") :])
+            head = _ABOUT.sub(" ", text[one.start : one.end]).partition("__global__")[2]
+            named = re.search(r"(\w+)\s*\(", head)
             if named:
-                inside = _bracketed(head[head.index("__global__") + named.end() :])
+                inside = _bracketed(head[named.end() :])
                 written = tuple(part.strip() for part in parts(inside))
                 names = tuple(_name_of(part) for part in written)
                 found.setdefault(named[1], Declared(names, one.words[0] == "template", written))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# What is one piece whatever stands inside it. Identifiers and numbers are among them, as quotes follow both.
+# What is one piece whatever stands inside it. Identifiers and numbers are among them, as quotes follow both. What is
+# not closed ends with the line or the text: to look for its end from every place in it would take the text's square.
 _PIECE = re.compile(
     r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))"""
-    r"""|(?P<directive>^[ \t]*(?:\#|%:)(?:\\\n|/\*.*?\*/|//[^\n]*|[^\n])*)"""
-    r"""|(?P<text>(?:u8|u|U|L)?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)"|(?:u8|u|U|L)?"(?:\\.|[^"\\\n])*"|(?:u8|u|U|L)?'(?:\\.|[^'\\\n])*')"""
+    r"""|(?P<directive>^[ \t]*(?:\#|%:)(?:\\\n|/\*.*?(?:\*/|\Z)|//[^\n]*|[^\n])*)"""
+    r"""|(?P<text>(?:u8|u|U|L)?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?(?:\)(?P=delimiter)"|\Z)"""
+    r"""|(?:u8|u|U|L)?"(?:\\.|[^"\\\n])*(?:"|\\?\Z|$)|(?:u8|u|U|L)?'(?:\\.|[^'\\\n])*(?:'|\\?\Z|$))"""
     r"""|(?P<word>[A-Za-z_]\w*|\.?\d(?:'?[\w.])*)|(?P<sign>[{}();=<>])""",
     re.DOTALL | re.MULTILINE,
 )

@@ -1,9 +1,10 @@
 """Try the lab with a thousand hostile sources, an honest one after each, and say how long each took:
 
-    python -m tests.lab.hostile [COUNT]
+    python -m tests.lab.hostile [NUMBER...]
 
-Every source is checked and launched in one worker, as the dashboard has it. Exit status 1 where one leaked a file's
-text, ended the worker or passed its bound, or where an honest source had to wait.
+All of them, or those of these numbers. Every source is checked and launched in one worker, as the dashboard has it.
+Exit status 1 where one leaked a file's text, ended the worker or passed its bound, or where an honest source had to
+wait.
 """
 
 from __future__ import annotations
@@ -25,10 +26,9 @@ import numpy as np
 
 from engine.lab.commands import check
 from engine.lab.kernels import kernel
-from engine.lab.signatures import kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.worker_slot import WorkerSlot
-from tests.lab.hostile_sources import COUNT, FOUND, Hostile, hostile_sources
+from tests.lab.hostile_sources import FOUND, Hostile, hostile_sources
 
 LAUNCH_S = 2.0
 BOUND_S = 35.0  # two compilations of WALL_S, and the launch; without other programs beside it, 13 s
@@ -59,11 +59,7 @@ def checked_and_launched(path: str) -> tuple[str, str]:
         return answer.status, "\n".join(told)
     status = "launched"
     try:
-        try:
-            names = kernels_in(file.read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            names = {}
-        one = kernel(file, "k" if "k" in names else None)
+        one = kernel(file, "k" if b" k(" in file.read_bytes() else None)
         arguments = [np.zeros(200, np.float32) if each.size == 8 else 100 for each in one.parameters]
         run = one.run(2, 64, arguments, seconds=LAUNCH_S)
         assert len(run.findings) <= 51 and sum(map(len, run.printed)) <= 2 << 20
@@ -134,16 +130,18 @@ def worker() -> WorkerSlot:
                       environment={"CUDA_VISIBLE_DEVICES": ""})  # fmt: skip
 
 
-def main(count: int) -> int:
+def main(numbers: list[int]) -> int:
     """Try them, and print what was measured."""
     slot, rows, failures = worker(), [], 0
     with folder_of_secrets() as folder:
-        for row in tried(slot, folder, list(hostile_sources(folder, count))):
+        every = list(hostile_sources(folder))
+        numbers = numbers or list(range(len(every)))
+        for row in tried(slot, folder, [every[number] for number in numbers]):
             rows.append(row)
             late = row.seconds > BOUND_S or row.honest_s > HONEST_S
             if row.wrong or late:
                 failures += 1
-                print(f"{len(rows) - 1}: {row.hostile.family}: {row.ended}, {row.seconds:.1f} s, honest "
+                print(f"{numbers[len(rows) - 1]}: {row.hostile.family}: {row.ended}, {row.seconds:.1f} s, honest "
                       f"{row.honest_s:.2f} s: {row.wrong or 'late'}", flush=True)  # fmt: skip
     slot.close()
     for family in dict.fromkeys(row.hostile.family for row in rows):
@@ -158,4 +156,4 @@ def main(count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else COUNT))
+    sys.exit(main([int(word) for word in sys.argv[1:]]))

@@ -118,3 +118,15 @@ def test_whatever_is_pasted_is_cut_somehow() -> None:
         part = device_part(text)
         assert len(part) == len(text) and part.count("\n") == text.count("\n")
         assert all(0 <= one.start < one.end <= len(text) for one in declarations(text))
+
+
+@pytest.mark.parametrize("piece", ["#include /*", '"\\', "__launch_bounds__(", 'R"(', "__global__ k("])
+def test_a_text_that_closes_nothing_is_read_once(piece: str) -> None:
+    """And not once from every place in it, which would take the rest of the day."""
+    kernels_in(KERNEL + piece * (200_000 // len(piece)))
+    kernels_in("__global__ void k() { " + piece * (200_000 // len(piece)))
+
+
+def test_an_apostrophe_in_what_is_left_out_hides_no_kernel() -> None:
+    text = "#if 0\ndon't\n#endif\n__global__ void one(int a) { }\n__global__ void two(int b) { }\n"
+    assert list(kernels_in(text)) == ["one", "two"]
