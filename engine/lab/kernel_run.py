@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-from engine.counters import COUNTERS
+from engine.counters import COUNTERS, with_derived
 from engine.records import Array, Finding, LineCounters
 
 _BESIDE_LINES = ("warp_instructions", "sectors", "bank_conflicts", "divergent_branches")
@@ -39,12 +39,14 @@ class KernelRun:
         return not self.findings
 
     def _repr_html_(self) -> str:
-        """What Jupyter shows."""
-        counted = {line.line: line.counters for line in self.lines}
+        """What Jupyter shows: findings, then the source, with the counts of each line the darker the larger."""
+        counted = {line.line: with_derived(line.counters) for line in self.lines}
+        most = {name: max((line.get(name, 0) for line in counted.values()), default=0) for name in _BESIDE_LINES}
         head = "".join(f"<th>{escape(COUNTERS[name].title)}</th>" for name in _BESIDE_LINES)
         rows = "".join(
-            f"<tr><td>{number}</td><td style='text-align:left'><code style='white-space:pre'>{escape(text)}</code></td>"
-            + "".join(f"<td>{_shown(counted.get(number, {}).get(name))}</td>" for name in _BESIDE_LINES)
+            f"<tr><td style='color:#888'>{number}</td>"
+            f"<td style='text-align:left'><code style='white-space:pre'>{escape(text)}</code></td>"
+            + "".join(_cell(counted.get(number, {}).get(name, 0), most[name]) for name in _BESIDE_LINES)
             + "</tr>"
             for number, text in enumerate(self.source.splitlines(), start=1)
         )
@@ -52,5 +54,7 @@ class KernelRun:
         return f"<ul>{told}</ul><table><tr><th></th><th>{escape(self.file_name)}</th>{head}</tr>{rows}</table>"
 
 
-def _shown(count: float | None) -> str:
-    return f"{count:,.0f}" if count else ""
+def _cell(count: float, most: float) -> str:
+    if not count:
+        return "<td></td>"
+    return f"<td style='background:rgba(228,112,37,{0.05 + 0.4 * count / most:.2f})'>{count:,.0f}</td>"
