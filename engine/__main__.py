@@ -1,4 +1,4 @@
-"""The command line: kernels, run, sweep, emulate, check, sheets, grade, record, warm, history, doctor.
+"""The command line: kernels, run, sweep, emulate, check, sheets, grade, progress, record, warm, history, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """

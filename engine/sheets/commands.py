@@ -1,4 +1,4 @@
-"""The commands about sheets: `sheets` lists and shows them, `grade` judges submissions."""
+"""The commands about sheets: `sheets` shows them, `grade` judges submissions, `progress` tells who is where."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.lab.commands import Answer
 from engine.records import NotRunnable
+from engine.sheets import progress as kept
 from engine.sheets.folder import load, names
 from engine.sheets.grading import graded, record, table
 from engine.sheets.sheet import Question, Sheet
@@ -65,3 +66,25 @@ def grade(name: str, paths: Sequence[Path]) -> Answer:
         return Answer("refused", {"sheet": name, "status": "refused", "reason": str(refused)}, str(refused))
     grades = graded(sheet, found)
     return Answer("ok" if all(each.passed for each in grades) else "wrong", record(sheet, grades), table(sheet, grades))
+
+
+def progress(name: str | None) -> Answer:
+    """Who is where: everybody in one sheet, check by check; or in all sheets, how many checks they have passed."""
+    try:
+        sheets = [load(each) for each in ([name] if name else names())]
+    except NotRunnable as refused:
+        return Answer("refused", {"status": "refused", "reason": str(refused)}, str(refused))
+    everybody = {sheet.name: kept.of_everybody(sheet) for sheet in sheets}
+    rows = [
+        {"sheet": sheet.name, "student": owner, "passed": one.passed, "of": len(sheet.checks), "hints": one.hints,
+         "solution": one.solution, "checks": dict(one.checks)}
+        for sheet in sheets
+        for owner, one in everybody[sheet.name].items()
+    ]  # fmt: skip
+    told = [
+        f"{row['sheet']:24} {row['student']:20} {row['passed']} of {row['of']}"
+        + (f", {row['hints']} hints" if row["hints"] else "")
+        + (", solution" if row["solution"] else "")
+        for row in rows
+    ]
+    return Answer("ok", {"status": "ok", "reason": None, "students": rows}, "\n".join(told) or "Nobody has begun yet.")

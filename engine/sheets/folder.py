@@ -14,7 +14,7 @@ from engine.catalogue import LADDERS, Kernel, Ladder, kernel_named
 from engine.lectures.then_and_now import Today, today
 from engine.records import NotRunnable
 from engine.sheets.checks import check_of, usual_runs
-from engine.sheets.sheet import Sheet, Wrong
+from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Wrong
 from engine.sheets.table import Table
 from engine.sheets.texts import text_of
 
@@ -111,6 +111,8 @@ def _check_names(sheet: Sheet, table: Table) -> None:
         raise table.refusal("a sheet needs a check")
     if len({*named}) < len(named):
         raise table.refusal("two checks have the same name")
+    if {HINTS, SOLUTION} & {*named}:
+        raise table.refusal(f"a check cannot be called {HINTS} or {SOLUTION}")
     missing = [wrong.check for wrong in sheet.wrong if wrong.check not in named]
     if missing:
         raise table.refusal(f"there is no check {missing[0]!r}")

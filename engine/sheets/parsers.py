@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> None:
-    """`sheets` and `grade`: `command` is handed options whose `answer(options)` is an Answer."""
+    """`sheets`, `grade` and `progress`: `command` is handed options whose `answer(options)` is an Answer."""
     listed = commands.add_parser("sheets", help="the lab sheets; with a name, what it asks and what to start from")
     listed.add_argument("sheet", nargs="?", metavar="SHEET", help="a name, or a folder with a sheet.toml")
     listed.set_defaults(command=command, answer=_listed)
@@ -22,7 +22,10 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
     grade.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a folder with a file or folder for each "
                        "student; or files and folders, one each")  # fmt: skip
     grade.set_defaults(command=command, answer=_graded)
-    for each in (listed, grade):
+    progress = commands.add_parser("progress", help="who is where in the lab sheets, from what this server has kept")
+    progress.add_argument("sheet", nargs="?", metavar="SHEET", help="one sheet, check by check")
+    progress.set_defaults(command=command, answer=_progress)
+    for each in (listed, grade, progress):
         each.add_argument("--json", action="store_true")
 
 
@@ -30,6 +33,12 @@ def _listed(options: argparse.Namespace) -> Answer:
     from engine.sheets.commands import listed
 
     return listed(options.sheet)
+
+
+def _progress(options: argparse.Namespace) -> Answer:
+    from engine.sheets.commands import progress
+
+    return progress(options.sheet)
 
 
 def _graded(options: argparse.Namespace) -> Answer:

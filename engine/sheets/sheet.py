@@ -9,6 +9,7 @@ from itertools import product
 from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
+HINTS, SOLUTION = "hints", "solution"  # what a student opens besides making checks
 
 
 @dataclass(frozen=True)

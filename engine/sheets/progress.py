@@ -1,0 +1,65 @@
+"""How far each student is in each sheet: kept on the server, for the student's next visit and for who gives the lab.
+
+An owner is whatever a student is called by: the name that they gave, or their browser's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Verdict
+from engine.store import progress
+
+LONGEST = 40  # letters of an owner's name
+_WORDS = {True: "passed", False: "missed", None: "not checked"}
+_STATES = {word: state for state, word in _WORDS.items()}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`checks`: what the last check of each found, as a Verdict's `passed`; a check that was never made is left out.
+    `hints`: how many were opened; `solution`: whether the solution was."""
+
+    checks: Mapping[str, bool | None]
+    hints: int = 0
+    solution: bool = False
+
+    @property
+    def passed(self) -> int:
+        """How many checks were passed when they were made last."""
+        return sum(state is True for state in self.checks.values())
+
+
+def remember(owner: str, sheet: Sheet, found: Iterable[Verdict]) -> None:
+    """Keep what came of a check."""
+    for verdict in found:
+        progress.save(owner, sheet.name, verdict.check, _WORDS[verdict.passed])
+
+
+def open_hint(owner: str, sheet: Sheet) -> None:
+    """One more hint was asked for."""
+    opened = of(owner, sheet).hints + 1
+    progress.save(owner, sheet.name, HINTS, str(min(opened, len(sheet.hints))))
+
+
+def open_solution(owner: str, sheet: Sheet) -> None:
+    """The solution was asked for."""
+    progress.save(owner, sheet.name, SOLUTION, "shown")
+
+
+def of(owner: str, sheet: Sheet) -> Progress:
+    """How far an owner is."""
+    return _read(sheet, progress.load(owner, sheet.name))
+
+
+def of_everybody(sheet: Sheet) -> dict[str, Progress]:
+    """How far everybody is who has touched the sheet, by owner."""
+    return {owner: _read(sheet, states) for owner, states in progress.of_everybody(sheet.name).items()}
+
+
+def _read(sheet: Sheet, states: Mapping[str, str]) -> Progress:
+    names = [check.name for check in sheet.checks]  # the sheet may have been written anew since
+    checks = {name: _STATES[states[name]] for name in names if states.get(name) in _STATES}
+    hints = states.get(HINTS, "0")
+    return Progress(checks, min(int(hints) if hints.isdecimal() else 0, len(sheet.hints)), SOLUTION in states)
