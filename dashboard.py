@@ -33,6 +33,7 @@ def frame() -> None:
             st.Page("views/sweep.py", title="Sweep", icon=":material/grid_on:"),
             st.Page("views/inside.py", title="Inside", icon=":material/frame_inspect:"),
             st.Page("views/lab.py", title="Lab", icon=":material/edit:"),
+            st.Page("views/sheets.py", title="Sheets", icon=":material/checklist:"),
             st.Page("views/machine.py", title="This machine", icon=":material/memory:"),
         ],
         position="top",

@@ -13,6 +13,7 @@ import streamlit as st
 from engine.service import service
 from views import warm_up
 from views.session import keyboard
+from views.sheet import overview
 
 FOLDER = Path(__file__).parents[1]
 
@@ -53,6 +54,7 @@ def main() -> None:
         checks.clear()
         st.rerun()
     warm_up.show()
+    overview.show()
 
 
 def _fix(row: dict[str, object]) -> str:

@@ -5,6 +5,7 @@ verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the M
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -169,6 +170,8 @@ def _failed(check: Check, choice: Choice, found: Measurement) -> Verdict:
     """What a run says that did not end well."""
     reason = found.reason or f"The run ended: {found.status}."
     line = found.findings[0].line if found.findings else None
+    if line is None and (named := re.search(r"\bline (\d+)", reason)):
+        line = int(named[1])
     return Verdict(check.name, False, reason if found.status in _ENDS_ALL else f"{_where(choice)}: {reason}", line)
 
 

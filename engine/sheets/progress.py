@@ -6,12 +6,14 @@ An owner is whatever a student is called by: the name that they gave, or their b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Verdict
 from engine.store import progress
 
 LONGEST = 40  # letters of an owner's name
+LONGEST_ANSWER = 200
+_ANSWER = "answer to "
 _WORDS = {True: "passed", False: "missed", None: "not checked"}
 _STATES = {word: state for state, word in _WORDS.items()}
 
@@ -19,11 +21,12 @@ _STATES = {word: state for state, word in _WORDS.items()}
 @dataclass(frozen=True)
 class Progress:
     """`checks`: what the last check of each found, as a Verdict's `passed`; a check that was never made is left out.
-    `hints`: how many were opened; `solution`: whether the solution was."""
+    `hints`: how many were opened; `solution`: whether the solution was; `answers`: to the questions, by name."""
 
     checks: Mapping[str, bool | None]
     hints: int = 0
     solution: bool = False
+    answers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def passed(self) -> int:
@@ -31,10 +34,12 @@ class Progress:
         return sum(state is True for state in self.checks.values())
 
 
-def remember(owner: str, sheet: Sheet, found: Iterable[Verdict]) -> None:
-    """Keep what came of a check."""
+def remember(owner: str, sheet: Sheet, found: Iterable[Verdict], answers: Mapping[str, str] | None = None) -> None:
+    """Keep what came of the checks, and what was answered."""
     for verdict in found:
         progress.save(owner, sheet.name, verdict.check, _WORDS[verdict.passed])
+    for name, words in (answers or {}).items():
+        progress.save(owner, sheet.name, f"{_ANSWER}{name}", words[:LONGEST_ANSWER])
 
 
 def open_hint(owner: str, sheet: Sheet) -> None:
@@ -62,4 +67,6 @@ def _read(sheet: Sheet, states: Mapping[str, str]) -> Progress:
     names = [check.name for check in sheet.checks]  # the sheet may have been written anew since
     checks = {name: _STATES[states[name]] for name in names if states.get(name) in _STATES}
     hints = states.get(HINTS, "0")
-    return Progress(checks, min(int(hints) if hints.isdecimal() else 0, len(sheet.hints)), SOLUTION in states)
+    answers = {name: states[f"{_ANSWER}{name}"] for name in names if f"{_ANSWER}{name}" in states}
+    opened = min(int(hints) if hints.isdecimal() else 0, len(sheet.hints))
+    return Progress(checks, opened, SOLUTION in states, answers)

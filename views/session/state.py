@@ -17,12 +17,12 @@ NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", 
          "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp", "beside", "partitions", "gpu",
-         "start", "draft", "call", "right", "source")  # fmt: skip
+         "start", "draft", "call", "right", "source", "sheet", "student")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.
 OPTIONAL = ("present", "show", "counter", "grid", "parameter", "combine", "heat", "look", "schedule", "launch",
-            "b", "warp", "beside", "partitions", "gpu")  # fmt: skip
+            "b", "warp", "beside", "partitions", "gpu", "student")  # fmt: skip
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _OPENED = "page opened"
 _KNOB, _KNOBS = "knob shown", "knobs kept"

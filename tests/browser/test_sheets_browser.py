@@ -1,0 +1,28 @@
+"""A lab sheet in a real browser: what is typed is checked at one press, and is there again after a reload."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_lab_browser import editor_at, typed
+
+SHEET = "/sheets?sheet=one-matrix-padding&student=Anna"
+
+
+@pytest.mark.thorough
+def test_a_sheet_is_solved_and_the_progress_is_there_after_a_reload(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SHEET}")
+    text.press("Control+Enter")
+    expect(page.locator(".sheetchecks li.bad")).to_contain_text("Bank conflicts: 3,968")
+    expect(page.locator(".sheetchecks li.ok")).to_have_count(2)
+    typed(page, "32];", "1 + ")
+    page.get_by_text("No: lanes l and l + 16 would meet").click()
+    page.get_by_role("button", name="Check all").click()
+    expect(page.locator(".sheetchecks li.ok")).to_have_count(3)
+    expect(page.locator(".sheetsum")).to_have_text("4 of 4 passed")
+    expect(page.locator(".st-key-sheetsolution")).to_contain_text("The unused column costs 3% of the tile.")
+    page.reload()
+    expect(text).to_contain_text("[1 + 32]")
+    expect(page.locator(".sheetsum")).to_have_text("4 of 4 passed")
+    expect(page.get_by_role("textbox", name="Your name")).to_have_value("Anna")

@@ -1,0 +1,111 @@
+"""The sheets page: one press checks all, hints open one by one, the solution afterwards, and progress is kept."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.sheets import progress
+from engine.sheets.folder import load, names
+from engine.sheets.sheet import Verdict
+from tests.views.pages import asked, html_of, opened
+from views.sheet.sheet_work import SheetWork, submission_of
+
+SHEET = load("cs121-tiling")
+ASKS = load("access-sectors")
+
+
+def with_text(app: AppTest, text: str) -> AppTest:
+    """The editor's text, as the browser tells it."""
+    object.__setattr__(app.session_state["drafts"][f"sheet-{SHEET.name}"], "text", text)
+    return app
+
+
+def checked(app: AppTest) -> str:
+    app.button(key="check_sheet").click().run()
+    assert not app.exception, [entry.value for entry in app.exception]
+    return html_of(app)
+
+
+def shown(app: AppTest) -> str:
+    return "\n".join(entry.value for entry in [*app.markdown, *app.code, *app.caption])
+
+
+def test_the_first_sheet_stands_there_and_a_wrong_address_is_said() -> None:
+    assert asked(opened("sheets"))["sheet"] == names()[0]
+    app = opened("sheets", sheet="homework")
+    assert "There is no sheet 'homework'" in app.error[0].value
+
+
+def test_a_sheet_from_its_start_to_its_solution() -> None:
+    app = opened("sheets", sheet=SHEET.name, student="Anna")
+    assert "How do we calculate" not in shown(app) and SHEET.solution.strip() not in shown(app)
+    said = checked(app)
+    assert said.count('<li class="bad">') == 2 and "0 instead of" in said and "1 of 3 passed" in said
+    for number, hint in enumerate(SHEET.hints, start=1):
+        assert f"**Hint {number}.**" not in shown(app)
+        app.button(key="hint").click().run()
+        assert f"**Hint {number}.** {hint}" in shown(app)
+    assert SHEET.solution.strip() not in shown(app)
+    app.button(key="solution").click().run()
+    assert SHEET.solution.strip() in shown(app)
+    said = checked(with_text(app, SHEET.solution))
+    assert said.count('<li class="ok">') == 3 and "3 of 3 passed" in said
+    assert progress.of("Anna", SHEET) == progress.Progress(
+        dict.fromkeys(("answer", "findings", "from-the-tiles"), True), len(SHEET.hints), True
+    )
+    again = html_of(opened("sheets", sheet=SHEET.name, student="Anna"))
+    assert "3 of 3 passed" in again and "when it was checked last" in again
+    assert "0 of 3 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
+
+
+def test_questions_are_answered_checked_and_there_again() -> None:
+    app = opened("sheets", sheet=ASKS.name, student="Anna")
+    for question in ASKS.questions[1:]:
+        app.text_input(key=f"answer {ASKS.name} {question.name}").set_value(f"{question.answer:g}")
+    said = checked(app)
+    assert "4 of 5 passed" in said and "Not answered yet." in said and ASKS.questions[1].because in said
+    app.text_input(key=f"answer {ASKS.name} offset").set_value("4")
+    assert ASKS.questions[0].advice in checked(app)
+    again = opened("sheets", sheet=ASKS.name, student="Anna")
+    assert again.text_input(key=f"answer {ASKS.name} offset").value == "4"
+    again.text_input(key=f"answer {ASKS.name} offset").set_value("5")
+    assert "5 of 5 passed" in checked(again) and "With an offset of one the copy takes" in shown(again)
+
+
+def from_address(monkeypatch: pytest.MonkeyPatch, address: str | None) -> None:
+    """The browser has this address; None: it runs on the server's own computer."""
+    monkeypatch.setattr(type(st.context), "ip_address", property(lambda _: address))
+
+
+def test_who_is_where_is_told_on_the_servers_own_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from_address(monkeypatch, None)
+    assert "Nobody has begun yet." in html_of(opened("machine"))
+    progress.remember("Anna <b>", SHEET, [Verdict("answer", True, "Right."), Verdict("findings", False, "No.")])
+    progress.open_solution("ben", ASKS)
+    app = opened("machine")
+    said = html_of(app)
+    assert "Anna &lt;b&gt;" in said and "1 of 3" in said and "0 of 5" in said
+    app.selectbox(key="sheet to look at").set_value(SHEET.name).run()
+    said = html_of(app)
+    assert "✓" in said and "from-the-tiles" in said and "ben" not in said
+
+
+def test_names_are_not_shown_to_another_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress.remember("Anna", SHEET, [Verdict("answer", True, "Right.")])
+    from_address(monkeypatch, "10.0.0.7")
+    app = opened("machine")
+    assert "Anna" not in html_of(app) and any("python -m engine progress" in entry.value for entry in app.markdown)
+
+
+def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:
+    session = "somebody"
+    endless = 'extern "C" __global__ void matmul_tiled(const float *M, const float *N, float *P, int width)\n'
+    endless += "{ for (unsigned int i = 0; i < 4000000000u; ++i) atomicAdd(P, M[i % 7]); }\n"
+    made = SheetWork(SHEET, submission_of(SHEET, endless, "mine.cu", {}), session, 1)
+    while made.progress[1].endswith("Starting"):
+        made.advance(0.05)
+    made.stop()
+    assert made.finished and made.stopped and not made.found
+    assert made.advance(10.0) is False

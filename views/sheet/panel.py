@@ -1,0 +1,173 @@
+"""What stands beside the editor of a sheet: text, checks, questions, hints and the solution."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Mapping
+
+import streamlit as st
+
+from engine.sheets import progress
+from engine.sheets.folder import recorded
+from engine.sheets.progress import Progress
+from engine.sheets.sheet import Question, Sheet, Verdict
+from views.editor import component
+from views.html.code import code_in
+from views.session import presence, work
+from views.session.place import Place
+from views.sheet import checklist, student
+from views.sheet.sheet_work import SheetWork, submission_of
+
+ASKED = "sheet asked"  # in the session, while a press waits for the script: the number that the browser gave it
+_ANSWERS = "answers to sheets"
+
+
+def name_of(sheet: Sheet) -> str:
+    """What `views.session.work` knows the checks of a sheet by."""
+    return f"work on sheet {sheet.name}"
+
+
+def start(sheet: Sheet, text: str, file: str, number: int = 0) -> None:
+    """Check everything, in place of what may still be checked. For callbacks."""
+    work.stop(name_of(sheet))
+    submission = submission_of(sheet, text, file, answers(sheet))
+    made = SheetWork(sheet, submission, presence.session_of_click(), number or round(time.time() * 1000))
+    st.session_state[name_of(sheet)] = made
+
+
+def current(sheet: Sheet) -> SheetWork | None:
+    """The last press, finished or not."""
+    made = st.session_state.get(name_of(sheet))
+    return made if isinstance(made, SheetWork) else None
+
+
+def answers(sheet: Sheet) -> dict[str, str]:
+    """What was answered so far: on this page, else when the student was here last."""
+    typed: dict[str, str] = st.session_state.setdefault(_ANSWERS, {}).setdefault(sheet.name, {})
+    for question in sheet.questions:
+        value = st.session_state.get(_key(sheet, question))
+        if value is not None:
+            typed[question.name] = str(value)
+    return {**progress.of(student.owner(), sheet).answers, **typed}
+
+
+def show(sheet: Sheet, draft: str) -> None:
+    """Draw the panel and follow the checks that run. `draft`: the editor's, "" where there is none."""
+    owner = student.owner()
+    before = progress.of(owner, sheet)
+    st.html(f'<h2 class="sheettitle">{code_in(sheet.title)}</h2><p class="smallprint">{code_in(sheet.lecture)}</p>')
+    st.markdown(sheet.text)
+    with st.container(horizontal=True, vertical_alignment="center", key="sheetbar"):
+        st.button("Check all", key="check_sheet", type="primary", icon=":material/fact_check:",
+                  help="All checks, one after the other (R)", on_click=_asked)  # fmt: skip
+        summary = Place("sheet summary")
+    rows = Place("sheet rows")
+    told = {question.name: _question(sheet, question, before) for question in sheet.questions}
+    marks = st.container(key="sheetmarks")
+    sent: list[object] = []
+
+    def draw() -> None:
+        made = current(sheet)
+        verdicts = list(made.found) if made else []
+        found = {verdict.check: verdict for verdict in verdicts}
+        with work.RENDER:
+            summary.html(checklist.summary(sheet, verdicts, before))
+            rows.html(checklist.rows(sheet, found, before, running=made is not None and not made.finished))
+            for question in sheet.questions:
+                told[question.name].html(checklist.answer_told(question, found.get(question.name)))
+            if made is not None and draft and made.finished and (now := _marks(made, draft)) not in sent:
+                sent.append(now)
+                with marks:
+                    component.mark(now, f"sheet marks {len(sent)}")
+
+    work.follow(name_of(sheet), draw)
+    _keep(sheet, owner)
+    draw()
+    _hints(sheet, owner)
+    _solution(sheet, owner)
+
+
+def _asked() -> None:
+    st.session_state[ASKED] = 0
+
+
+def _question(sheet: Sheet, question: Question, before: Progress) -> Place:
+    """The question with what was answered; where the verdict comes."""
+    key, known = _key(sheet, question), answers(sheet).get(question.name)
+    with st.container(key=f"question {question.name}"):
+        if question.choices:
+            letters = list(question.lettered)
+            place = letters.index(known) if known in letters else None
+            st.radio(question.aim, letters, place, key=key, format_func=question.lettered.__getitem__)
+        else:
+            if key not in st.session_state:
+                st.session_state[key] = known or ""
+            st.text_input(question.aim, key=key, placeholder="a number: 128, 2^20, 12.5")
+        return Place(f"answer to {question.name}")
+
+
+def _key(sheet: Sheet, question: Question) -> str:
+    return f"answer {sheet.name} {question.name}"
+
+
+def _keep(sheet: Sheet, owner: str) -> None:
+    """Remember what the checks that have just ended found."""
+    made = current(sheet)
+    if made is not None and made.finished and not made.stopped and not made.kept:
+        made.kept = True
+        progress.remember(owner, sheet, made.found, made.submission.answers)
+
+
+def _hints(sheet: Sheet, owner: str) -> None:
+    """Those that are open, and a button for the next one."""
+    opened = progress.of(owner, sheet).hints
+    for number, hint in enumerate(sheet.hints[:opened], start=1):
+        st.markdown(f"**Hint {number}.** {hint}")
+    if opened < len(sheet.hints):
+        st.button(f"Hint {opened + 1} of {len(sheet.hints)}", key="hint", icon=":material/lightbulb:",
+                  on_click=progress.open_hint, args=(owner, sheet))  # fmt: skip
+
+
+def _solution(sheet: Sheet, owner: str) -> None:
+    """Open to who has passed, or has seen all hints and asks for it."""
+    known = progress.of(owner, sheet)
+    passed = all(known.checks.get(check.name, False) is not False for check in sheet.checks)
+    if not passed and not known.solution:
+        if known.hints == len(sheet.hints):
+            st.button("Show the solution", key="solution", icon=":material/lock_open:",
+                      on_click=progress.open_solution, args=(owner, sheet))  # fmt: skip
+        else:
+            st.caption("The solution opens when all checks are passed, or all hints are open.")
+        return
+    with st.expander("The solution", expanded=True, key="sheetsolution"):
+        if sheet.kernel:
+            st.code(sheet.solution, language="cpp")
+        for question in sheet.questions:
+            right = f"{question.answer}) {question.lettered[str(question.answer)]}" if question.choices else (
+                f"{question.answer:,.10g}")  # fmt: skip
+            st.markdown(f"*{question.aim}*  \n**{right}** {question.because}")
+        st.markdown(sheet.afterwards)
+        today = recorded(sheet)
+        if today.sentences:
+            st.markdown(" ".join(today.sentences))
+            st.caption(", ".join(today.origins))
+
+
+def _marks(made: SheetWork, draft: str) -> Mapping[str, object]:
+    """What the editor shows at its lines: see `views/editor/marks.js`."""
+    lines: dict[int, Verdict] = {}
+    for verdict in made.found:
+        if verdict.line and verdict.passed is False:
+            lines.setdefault(verdict.line, verdict)
+    text = made.submission.text or ""
+    return {
+        "draft": draft,
+        "number": made.number,
+        "digest": zlib.crc32(text.encode()),
+        "counter": "",
+        "marks": [{"line": line, "kind": "finding", "message": one.sentence} for line, one in sorted(lines.items())],
+        "heat": [],
+        "said": "",
+        "tries": [],
+    }

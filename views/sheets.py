@@ -1,0 +1,87 @@
+"""The sheets page: a lab sheet, the student's file in the editor, and every check at one press."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from engine.sheets.folder import load, names
+from engine.sheets.sheet import Sheet
+from views.draft import drafts
+from views.draft.drafts import Draft
+from views.editor import component
+from views.session import keyboard, state
+from views.sheet import panel, student
+
+HTML = Path(__file__).parent / "html"
+HEIGHT = "max(420px, calc(100vh - 190px))"
+
+
+def main() -> None:
+    """Read the choice, show the file and the panel, check what was asked for."""
+    for style in ("inside.css", "lab.css", "sheet.css"):
+        st.html(HTML / style)
+    sheet = chosen()
+    draft = opened(sheet)
+    keyboard.on_key({"run": lambda: asked({"draft": draft.id, "action": "check"})})
+    state.publish("sheets", {"sheet": sheet.name, student.NAME: st.session_state.get(student.NAME)})
+    number = st.session_state.pop(panel.ASKED, None)
+    if number is not None:
+        panel.start(sheet, draft.text, draft.file, number)
+    if sheet.kernel is None:
+        panel.show(sheet, "")
+        return
+    left, right = st.columns([1.2, 1], gap="medium")
+    with left:
+        component.show(draft.id, draft.text, draft.at, draft.file, HEIGHT, drafts.take, asked)
+        st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
+                  help="The file as the sheet hands it out")  # fmt: skip
+    with right:
+        panel.show(sheet, draft.id)
+
+
+def chosen() -> Sheet:
+    """The menu of sheets, and the student's name."""
+    listed = names()
+    now = st.session_state.get("sheet")
+    if now not in listed:
+        if now:
+            st.error(f"There is no sheet {now!r}. Shown instead: {listed[0]}.")
+        st.session_state["sheet"] = listed[0]
+    left, right = st.columns([4, 1.3], vertical_alignment="bottom")
+    with right:
+        student.field()
+    with left:
+        st.selectbox("Lab sheet", listed, listed.index(str(st.session_state["sheet"])), key="sheet",
+                     format_func=lambda name: load(name).title.replace("`", ""))  # fmt: skip
+    return load(str(st.session_state["sheet"]))
+
+
+def opened(sheet: Sheet) -> Draft:
+    """The student's file: as the browser has it, else as the sheet hands it out."""
+    key = f"sheet-{sheet.name}"[:40]
+    known = drafts.of(key)
+    if known is None:
+        known = Draft(key, "sheet", sheet.start, f"{sheet.name}.cu")
+        drafts.keep(known)
+    return known
+
+
+def start_over(sheet: Sheet) -> None:
+    """The file as it was handed out, instead of what the browser has kept. For callbacks."""
+    drafts.keep(replace(opened(sheet), text=sheet.start, at=round(time.time() * 1000)))
+
+
+def asked(told: Mapping[str, Any]) -> None:
+    """Check was pressed, here or in the editor. For callbacks."""
+    drafts.take(told)
+    if told.get("action") in ("check", "run"):
+        st.session_state[panel.ASKED] = int(told.get("number") or 0)
+
+
+main()
