@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -14,10 +15,26 @@ from typing import Any
 from tests.backends.emulator.exact import combine, compare, rounded, to_integer, whole_number
 
 Value = Any
-WIDTH = {"bf16": 16, "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "pred": 1}
+WIDTH = {
+    "bf16": 16,
+    "e4m3": 8,
+    "e5m2": 8,
+    "e4m3x2": 16,
+    "e5m2x2": 16,
+    "f16x2": 32,
+    "bf16x2": 32,
+    "u16x2": 32,
+    "s16x2": 32,
+    "pred": 1,
+}
 FORMAT = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 TINY = {"f16": 2.0**-14, "f32": 2.0**-126}
 MODES = ("rn", "rz", "rm", "rp")
+# The positive numbers of e4m3 by their bits: 8 steps of 2^-9, then 8 between neighbouring powers of two, up to 448.
+E4M3 = [step * 2.0**-9 for step in range(8)] + [
+    (1 + step / 8) * 2.0**power for power in range(-6, 9) for step in range(8)
+]
+E4M3.pop()  # 480, whose bits are NaN's
 JOINS: dict[str, Callable[[bool, bool], bool]] = {
     "and": lambda a, b: a and b, "or": lambda a, b: a or b, "xor": lambda a, b: a != b,
 }  # fmt: skip
@@ -33,9 +50,14 @@ def decode(bits: int, code: str) -> Value:
     if code == "pred":
         return bool(bits)
     if code.endswith("x2"):
-        return decode(bits & 0xFFFF, code[:-2]), decode(bits >> 16, code[:-2])
+        half = width(code) // 2
+        return decode(bits & (1 << half) - 1, code[:-2]), decode(bits >> half, code[:-2])
     if code == "bf16":
         return decode(bits << 16, "f32")
+    if code == "e5m2":
+        return decode(bits << 8, "f16")
+    if code == "e4m3":
+        return math.copysign(E4M3[bits & 0x7F], -(bits >> 7)) if bits & 0x7F != 0x7F else math.nan
     if code == "f32" and bits & 0x7FFFFFFF > 0x7F800000:  # a conversion would change a NaN
         return decode((bits & 1 << 31) << 32 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29, "f64")
     if code in FORMAT:
@@ -47,9 +69,13 @@ def decode(bits: int, code: str) -> Value:
 def encode(value: Value, code: str) -> int:
     """The bit pattern of a value of the type; integers wrap, every NaN is one."""
     if code.endswith("x2"):
-        return encode(value[0], code[:-2]) | encode(value[1], code[:-2]) << 16
+        return encode(value[0], code[:-2]) | encode(value[1], code[:-2]) << width(code) // 2
     if code == "bf16":
         return 0x7FFF if value != value else encode(value, "f32") >> 16
+    if code == "e5m2":
+        return 0x7F if value != value else encode(value, "f16") >> 8
+    if code == "e4m3":
+        return 0x7F if value != value else bisect_right(E4M3, abs(value)) - 1 | 0x80 * (math.copysign(1, value) < 0)
     if code in FORMAT:
         form, whole = FORMAT[code]
         if value != value:
@@ -169,7 +195,25 @@ def _tested(head: str, words: list[str], code: str, result: str, values: list[Va
     return [-int(found[0])]
 
 
+def _eighth(value: float, code: str) -> float:
+    """The nearest number of e4m3 or e5m2, of two the one with even bits; at most the largest."""
+    if value != value:
+        return value
+    table = E4M3 if code == "e4m3" else [decode(bits, "e5m2") for bits in range(0x7C)]
+    size = Fraction(min(abs(value), table[-1]))
+    bits = min(range(len(table)), key=lambda bits: (abs(Fraction(table[bits]) - size), bits % 2))
+    return math.copysign(table[bits], value)
+
+
 def _converted(words: list[str], source: str, target: str, values: list[Value]) -> Value:
+    if target[1] in "45" and source == "f16x2":
+        low, high = (_converted([*words[:-2], target[:-2], "f16"], "f16", target[:-2], [value]) for value in values[0])
+        return low, high
+    if source[1] in "45":
+        parts = [positive(value) if "relu" in words else value for value in values[0]]
+        return parts[0], parts[1]
+    if target in ("e4m3", "e5m2"):
+        return _eighth(positive(values[0]) if "relu" in words else values[0], target)
     if target.endswith("x2"):
         high, low = (_converted([*words[:-2], target[:-2], source], source, target[:-2], [value]) for value in values)
         return low, high

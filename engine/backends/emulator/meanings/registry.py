@@ -26,12 +26,12 @@ import numpy as np
 Compute = Callable[..., Any]  # (Array, ...) -> Array, or a tuple of arrays where there are several results
 Function = TypeVar("Function", bound=Compute)
 
-# PTX type code -> how an array of it is stored. Untyped bits are unsigned; NumPy has no bfloat16 and no packed halves.
+# PTX type code -> how an array of it is stored. Untyped bits are unsigned; NumPy has no bfloat16, nothing packed.
 DTYPES: dict[str, np.dtype[Any]] = {
     **{f"{kind}{bits}": np.dtype(f"u{bits // 8}") for kind in "ub" for bits in (8, 16, 32, 64)},
     **{f"s{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
     **{f"f{bits}": np.dtype(f"f{bits // 8}") for bits in (16, 32, 64)},
-    "bf16": np.dtype("u2"),
+    **{code: np.dtype("u2") for code in ("bf16", "e4m3x2", "e5m2x2")},
     **{code: np.dtype("u4") for code in ("f16x2", "bf16x2", "u16x2", "s16x2", "tf32")},
     "pred": np.dtype("bool"),
 }

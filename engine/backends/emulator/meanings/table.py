@@ -19,6 +19,7 @@ from engine.backends.emulator.meanings import (
     dot_products,
     extremes,
     floating,
+    fp8,
     half,
     integer,
 )
@@ -26,7 +27,7 @@ from engine.backends.emulator.meanings.registry import DTYPES, OPERATIONS, Opera
 
 # To import one registers what its opcodes compute.
 MEANINGS: tuple[ModuleType, ...] = (
-    approximate, bits, carries, compare, convert, division, dot_products, extremes, floating, half, integer,
+    approximate, bits, carries, compare, convert, division, dot_products, extremes, floating, fp8, half, integer,
 )  # fmt: skip
 
 __all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "operation"]

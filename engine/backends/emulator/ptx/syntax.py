@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 # Bits of a register or memory element by type suffix; "pred" is a bool.
 WIDTHS: dict[str, int] = {
     **{f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)},
-    "f16x2": 32, "bf16": 16, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "tf32": 32, "b128": 128, "pred": 1,
+    "f16x2": 32, "bf16": 16, "bf16x2": 32, "e4m3x2": 16, "e5m2x2": 16, "u16x2": 32, "s16x2": 32,
+    "tf32": 32, "b128": 128, "pred": 1,
 }  # fmt: skip
 SPACES = ("global", "shared", "local", "const", "param")
 

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.thorough
 SPECIAL = {
     "f16": [0x7E00, 0xFFFF, 0x7C00, 0xFC00, 0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x7BFF, 0xFBFF, 0x3C00, 0xBC00, 0x3C01],
     "bf16": [0x7FC0, 0xFFFF, 0x7F80, 0xFF80, 0, 0x8000, 1, 0x8001, 0x7F, 0x80, 0x7F7F, 0xFF7F, 0x3F80, 0xBF80, 0x3F81],
+    "e4m3": [0x7F, 0xFF, 0x7E, 0xFE, 0, 0x80, 1, 0x81, 7, 8, 0x38, 0xB8],
+    "e5m2": [0x7F, 0xFE, 0x7C, 0xFC, 0, 0x80, 1, 0x81, 3, 4, 0x7B, 0xFB, 0x3C, 0xBC],
     "f32": [
         0x7FC00000, 0xFFFFFFFF, 0x7F800000, 0xFF800000, 0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000,
         0x7F7FFFFF, 0xFF7FFFFF, 0x3F800000, 0xBF800000, 0x3F800001, 0x3F7FFFFF, 0x3F000000, 0x4F000000, 0x5F000000,
@@ -40,7 +42,7 @@ def pattern(raw: int, code: str, earlier: list[int]) -> int:
     """64 drawn bits -> the bits of an operand: special, small, near an earlier operand, or just these."""
     bits = width(code)
     if code.endswith("x2"):
-        return pattern(raw, code[:-2], []) | pattern(raw >> 17, code[:-2], []) << 16
+        return pattern(raw, code[:-2], []) | pattern(raw >> 17, code[:-2], []) << bits // 2
     full = (1 << bits) - 1
     kind = raw >> 60
     specials = SPECIAL.get(code) or [
