@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from engine.compile.nvrtc import STANDARD_HEADERS, compile_source
+from engine.compile.nvrtc import STANDARD_HEADERS, compile_source, include_folders
 from engine.records import CompileError, Source
 
 BROKEN = (
@@ -25,6 +26,17 @@ def test_the_first_error_is_one_sentence_with_its_line(text: str, line: int, wha
         compile_source(Source("mine.cu", text, "int32"), "compute_90")
     assert str(caught.value) == f"mine.cu does not compile: line {line}: {what}"
     assert caught.value.line == line and "error" in caught.value.log
+
+
+def test_a_header_that_is_not_there_is_named_with_the_package_that_brings_it() -> None:
+    if any((Path(folder) / "curand_kernel.h").is_file() for folder in include_folders()):
+        pytest.skip("nvidia-curand is installed")
+    with pytest.raises(CompileError) as caught:
+        compile_source(Source("mine.cu", "#include <curand_kernel.h>\n", ""), "compute_90")
+    assert str(caught.value) == (
+        'mine.cu does not compile: line 1: cannot open source file "curand_kernel.h", which the Python package '
+        "nvidia-curand brings (pip install nvidia-curand)."
+    )
 
 
 def test_the_headers_that_students_include_are_there_and_agree_with_each_other() -> None:

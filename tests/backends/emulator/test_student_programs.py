@@ -209,7 +209,7 @@ REFUSED = {
     ),
     "a function without a body": ("out[t] = nowhere(t);", "the function nowhere is declared but not defined"),
     "malloc": ("int *p = (int *)malloc(4); *p = t; out[t] = *p;", "a call of malloc is not emulated"),
-    "a texture": ("out[t] = tex1Dfetch<int>((cudaTextureObject_t)7, t);", "a texture or a surface is not emulated"),
+    "a texture": ("out[t] = tex1Dfetch<int>((cudaTextureObject_t)7, t);", "a texture, a surface or a map for the copy engine is not emulated"),
     "dynamic shared memory": (
         "extern __shared__ int own[]; own[t] = t; out[t] = own[31 - t];", "this launch gives none"
     ),

@@ -135,28 +135,29 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
             select = piece.lanes.T
             made.append(_Lanes(piece.array.view(site.part), index.T[select], select))
         return made
-    if space != "shared":
-        raise PtxError("an atomic on local memory is not emulated", site.line)
-    words = machine.words("shared")
+    words = machine.words(space)
     at = port.offsets(key, raw, mask, words, space)
     port.note(space, raw, mask, None, values)
-    blocks = machine.resident.blocks
     lanes = None if mask.dense is None else mask.dense.T
+    # Words lie as [word][block], those of local memory as [word][thread][block]; a part of a word lies inside it.
+    own: Array = mask.columns_at()[None, :]
+    row = blocks = machine.resident.blocks
+    if space == "local":
+        own, row = own + mask.rows_at()[:, None] * blocks, blocks * machine.rows
+    place = (at >> words.shift) * row + own
     if site.part > words.unit:
-        place = spread((at >> words.shift) * blocks + mask.columns_at()[None, :], shape).T
-        return [_put_together(words.flat, place.reshape(-1) if lanes is None else place[lanes], blocks, lanes)]
-    ratio = words.unit // site.part
-    # Words lie as [word][block]; a part of a word lies inside it.
-    index = ((at >> words.shift) * blocks + mask.columns_at()[None, :]) * ratio + (at & (words.unit - 1)) // site.part
+        turned = spread(place, shape).T
+        return [_put_together(words.flat, turned.reshape(-1) if lanes is None else turned[lanes], row, lanes)]
+    index = place * (words.unit // site.part) + (at & (words.unit - 1)) // site.part
     flat = words.flat.view(UNSIGNED[8 * site.part])
     turned = spread(index, shape).T
     return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
 
 
-def _put_together(memory: Array, index: Array, blocks: int, lanes: Array | None) -> _Lanes:
-    """64-bit words of a memory of 32-bit ones: the high half lies in the next row of [word][block]."""
+def _put_together(memory: Array, index: Array, row: int, lanes: Array | None) -> _Lanes:
+    """64-bit words of a memory of 32-bit ones: the high half lies in the next row, which is so many words away."""
     low, place = np.unique(index, return_inverse=True)
-    high = low + blocks
+    high = low + row
     whole = memory[low].astype(np.uint64) | (memory[high].astype(np.uint64) << np.uint64(32))
     return _Lanes(whole, place, lanes, (memory, low, high))
 

@@ -1,4 +1,4 @@
-"""Matrices of 8 x 8 16-bit numbers from shared memory to the registers of a warp: ldmatrix, and movmatrix."""
+"""Matrices of 8 x 8 16-bit numbers between shared memory and the registers of a warp: ldmatrix, stmatrix, movmatrix."""
 
 from __future__ import annotations
 
@@ -25,17 +25,14 @@ _LANE = np.arange(WARP)
 @executes(Traits("ldmatrix.sync", "da", meets="warp", varies=True, memory="load", called="ldmatrix"))
 def load_matrices(machine: Machine, item: Instruction) -> Executor:
     """One, two or four matrices of 8 x 8 16-bit numbers; lane l gives the address of row l % 8 of matrix l / 8."""
-    words = item.words
-    count = next((int(word[1:]) for word in words if word in ("x1", "x2", "x4")), 0)
-    if "m8n8" not in words or words[-1] != "b16" or not count:
-        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    count = _count(item)
     targets = parts_of(item.operands[0])
     if len(targets) != count:
         raise InvalidPtx(f"{item.opcode} reads {count} matrices into {len(targets)} registers")
     get, offset = address_reader(machine, item.operands[1], item.line)
     port = Port(machine, matrix_site(machine, item, "ld", 4, 4), offset)
     puts = writers(machine, item, targets)
-    rows = MatrixRows(port, count, "trans" in words)
+    rows = MatrixRows(port, count, "trans" in item.words)
 
     def step(registers: Registers, mask: Mask) -> None:
         address = np.broadcast_to(plain_address(get(registers)), (mask.height, mask.width))
@@ -43,6 +40,32 @@ def load_matrices(machine: Machine, item: Instruction) -> Executor:
             put(registers, made)
 
     return step
+
+
+@executes(Traits("stmatrix.sync", "av", meets="warp", writes=False, memory="store", called="stmatrix"))
+def store_matrices(machine: Machine, item: Instruction) -> Executor:
+    """One, two or four matrices, to the rows whose addresses lanes give as for ldmatrix."""
+    count = _count(item)
+    sources = parts_of(item.operands[1])
+    if len(sources) != count:
+        raise InvalidPtx(f"{item.opcode} stores {count} matrices from {len(sources)} registers")
+    get, offset = address_reader(machine, item.operands[0], item.line)
+    gets = [reader(source, "u32", machine.program.widths, item.line) for source in sources]
+    rows = MatrixRows(Port(machine, matrix_site(machine, item, "st", 4, 4), offset), count, "trans" in item.words)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        address = np.broadcast_to(plain_address(get(registers)), (mask.height, mask.width))
+        rows.store(address, mask, [np.broadcast_to(read(registers), address.shape) for read in gets])
+
+    return step
+
+
+def _count(item: Instruction) -> int:
+    """How many matrices."""
+    count = next((int(word[1:]) for word in item.words if word in ("x1", "x2", "x4")), 0)
+    if "m8n8" not in item.words or item.words[-1] != "b16" or not count:
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    return count
 
 
 @executes(Traits("movmatrix.sync", "dv", meets="warp", varies=True, called="movmatrix"))
@@ -54,7 +77,7 @@ def turn_matrix(machine: Machine, item: Instruction) -> Executor:
 
 
 class MatrixRows:
-    """Reads matrices of 8 rows of 16 bytes, for which the first 8 * `count` lanes give the addresses."""
+    """Moves matrices of 8 rows of 16 bytes, for which the first 8 * `count` lanes give the addresses."""
 
     def __init__(self, port: Port, count: int, turned: bool) -> None:
         self._port, self._count, self._turned = port, count, turned
@@ -71,6 +94,19 @@ class MatrixRows:
         # Lane l has the l % 4-th word of row l / 4.
         made = [words[_LANE % 4, matrix * LINES + _LANE // 4] for matrix in range(self._count)]
         return [to_lanes(turned(each) if self._turned else each, mask) for each in made]
+
+    def store(self, address: Array, mask: Mask, registers: list[Array]) -> None:
+        """Store one register a matrix, all int64 or uint32 (height, width)."""
+        asking, chosen = self._lanes(mask)
+        if asking is None:
+            return
+        matrices = [from_lanes(each, mask) for each in registers]
+        matrices = [turned(each) if self._turned else each for each in matrices]
+        # Row r has its words in lanes 4 r to 4 r + 3.
+        rows = [np.concatenate([each[word::4] for each in matrices]) for word in range(4)]
+        idle = np.zeros((WARP - self._count * LINES, rows[0].shape[1]), np.uint32)
+        words = [to_lanes(np.concatenate([row, idle]), asking) for row in rows]
+        self._port.store(address[chosen], asking, words)
 
     def _lanes(self, mask: Mask) -> tuple[Mask | None, Array]:
         """The lanes of a mask that give addresses, and which of its rows they are."""

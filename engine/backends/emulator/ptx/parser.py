@@ -258,7 +258,7 @@ class _Parser:
 
     def _address(self, text: str) -> Address:
         if "," in text:
-            raise PtxError(f"a texture or a surface is not emulated: [{text}]")
+            raise PtxError(f"a texture, a surface or a map for the copy engine is not emulated: [{text}]")
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)

@@ -71,3 +71,27 @@ def test_add_of_floats_by_compare_and_swap(dtype):
     }}"""
     values = np.arange(64).astype(dtype) / 4
     assert execute(text, block=64, dtype=dtype, **{"in": values}, out=np.zeros(1, dtype))["out"][0] == values.sum()
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("int", "int32"), ("unsigned long long", "uint32")])
+def test_an_atomic_whose_address_may_be_in_local_memory(kind, dtype):
+    """Each thread has its own array there; odd threads mean the one in shared memory."""
+    text = f"""extern "C" __global__ void f({kind} *out, int k) {{
+        __shared__ {kind} s[4];
+        {kind} mine[4] = {{}};
+        int t = threadIdx.x;
+        if (t < 4) s[t] = 0;
+        __syncthreads();
+        {kind} *to = t % 2 ? s : mine;
+        {kind} before = 0;
+        for (int i = 0; i < 3; i++) before = atomicAdd(to + (t + k) % 4, ({kind})(t + 1));
+        __syncthreads();
+        out[blockIdx.x * 40 + t] = t % 2 ? to[(t + k) % 4] : mine[(t + k) % 4] * 1000 + before;
+    }}"""
+    size = 2 if "long" in kind else 1
+    made = execute(text, grid=3, block=40, dtype="", out=zeros(120 * size, dtype), k=1)["out"]
+    found = made.view(np.uint64 if size == 2 else np.int32).reshape(3, 40)
+    t = np.arange(40)
+    shared = [3 * sum(u + 1 for u in t if u % 2 and (u + 1) % 4 == place) for place in range(4)]
+    expected = [shared[(u + 1) % 4] if u % 2 else 3 * (u + 1) * 1000 + 2 * (u + 1) for u in t]
+    np.testing.assert_array_equal(found, [expected] * 3)

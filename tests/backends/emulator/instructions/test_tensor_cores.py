@@ -47,27 +47,33 @@ LDMATRIX = """extern "C" __global__ void f(const uint4 *in, unsigned *out) {
     out[160 + t] = r[1];
     asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r[2]) : "r"(r[0]));
     out[192 + t] = r[2];
+    __syncwarp();
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" :: "r"(at), "r"(r[0]), "r"(r[1]));
+    __syncwarp();
+    if (t < 16) ((uint4 *)(out + 224))[t] = s[t];
 }"""
 
 
 def test_ldmatrix_gives_each_lane_two_numbers_of_a_row_or_of_a_column() -> None:
     numbers = np.arange(256, dtype=np.uint16)
     watching = results.usual_observers()
-    out = execute(LDMATRIX, dtype="", observers=watching, **{"in": numbers.view(np.uint32)}, out=np.zeros(224, "u4"))
-    matrices, found = numbers.reshape(4, 8, 8), out["out"].view(np.uint16).reshape(7, 8, 8)
+    out = execute(LDMATRIX, dtype="", observers=watching, **{"in": numbers.view(np.uint32)}, out=np.zeros(288, "u4"))
+    matrices, found = numbers.reshape(4, 8, 8), out["out"].view(np.uint16).reshape(9, 8, 8)
     np.testing.assert_array_equal(found[:4], matrices)
     np.testing.assert_array_equal(found[4:6], matrices[:2].swapaxes(1, 2))
     np.testing.assert_array_equal(found[6], matrices[0])
+    np.testing.assert_array_equal(found[7:], matrices[:2])
     totals = results.totals(watching)
     assert not results.findings(watching)
-    # 32 rows of 16 bytes one after the other take four wavefronts, 16 rows two.
-    assert (totals["shared_load_requests"], totals["shared_load_wavefronts"]) == (2, 6)
+    # 32 rows of 16 bytes one after the other take four wavefronts, 16 rows two; so do those that are stored and read.
+    assert (totals["shared_load_requests"], totals["shared_load_wavefronts"]) == (3, 8)
+    assert (totals["shared_store_requests"], totals["shared_store_wavefronts"]) == (2, 6)
 
 
 def test_a_picture_shows_the_lanes_that_give_ldmatrix_its_addresses() -> None:
     tracer, numbers = Tracer(0), np.arange(128, dtype=np.uint32)
     with pytest.raises(Done):
-        execute(LDMATRIX, dtype="", observers=(tracer,), **{"in": numbers}, out=np.zeros(224, "u4"))
+        execute(LDMATRIX, dtype="", observers=(tracer,), **{"in": numbers}, out=np.zeros(288, "u4"))
     loads = [step for step in tracer.steps if "ldmatrix" in step.opcode and step.kind == "load"]
     assert [(step.size, step.lanes[0], step.requests[0].passes) for step in loads] == [
         (16, 2**32 - 1, 4),
