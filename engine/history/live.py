@@ -82,7 +82,7 @@ class Live:
                 self._last, self._version = measurements.last_id(), version
             if version == self._version:
                 return
-            if version[0] != self._version[0]:  # another file, or memory in its place: with ids of its own
+            if self._version[0] not in (0, version[0]):  # another file, or memory in its place: with ids of its own
                 self._last, self._own = 0, set()
             self._version = version
             for written, key in measurements.keys_since(self._last):

@@ -9,8 +9,8 @@ from engine.lab.setups import Setup
 from engine.measuring.measure import DEADLINES_S
 from engine.records import Settled
 from engine.service import service
+from engine.service.handle import Handle
 from engine.service.job import Job
-from engine.service.queue import Handle
 
 
 def submit_rung(choice: Settled, session: str) -> Handle:

@@ -6,13 +6,12 @@ One thread a worker slot takes the next job and waits for its worker, so that su
 from __future__ import annotations
 
 import contextlib
-import pickle
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
 
-from engine.service.failures import Cancelled, Rejected
+from engine.service.failures import Rejected
+from engine.service.handle import Handle, Run
 from engine.service.job import Job
 from engine.service.kept import Kept
 from engine.service.turns import Turns
@@ -23,91 +22,18 @@ SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
 QUEUE_LIMIT = 10_000  # of all sessions
 
 
-class _Run:
-    """One execution, wanted by one or more handles."""
-
-    def __init__(self, job: Job, session: str, device: str) -> None:
-        self.job, self.session, self.device = job, session, device
-        self.message = pickle.dumps((job.function, job.args, dict(job.keywords)))  # now: the caller may change args
-        self.holders: set[Handle] = set()
-        self.state = "waiting"  # then "running", "done"
-        self.progress = (0.0, "Starting")
-        self.began = 0.0  # when a worker took it, by time.monotonic()
-        self.outcome: Outcome | None = None
-        self.finished_utc: float | None = None  # seconds since 1970
-
-
-class Handle:
-    """A submitted job, seen by one caller.
-
-    `done`: set when the job ended for this caller. `kept`: the value is of an earlier, identical run.
-    """
-
-    def __init__(self, queue: JobQueue, run: _Run, session: str, kept: bool) -> None:
-        self._queue, self._run, self._cancelled = queue, run, False
-        self.session, self.kept = session, kept
-        self.done = threading.Event()
-
-    @property
-    def job(self) -> Job:
-        """What was submitted."""
-        return self._run.job
-
-    @property
-    def finished_utc(self) -> float | None:
-        """When the run ended, in seconds since 1970; None before that."""
-        return self._run.finished_utc
-
-    @property
-    def progress(self) -> tuple[float, str]:
-        """(fraction 0..1, what is being done); while it waits, how many runs are ahead."""
-        if self.done.is_set():
-            return (1.0, "Done")
-        place = self.position()
-        if place:
-            return (0.0, "Next in the queue" if place == 1 else f"In the queue, {place - 1} runs ahead")
-        return self._run.progress
-
-    def position(self) -> int:
-        """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
-        return self._queue._position(self._run)
-
-    def expected_wait_s(self) -> float | None:
-        """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait, None
-        before any has ended."""
-        return self._queue._expected_wait_s(self._run)
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether this caller, or the queue for its session's sake, gave it up."""
-        return self._cancelled
-
-    def result(self, timeout: float | None = None) -> Any:
-        """The job's value, a copy of its own. Raises what the job raised, if it is one of the engine's exceptions;
-        JobFailed, JobTimeout, WorkerDied, Cancelled; TimeoutError after `timeout` seconds without an end."""
-        if not self.done.wait(timeout):
-            raise TimeoutError(f"The run is not finished after {timeout:g} s.")
-        if self._cancelled or self._run.outcome is None:
-            raise Cancelled
-        return self._run.outcome.value()
-
-    def cancel(self) -> None:
-        """Give the job up. A run that others wait for as well goes on for them."""
-        self._queue._cancel(self)
-
-
 class JobQueue:
     """Serves jobs on worker slots. Every method may be called from any thread; none but `close` waits."""
 
     def __init__(self, slots: Sequence[WorkerSlot]) -> None:
         self.slots = tuple(slots)
         self._changed = threading.Condition()
-        self._waiting: dict[str, Turns[_Run]] = {slot.device: Turns() for slot in self.slots}
-        self._running: dict[WorkerSlot, _Run] = {}
+        self._waiting: dict[str, Turns[Run]] = {slot.device: Turns() for slot in self.slots}
+        self._running: dict[WorkerSlot, Run] = {}
         self._waits = {slot.device: Waits() for slot in self.slots}
         self._handles: dict[str, set[Handle]] = {}  # session -> its unfinished handles
-        self._keyed: dict[str, _Run] = {}  # unfinished runs by key
-        self._kept: Kept[_Run] = Kept()
+        self._keyed: dict[str, Run] = {}  # unfinished runs by key
+        self._kept: Kept[Run] = Kept()
         self._to_warm: set[WorkerSlot] = set()
         self._started: set[WorkerSlot] = set()  # have a worker, or are about to
         self._closed = False
@@ -131,7 +57,7 @@ class JobQueue:
         `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first. `urgent`:
         before all that waits and is not.
         """
-        run = _Run(job, session, job.device or self.slots[0].device)
+        run = Run(job, session, job.device or self.slots[0].device)
         with self._changed:
             if self._closed:
                 raise Rejected("The job queue is closed: start the dashboard again.")
@@ -150,9 +76,10 @@ class JobQueue:
                 elif urgent and running.state == "waiting":  # now its place is this session's
                     self._waiting[running.device].remove(running.session, running)
                     running.session = session
-                    self._waiting[running.device].add(session, running, urgent=True)
+                    self._enqueue(running, urgent)
                 handle = Handle(self, running or run, session, kept=False)
-                handle._run.holders.add(handle)
+                handle.run.holders.add(handle)
+                handle.run.urgent |= urgent
                 self._handles.setdefault(session, set()).add(handle)
         for earlier in old:  # after the new one has joined: an identical run goes on
             earlier.cancel()
@@ -168,15 +95,15 @@ class JobQueue:
         """Give up all that `session` asked for, or of it what no worker has taken yet."""
         with self._changed:
             for handle in list(self._handles.get(session, ())):
-                if not waiting_only or handle._run.state == "waiting":
-                    self._cancel(handle)
+                if not waiting_only or handle.run.state == "waiting":
+                    self.cancel(handle)
 
     def close(self) -> None:
         """Cancel everything and end the workers. A closed queue rejects every job."""
         with self._changed:
             self._closed = True
             for handle in [handle for handles in list(self._handles.values()) for handle in handles]:
-                self._cancel(handle)
+                self.cancel(handle)
             self._changed.notify_all()
         for slot in self.slots:
             slot.interrupt()
@@ -190,13 +117,25 @@ class JobQueue:
         if sum(map(len, self._waiting.values())) >= QUEUE_LIMIT:
             raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
 
-    def _enqueue(self, run: _Run, urgent: bool) -> None:
+    def _enqueue(self, run: Run, urgent: bool) -> None:
         self._waiting[run.device].add(run.session, run, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
+        if urgent:
+            self._make_way(run.device)
         self._changed.notify_all()
 
-    def _take(self, slot: WorkerSlot) -> _Run | None:
+    def _make_way(self, device: str) -> None:
+        """Where every worker of the device is at a run, stop the one that began last and is not urgent."""
+        slots = [slot for slot in self.slots if slot.device == device]
+        if all(slot in self._running for slot in slots):
+            others = [slot for slot in slots if not (self._running[slot].urgent or self._running[slot].made_way)]
+            if others:
+                last = max(others, key=lambda slot: self._running[slot].began)
+                self._running[last].makes_way = self._running[last].made_way = True
+                last.interrupt()
+
+    def _take(self, slot: WorkerSlot) -> Run | None:
         """The next run for a slot, which has it from now on. While a worker is idle, no other one is started."""
         idle = self._started - self._running.keys()
         if slot not in idle and len(self._waiting[slot.device]) <= sum(one.device == slot.device for one in idle):
@@ -207,11 +146,13 @@ class JobQueue:
             self._running[slot] = run
         return run
 
-    def _position(self, run: _Run) -> int:
+    def position_of(self, run: Run) -> int:
+        """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
         with self._changed:
             return self._waiting[run.device].ahead(run.session, run) + 1 if run.state == "waiting" else 0
 
-    def _expected_wait_s(self, run: _Run) -> float | None:
+    def expected_wait_of(self, run: Run) -> float | None:
+        """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait."""
         with self._changed:
             if run.state != "waiting":
                 return 0.0
@@ -231,19 +172,32 @@ class JobQueue:
                 self._to_warm.discard(slot)
                 self._started.add(slot)
             if run is not None:
-                self._finish(slot, run, self._executed(slot, run))
+                outcome = self._executed(slot, run)
+                if not self._put_back(slot, run, outcome):
+                    self._finish(slot, run, outcome)
             if not self._closed:
                 with contextlib.suppress(OSError):  # no process to be had: the next run tries again and reports it
                     slot.start()  # at once after a kill: the next run finds a warm worker
         slot.close()
 
-    def _executed(self, slot: WorkerSlot, run: _Run) -> Outcome:
+    def _executed(self, slot: WorkerSlot, run: Run) -> Outcome:
         def report(fraction: float, text: str) -> None:
             run.progress = (min(1.0, max(0.0, fraction)), text)
 
-        return slot.run(run.message, run.job.deadline, report, lambda: not run.holders)
+        return slot.run(run.message, run.job.deadline, report, lambda: not run.holders or run.makes_way)
 
-    def _finish(self, slot: WorkerSlot, run: _Run, outcome: Outcome) -> None:
+    def _put_back(self, slot: WorkerSlot, run: Run, outcome: Outcome) -> bool:
+        """Let a run that was stopped for an urgent one wait again, before all others of its rank."""
+        with self._changed:
+            if not run.makes_way or outcome.ok or not run.holders or self._closed:
+                return False
+            del self._running[slot]
+            run.state, run.makes_way, run.progress = "waiting", False, (0.0, "Starting")
+            self._waiting[run.device].add(run.session, run, first=True)
+            self._changed.notify_all()
+            return True
+
+    def _finish(self, slot: WorkerSlot, run: Run, outcome: Outcome) -> None:
         with self._changed:
             run.outcome, run.finished_utc = outcome, time.time()
             self._running.pop(slot, None)
@@ -253,7 +207,7 @@ class JobQueue:
                 self._kept.put(run.job.key, run, len(outcome.pickled))
             self._release(run)
 
-    def _release(self, run: _Run) -> None:
+    def _release(self, run: Run) -> None:
         """The run is over: tell those who wait."""
         run.state = "done"
         if run.job.key is not None and self._keyed.get(run.job.key) is run:
@@ -262,7 +216,7 @@ class JobQueue:
             self._let_go(handle)
 
     def _let_go(self, handle: Handle) -> None:
-        handle._run.holders.discard(handle)
+        handle.run.holders.discard(handle)
         own = self._handles.get(handle.session)
         if own is not None:
             own.discard(handle)
@@ -270,13 +224,14 @@ class JobQueue:
                 del self._handles[handle.session]
         handle.done.set()
 
-    def _cancel(self, handle: Handle) -> None:
+    def cancel(self, handle: Handle) -> None:
+        """Give the job up for this caller. A run that others wait for as well goes on for them."""
         with self._changed:
             if handle.done.is_set():
                 return
-            handle._cancelled = True
+            handle.cancelled = True
             self._let_go(handle)
-            run = handle._run
+            run = handle.run
             if run.holders:
                 return
             if run.job.key is not None and self._keyed.get(run.job.key) is run:

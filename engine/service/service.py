@@ -28,8 +28,9 @@ from engine.host.processors import cores, memory_bytes
 from engine.measuring.measure import DEADLINES_S, failed
 from engine.records import Choice, Measurement, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
+from engine.service.handle import Handle
 from engine.service.job import Job
-from engine.service.queue import Handle, JobQueue
+from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",

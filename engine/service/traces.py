@@ -8,8 +8,8 @@ from dataclasses import replace
 from engine.catalogue import kernel_named
 from engine.records import Settled
 from engine.service import service
+from engine.service.handle import Handle
 from engine.service.job import Job
-from engine.service.queue import Handle
 
 TRACE_DEADLINE_S = 60.0
 

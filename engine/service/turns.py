@@ -19,9 +19,15 @@ class Turns(Generic[T]):
     def __len__(self) -> int:
         return sum(len(line) for lines in self._ranks for line in lines.values())
 
-    def add(self, session: str, item: T, *, urgent: bool = False) -> None:
-        """Put `item` at the end of its session's line."""
-        self._ranks[not urgent].setdefault(session, deque()).append(item)
+    def add(self, session: str, item: T, *, urgent: bool = False, first: bool = False) -> None:
+        """Put `item` at the end of its session's line; `first`: before all others of its rank, where it was before."""
+        lines = self._ranks[not urgent]
+        line = lines.setdefault(session, deque())
+        if first:
+            line.appendleft(item)
+            lines.move_to_end(session, last=False)
+        else:
+            line.append(item)
 
     def take(self) -> T | None:
         """The next item, which no longer waits; None if nothing waits. Its session goes behind all others."""

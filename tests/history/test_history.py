@@ -103,6 +103,13 @@ def test_what_another_process_measures_is_seen_and_ones_own_is_not_read_again(mo
     assert history.latest(CHOICE) == measured(time_us=1.0) and history.latest(third) is not None
 
 
+def test_the_first_measurement_of_all_keeps_the_counters_of_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "FRESH_S", 0.0)
+    assert history.latest(CHOICE) is None  # where there is no file yet
+    history.remember(CHOICE, mine := measured(lines=({"line": 3, "text": "x", "barriers": 1.0},), counters={}))
+    assert history.latest(CHOICE) is mine and history.latest(CHOICE) is mine
+
+
 def test_a_look_does_not_ask_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "FRESH_S", 1000.0)
     other = replace(CHOICE, n=8192)

@@ -105,7 +105,7 @@ def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tm
 
 def test_who_is_urgent_goes_first_and_takes_a_run_along_that_was_waited_for(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
-    first = shared.submit(job("gate", str(door)), "z")
+    first = shared.submit(job("gate", str(door)), "z", urgent=True)  # which makes no way
     assert until(lambda: first.position() == 0)
     late = job("mark", str(trace), "shared", key="urgent")
     handles = [shared.submit(job("mark", str(trace), word), word) for word in "abc"]
@@ -159,3 +159,34 @@ def test_a_newer_click_replaces_only_what_still_waits(shared: JobQueue, tmp_path
     assert waiting.cancelled and not running.cancelled and not other.cancelled
     door.touch()
     assert running.result(10) > 0 and other.result(10) == 4
+
+
+# Stopped at its next step, and killed.
+@pytest.mark.parametrize(
+    "name", [case(name, quick=name == "endless_steps") for name in ("endless_steps", "endless_loop")]
+)
+def test_a_long_run_makes_way_for_an_urgent_one_once_and_is_run_again(name: str, tmp_path: Path) -> None:
+    with queue_with() as queue:
+        long, next_one = queue.submit(job(name, deadline=60), "a"), queue.submit(job("add", 1, 1), "b")
+        assert until(lambda: long.position() == 0)
+        urgent = queue.submit(job("add", 2, 2), "p", urgent=True)
+        assert urgent.result(30) == 4
+        assert not long.done.is_set() and not long.cancelled
+        assert until(lambda: long.position() == 0)  # it has a worker again, before what came after it
+        assert not next_one.done.is_set()
+        second = queue.submit(job("add", 3, 3), "p", urgent=True)
+        assert not until(second.done.is_set, 0.2) and second.position() == 1
+        long.cancel()
+        assert (second.result(30), next_one.result(30)) == (6, 2)
+
+
+def test_what_somebody_urgent_waits_for_makes_no_way(tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    with queue_with() as queue:
+        students = queue.submit(job("gate", str(door), key="both"), "a")
+        assert until(lambda: students.position() == 0)
+        presenters = queue.submit(job("gate", str(door), key="both"), "p", urgent=True)
+        another = queue.submit(job("add", 2, 2), "q", urgent=True)
+        assert until(lambda: another.position() == 1)
+        door.touch()
+        assert students.result(10) == presenters.result(10) and another.result(10) == 4

@@ -11,7 +11,8 @@ from engine.choices import settle
 from engine.host.devices import HostGpu
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
-from engine.service.queue import Handle, JobQueue
+from engine.service.handle import Handle
+from engine.service.queue import JobQueue
 from engine.service.worker_slot import ROOT
 from tests.service.jobs import job
 

@@ -46,6 +46,17 @@ def test_what_is_urgent_goes_first_and_takes_turns_too() -> None:
     assert taken(turns) == ["b1", "c0", "b2", "a1", "b0"]
 
 
+def test_what_was_taken_too_early_comes_back_to_its_place() -> None:
+    turns: Turns[str] = Turns()
+    for item in ("a0", "a1", "b0"):
+        turns.add(item[0], item)
+    taken_early = turns.take() or ""
+    turns.add("c", "c0", urgent=True)
+    turns.add("a", taken_early, first=True)
+    assert turns.ahead("a", "a0") == 1
+    assert taken(turns) == ["c0", "a0", "b0", "a1"]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_place_told_is_the_place_taken(seed: int) -> None:
     chance, turns = random.Random(seed), Turns[str]()

@@ -12,6 +12,7 @@ from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
 from engine.choices import settle
 from engine.history import history
 from engine.records import Choice
+from engine.store import measurements
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
@@ -61,6 +62,19 @@ def test_a_run_shows_its_answer_and_its_counters() -> None:
     html = html_of(app)
     assert "✓ Correct" in html and "emulated" in html
     assert not app.exception
+
+
+def test_a_class_that_clicks_the_same_rung_shares_a_measurement_and_again_measures_anew() -> None:
+    words = "by another browser; Run again measures anew"
+    first, second = opened(rung="reduce_strided", n="4097"), opened(rung="reduce_strided", n="4097")
+    first.button(key="run").click().run()
+    second.button(key="run").click().run()
+    assert measurements.count() == 1
+    assert "✓ Correct" in html_of(second) and words in html_of(second) and words not in html_of(first)
+    presenting = opened(rung="reduce_strided", n="4097", present="1")
+    for app in (second, presenting):
+        app.button(key="run").click().run()
+        assert "✓ Correct" in html_of(app) and words not in html_of(app)
 
 
 def test_run_the_ladder_fills_every_row() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import inf
@@ -133,8 +134,12 @@ class PageWork:
         if measurement.status == "refused":  # known without running, and may be gone in a minute
             return
         known = history.latest(choice)
-        if known is None or known.environment != measurement.environment:  # else it is there, from the run itself
+        if known is None or not _same(known, measurement):  # else another browser that shares the run was first
             history.remember(choice, measurement)
+
+
+def _same(one: Measurement, other: Measurement) -> bool:
+    return replace(one, badges=()) == replace(other, badges=())
 
 
 def _utc(measurement: Measurement) -> str:

@@ -1,0 +1,96 @@
+"""A run that was asked for, as the queue knows it and as each of those who asked sees it."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any, Protocol
+
+from engine.service.failures import Cancelled
+from engine.service.job import Job
+from engine.service.worker_slot import Outcome
+
+
+class Queue(Protocol):
+    """What a handle asks of its queue."""
+
+    def position_of(self, run: Run) -> int:
+        """0: running or finished; 1: next; k: after k - 1 others."""
+
+    def expected_wait_of(self, run: Run) -> float | None:
+        """Seconds until a worker takes it; None where nothing tells."""
+
+    def cancel(self, handle: Handle) -> None:
+        """Give the job up for this caller."""
+
+
+class Run:
+    """One execution, wanted by one or more handles."""
+
+    def __init__(self, job: Job, session: str, device: str) -> None:
+        self.job, self.session, self.device = job, session, device
+        self.message = pickle.dumps((job.function, job.args, dict(job.keywords)))  # now: the caller may change args
+        self.holders: set[Handle] = set()
+        self.state = "waiting"  # then "running", "done"
+        self.progress = (0.0, "Starting")
+        self.began = 0.0  # when a worker took it, by time.monotonic()
+        self.urgent = False
+        self.makes_way = False  # for an urgent one: its worker is to stop it
+        self.made_way = False  # which happens to a run once
+        self.outcome: Outcome | None = None
+        self.finished_utc: float | None = None  # seconds since 1970
+
+
+class Handle:
+    """A submitted job, seen by one caller.
+
+    `done`: set when the job ended for this caller. `kept`: the value is of an earlier, identical run.
+    `cancelled`: this caller, or the queue for its session's sake, gave it up.
+    """
+
+    def __init__(self, queue: Queue, run: Run, session: str, kept: bool) -> None:
+        self._queue, self.run, self.cancelled = queue, run, False
+        self.session, self.kept = session, kept
+        self.done = threading.Event()
+
+    @property
+    def job(self) -> Job:
+        """What was submitted."""
+        return self.run.job
+
+    @property
+    def finished_utc(self) -> float | None:
+        """When the run ended, in seconds since 1970; None before that."""
+        return self.run.finished_utc
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """(fraction 0..1, what is being done); while it waits, how many runs are ahead."""
+        if self.done.is_set():
+            return (1.0, "Done")
+        place = self.position()
+        if place:
+            return (0.0, "Next in the queue" if place == 1 else f"In the queue, {place - 1} runs ahead")
+        return self.run.progress
+
+    def position(self) -> int:
+        """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
+        return self._queue.position_of(self.run)
+
+    def expected_wait_s(self) -> float | None:
+        """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait, None
+        before any has ended."""
+        return self._queue.expected_wait_of(self.run)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The job's value, a copy of its own. Raises what the job raised, if it is one of the engine's exceptions;
+        JobFailed, JobTimeout, WorkerDied, Cancelled; TimeoutError after `timeout` seconds without an end."""
+        if not self.done.wait(timeout):
+            raise TimeoutError(f"The run is not finished after {timeout:g} s.")
+        if self.cancelled or self.run.outcome is None:
+            raise Cancelled
+        return self.run.outcome.value()
+
+    def cancel(self) -> None:
+        """Give the job up. A run that others wait for as well goes on for them."""
+        self._queue.cancel(self)
