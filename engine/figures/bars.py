@@ -18,11 +18,15 @@ from engine.words import text_of
 
 LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
 FAR = 2.5  # a mark so many times as far as the longest bar stands at the edge, as a number
+ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page
 _BAR = 0.35  # half a bar's height, in rows
 
 
-def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, may_be_log: bool = True) -> Figure:
-    """Bars of column `key`, the first rung on top; the rung at `current` stands out.
+def bars(frame: pd.DataFrame, key: str, look: Look, nothing: str, may_be_log: bool = True) -> Figure:
+    """Bars of column `key`, the first rung on top.
+
+    The figure is the same on every rung: its `meta` says that its rows are rungs, and the page marks the one that it is
+    on, without drawing the figure anew.
 
     `nothing`: what an empty plot says. The axis is logarithmic, and says so, where the longest bar is more than
     LOG_FROM times the shortest.
@@ -30,14 +34,14 @@ def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, 
     values = values_of(frame[key])
     known = [value for value in values if value is not None]
     size = look.font
-    layout = base_layout(look)
+    layout = {**base_layout(look), "meta": ROWS}
     layout["height"] = look.height or max(220, round(len(frame) * size * 2.1) + 90)
     log = may_be_log and bool(known) and 0 < min(known) * LOG_FROM < max(known)
     layout["xaxis"] |= {"title": {"text": scaled(COLUMNS[key].heading, log), "font": {"size": size}},
                         "type": "log" if log else "linear", "zeroline": not log}  # fmt: skip
     layout["yaxis"] |= {
         "tickvals": list(range(len(frame))),
-        "ticktext": [f"<b>▸ {rung}</b>" if i == current else str(rung) for i, rung in enumerate(frame["rung"])],
+        "ticktext": [str(rung) for rung in frame["rung"]],
         "ticklabelstandoff": 6,
         "showgrid": False,
         "range": [len(frame) - 0.4, -0.6],
@@ -56,7 +60,7 @@ def bars(frame: pd.DataFrame, key: str, current: int, look: Look, nothing: str, 
         "cliponaxis": False,
         "marker": {
             "color": BLUE,
-            "opacity": [1.0 if i == current else 0.55 for i in range(len(frame))],
+            "opacity": 1.0,
             "line": {"width": 0},
             # Recorded bars are hatched, so that nobody takes them for what this machine just did.
             "pattern": hatched(["recorded" in str(origin) for origin in frame["origin"]])

@@ -21,30 +21,29 @@ def metric_bars(
     frame: pd.DataFrame,
     metric: str,
     marks: Mapping[str, float],
-    current: int,
     look: Look = ON_PAGE,
     nothing: str = NO_TIMES,
 ) -> Figure:
     """Bars of `metric` down the ladder, best rung longest, with `marks` (name -> value: peak, peer).
 
-    `frame` is a ladder's table; `current` the position of the rung on the page, which stands out; `look` its size.
+    `frame` is a ladder's table; `look` the figure's size.
     """
-    figure = bars(frame, metric, current, look, nothing)
+    figure = bars(frame, metric, look, nothing)
     mark(figure, metric, list(marks.items()), look)
     return figure
 
 
-def time_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE, nothing: str = NO_TIMES) -> Figure:
+def time_bars(frame: pd.DataFrame, look: Look = ON_PAGE, nothing: str = NO_TIMES) -> Figure:
     """Time of each rung."""
-    return bars(frame, "time_us", current, look, nothing)
+    return bars(frame, "time_us", look, nothing)
 
 
-def speedup_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE, nothing: str = NO_TIMES) -> Figure:
+def speedup_bars(frame: pd.DataFrame, look: Look = ON_PAGE, nothing: str = NO_TIMES) -> Figure:
     """Cumulative speedup of each rung here and, below it, as the lecture published it."""
     timed = any(value is not None for value in frame["time_us"])
     paper = values_of(frame["lecture_cumulative"])
     printed = any(value is not None for value in paper)
-    figure = bars(frame, "cumulative", current, look, "" if printed else OTHER_WORK if timed else nothing,
+    figure = bars(frame, "cumulative", look, "" if printed else OTHER_WORK if timed else nothing,
                   may_be_log=False)  # fmt: skip
     if not printed:
         return figure
@@ -84,22 +83,18 @@ def speedup_bars(frame: pd.DataFrame, current: int, look: Look = ON_PAGE, nothin
     return with_room(figure, look)
 
 
-def counter_bars(
-    frame: pd.DataFrame, counter: str, current: int, n: int, look: Look = ON_PAGE, nothing: str = NO_COUNTS
-) -> Figure:
+def counter_bars(frame: pd.DataFrame, counter: str, n: int, look: Look = ON_PAGE, nothing: str = NO_COUNTS) -> Figure:
     """One counter of the emulator down the ladder, counted at `n`."""
-    figure = bars(frame, counter, current, look, nothing, may_be_log=False)
+    figure = bars(frame, counter, look, nothing, may_be_log=False)
     figure["layout"]["xaxis"]["title"]["text"] += f", counted at N = {size_text(n)}"
     return figure
 
 
-def hardware_bars(
-    frame: pd.DataFrame, counter: str, found: Sequence[Hardware | None], current: int, look: Look = ON_PAGE
-) -> Figure:
+def hardware_bars(frame: pd.DataFrame, counter: str, found: Sequence[Hardware | None], look: Look = ON_PAGE) -> Figure:
     """The same counter as a GPU's profiler read it, of one size for all rungs: recorded, so hatched."""
     values = [None if entry is None else entry.counters.get(counter) for entry in found]
     own = pd.DataFrame({"rung": frame["rung"], "title": frame["title"], counter: values}, dtype=object)
-    figure = bars(own.assign(status=None, caveats=None), counter, current, look, NO_COUNTS, may_be_log=False)
+    figure = bars(own.assign(status=None, caveats=None), counter, look, NO_COUNTS, may_be_log=False)
     first = next(entry for entry in found if entry is not None)
     axis = figure["layout"]["xaxis"]
     axis["title"]["text"] = f"{COLUMNS[counter].title}, by the {first.device} itself"

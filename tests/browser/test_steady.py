@@ -70,3 +70,18 @@ def test_nothing_moves_whatever_comes_of_it(page: Page, address: str, choice: st
     opened(page, f"{address}/?{choice}")
     expect(page.locator(".st-key-drawing .main-svg").first).to_be_visible()
     assert watched(page, "run just now") == {"moved": {}, "gone": {}}
+
+
+def test_a_step_leaves_the_plot_as_it_is_and_marks_another_rung_in_it(page: Page, address: str) -> None:
+    opened(page, f"{address}{HARRIS}")
+    marked, pressed = page.locator(".ytick.current"), page.locator(".rungs [aria-pressed=true]")
+    expect(marked).to_have_text("#1")
+    page.evaluate("() => { document.querySelector('.st-key-drawing .main-svg').first = true; }")
+    page.keyboard.press("ArrowRight")
+    expect(marked).to_have_text("#2")
+    expect(page.locator(".st-key-drawing .point.current")).to_have_count(1)
+    page.locator(".rungs").get_by_role("button", name="#4", exact=True).click()
+    expect(marked).to_have_text("#4")
+    expect(pressed).to_have_text("#4")
+    expect(pressed).to_be_focused()
+    assert page.evaluate("() => document.querySelector('.st-key-drawing .main-svg').first === true")

@@ -12,6 +12,7 @@ import pytest
 
 from engine import tables, words
 from engine.catalogue import LADDERS
+from engine.figures.bars import ROWS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
 from engine.figures.look import Figure, Look
 from engine.figures.sweep import size_lines
@@ -34,11 +35,11 @@ def table(some: bool = True) -> pd.DataFrame:
 
 def every(frame: pd.DataFrame) -> dict[str, Figure]:
     return {
-        "metric": metric_bars(frame, "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2),
-        "time": time_bars(frame, 2),
-        "speedup": speedup_bars(frame, 2),
-        "counter": counter_bars(frame, "barriers", 2, 2**22),
-        "hall": metric_bars(frame, "bandwidth_gb_s", {}, 2, Look(28, 600)),
+        "metric": metric_bars(frame, "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}),
+        "time": time_bars(frame),
+        "speedup": speedup_bars(frame),
+        "counter": counter_bars(frame, "barriers", 2**22),
+        "hall": metric_bars(frame, "bandwidth_gb_s", {}, Look(28, 600)),
     }
 
 
@@ -50,12 +51,11 @@ def test_plotly_accepts_every_figure(name: str, some: bool) -> None:
     json.dumps(figure, allow_nan=False)
 
 
-def test_bars_carry_their_numbers_and_the_current_rung_stands_out() -> None:
+def test_bars_carry_their_numbers_and_their_rows_are_rungs() -> None:
     figure = every(table())["metric"]
     bars = figure["data"][0]
     assert bars["text"][0] == words.text_of("bandwidth_gb_s", bars["x"][0])
-    assert bars["marker"]["opacity"].count(1.0) == 1 and bars["marker"]["opacity"][2] == 1.0
-    assert "<b>" in figure["layout"]["yaxis"]["ticktext"][2]
+    assert figure["layout"]["meta"] == ROWS and len(figure["layout"]["yaxis"]["ticktext"]) == len(HARRIS.rungs)
     assert figure["layout"]["xaxis"]["range"][1] > 4800
 
 
@@ -79,7 +79,7 @@ def test_marks_are_lines_with_labels_that_do_not_meet() -> None:
 
 @pytest.mark.parametrize("look", [Look(), Look(19, 400), Look(28, 1000)])
 def test_no_line_crosses_a_number(look: Look) -> None:
-    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, 2, look)["layout"]
+    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, look)["layout"]
     pixels = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     row = pixels / (len(HARRIS.rungs) + 0.2)
     for shape in layout["shapes"]:
@@ -88,7 +88,7 @@ def test_no_line_crosses_a_number(look: Look) -> None:
 
 
 def test_a_peak_far_off_the_longest_bar_stands_at_the_edge_as_a_number() -> None:
-    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 48_000.0}, 2)["layout"]
+    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 48_000.0})["layout"]
     longest = max(table()["bandwidth_gb_s"].dropna())
     assert not layout.get("shapes") and layout["xaxis"]["range"][1] < 2 * longest
     assert any("48,000" in note["text"] and note["x"] == 1 for note in layout["annotations"])
@@ -98,7 +98,7 @@ def test_an_axis_of_very_different_numbers_is_logarithmic_and_says_so() -> None:
     axes = {}
     for fast in (2.0, 4000.0):
         facts = [Known(measured(rung.kernel, fast if i else 1.0)) for i, rung in enumerate(HARRIS.rungs)]
-        axes[fast] = time_bars(tables.ladder_table(HARRIS, choices(), facts), 0)["layout"]["xaxis"]
+        axes[fast] = time_bars(tables.ladder_table(HARRIS, choices(), facts))["layout"]["xaxis"]
     assert axes[2.0]["type"] == "linear" and axes[2.0]["title"]["text"] == "Time (µs)"
     assert axes[4000.0]["type"] == "log" and "log scale" in axes[4000.0]["title"]["text"]
     low, high = axes[4000.0]["range"]
@@ -110,7 +110,7 @@ def test_what_became_of_a_run_stands_behind_the_recorded_number_with_room_for_bo
     recorded = measured(HARRIS.rungs[0].kernel, 80.0, origin="recorded")
     stuck = measured(HARRIS.rungs[0].kernel, None, status="deadlock", reason="No lane goes on.")
     facts = [Known(stuck, recorded), *[Known(measured(r.kernel, 10.0)) for r in HARRIS.rungs[1:]]]
-    figure = time_bars(tables.ladder_table(HARRIS, choices(), facts), 0)
+    figure = time_bars(tables.ladder_table(HARRIS, choices(), facts))
     bars = figure["data"][0]
     assert bars["x"][0] == 80.0 and "deadlock" in bars["text"][0]
     assert figure["layout"]["xaxis"]["range"][1] > 1.3 * 80.0
@@ -120,9 +120,9 @@ def test_rungs_of_different_work_have_no_speedups_and_the_plot_says_why() -> Non
     ladder = LADDERS["cs121-access"]
     facts = [Known(measured(rung.kernel, 10.0)) for rung in ladder.rungs]
     frame = tables.ladder_table(ladder, choices("cs121-access"), facts)
-    assert not any("different work" in note["text"] for note in speedup_bars(frame, 0)["layout"]["annotations"])
+    assert not any("different work" in note["text"] for note in speedup_bars(frame)["layout"]["annotations"])
     frame["cumulative"] = None
-    assert any("different work" in note["text"] for note in speedup_bars(frame, 0)["layout"]["annotations"])
+    assert any("different work" in note["text"] for note in speedup_bars(frame)["layout"]["annotations"])
 
 
 def test_an_empty_plot_says_what_to_do() -> None:

@@ -72,6 +72,8 @@ window.kernelLadder = (() => {
   document.addEventListener('click', (event) => {
     if (event.target.closest?.('.showkeys')) help();
     if (event.target.closest?.('.leave')) perform('leave');
+    const pressed = event.target.closest?.('[data-press]');
+    if (pressed) perform(pressed.dataset.press);
   });
 
   // Back. Streamlit would tell the server the address that the browser went back to, but so does every click that
@@ -139,9 +141,18 @@ window.kernelLadder = (() => {
       const first = lines.querySelector('.changed, .gone');
       if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
     }
-    for (const rung of document.querySelectorAll('.st-key-stepper [class*=st-key-rung] button')) {
-      const chosen = String(rung.dataset.testid === 'stBaseButton-primary');
+    const at = document.querySelector('[data-rung]')?.dataset.rung; // the rung on the page
+    for (const rung of document.querySelectorAll('.rungs button')) {
+      const chosen = String(rung.dataset.press === `rung ${at}`);
       if (rung.getAttribute('aria-pressed') !== chosen) rung.setAttribute('aria-pressed', chosen);
+    }
+    // A plot of all rungs is the same on each of them: it stays as it was drawn, and what is marked in it moves.
+    for (const plot of document.querySelectorAll('.js-plotly-plot')) {
+      if (plot.layout?.meta !== 'rungs') continue;
+      plot.classList.add('ofrungs');
+      const bars = plot.querySelector('.barlayer .trace');
+      for (const bar of bars?.querySelectorAll('.point') ?? []) bar.classList.toggle('current', String(bar.__data__?.i) === at);
+      for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
     }
     for (const table of document.querySelectorAll('.scroll:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
     if (!region.isConnected) app().append(region);

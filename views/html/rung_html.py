@@ -201,7 +201,8 @@ def presenting_title(ladder: Ladder, position: int) -> str:
     idea = kernel.header.get("Idea", "")
     long = ' class="long"' if len(rung.label) + len(kernel.title) > ONE_LINE else ""
     return (
-        f'<header class="presenting"><h1{long}><span>{escape(rung.label)}</span>{escape(kernel.title)}</h1>'
+        f'<header class="presenting" data-rung="{position}"><h1{long}><span>{escape(rung.label)}</span>'
+        f"{escape(kernel.title)}</h1>"
         f"<p><span>{escape(ladder.title)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
         "</p></header>"

@@ -38,7 +38,7 @@ def menu(page: Page) -> None:
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """The counter's bars."""
-    return _bars(facts, page.choices, shown(page), page.position, page.run.n, "<br>".join(_first_steps(page)), look)
+    return _bars(facts, page.choices, shown(page), page.run.n, "<br>".join(_first_steps(page)), look)
 
 
 def words(page: Page, facts: Facts) -> str:
@@ -55,14 +55,12 @@ def words(page: Page, facts: Facts) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def _bars(
-    facts: Facts, choices: tuple[Settled, ...], counter: str, position: int, n: int, nothing: str, look: Look
-) -> Figure:
+def _bars(facts: Facts, choices: tuple[Settled, ...], counter: str, n: int, nothing: str, look: Look) -> Figure:
     """Made once for all browsers, as are the bars of times."""
     hardware = _hardware(facts, choices)
     if any(entry is not None and counter in entry.counters for entry in hardware):
-        return hardware_bars(facts.frame, counter, hardware, position, look)
-    return counter_bars(facts.frame, counter, position, n, look, nothing)
+        return hardware_bars(facts.frame, counter, hardware, look)
+    return counter_bars(facts.frame, counter, n, look, nothing)
 
 
 def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:

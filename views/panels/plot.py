@@ -17,7 +17,6 @@ from engine.catalogue import TOPICS
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
 from engine.history.history import not_recorded
-from engine.records import Settled
 from views import panels
 from views.panels import counters
 from views.session.facts import KEPT, Facts
@@ -118,19 +117,18 @@ def figure_of(page: Page, facts: Facts, look: Look = ON_PAGE) -> Figure:
         return picture.figure(page, facts.frame, facts.known, look)
     if which == "counters":
         return counters.figure(page, facts, look)
-    return timed_bars(facts, which, page.topic.name, page.position, page.choice, look)
+    return timed_bars(facts, which, page.topic.name, "<br>".join(folded(not_recorded(page.choice))), look)
 
 
 @lru_cache(maxsize=KEPT)
-def timed_bars(facts: Facts, which: str, topic: str, position: int, choice: Settled, look: Look) -> Figure:
-    """The bars of times ("time"), of speedups ("speedup") or of the topic's rate."""
-    nothing = "<br>".join(folded(not_recorded(choice)))
+def timed_bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Figure:
+    """The bars of times ("time"), of speedups ("speedup") or of the topic's rate; `nothing`: what stands for none."""
     if which == "time":
-        return time_bars(facts.frame, position, look, nothing)
+        return time_bars(facts.frame, look, nothing)
     if which == "speedup":
-        return speedup_bars(facts.frame, position, look, nothing)
+        return speedup_bars(facts.frame, look, nothing)
     marks = tables.marks(TOPICS[topic], facts.known)
-    return metric_bars(facts.frame, TOPICS[topic].metric, marks, position, look, nothing)
+    return metric_bars(facts.frame, TOPICS[topic].metric, marks, look, nothing)
 
 
 @lru_cache(maxsize=KEPT)
