@@ -33,8 +33,8 @@ def main() -> None:
     number = st.session_state.pop(panel.ASKED, None)
     if number is not None:
         panel.start(sheet, draft.text, draft.file, number)
-    if sheet.kernel is None:
-        panel.show(sheet, "")
+    if sheet.function is None:
+        panel.show(sheet, "", "")
         return
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
@@ -42,7 +42,7 @@ def main() -> None:
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
                   help="The file as the sheet hands it out")  # fmt: skip
     with right:
-        panel.show(sheet, draft.id)
+        panel.show(sheet, draft.id, draft.text)
 
 
 def chosen() -> Sheet:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from engine.catalogue import Kernel, Ladder, default_choice, kernel_named
 from engine.counters import COUNTERS
+from engine.lab.setups import Setup
 from engine.records import Choice
 from engine.sheets.sheet import LETTERS, Check, Counted, Faster, NoFinding, Question, RightAnswer, Runs
 from engine.sheets.table import Table
@@ -14,8 +15,12 @@ from engine.words import whole_number
 KINDS = ("answer", "findings", "counter", "time", "question")
 
 
-def usual_runs(table: Table, kernel: Kernel | None, ladder: Ladder | None) -> Runs:
-    """The runs of a check that names none: those of the sheet's [runs]; else as the ladder or the kernel has them."""
+def usual_runs(table: Table, kernel: Kernel | None, ladder: Ladder | None, launch: Setup | None) -> Runs:
+    """The runs of a check that names none: those of the sheet's [runs]; else as the ladder or the kernel has them. A
+    launch of one's own has its block size, if that is a number, and no N and no type."""
+    if launch is not None:
+        block = launch.block[0]
+        return runs_of(table, Runs((), (int(block),) if block.isdecimal() else (), ("",)))
     if kernel is None:
         return Runs((), (), ())
     usual: Ladder | Choice = ladder or default_choice(kernel.name)
@@ -35,22 +40,23 @@ def runs_of(table: Table, usual: Runs) -> Runs:
     )
 
 
-def check_of(table: Table, usual: Runs) -> Check:
-    """The check of one [[check]]; without runs of its own it looks at the `usual` ones."""
+def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check:
+    """The check of one [[check]]; without runs of its own it looks at the `usual` ones. Only what takes the place of a
+    `kernel` can be compared with others."""
     kind = table.text("kind")
     if kind not in KINDS:
         raise table.refusal(f"`kind` is one of {', '.join(KINDS)}")
     name, aim, advice = table.text("name", kind), table.text("aim"), table.text("advice")
-    if kind != "question" and not usual.n:
-        raise table.refusal("a sheet without a kernel has only questions")
+    if kind == "time" and kernel is None:
+        raise table.refusal("only what takes the place of a `kernel` is timed beside another one")
     found: Check
     match kind:
         case "answer":
-            found = RightAnswer(name, aim, advice, runs_of(table, usual))
+            found = RightAnswer(name, aim, advice, _some(table, runs_of(table, usual)))
         case "findings":
-            found = NoFinding(name, aim, advice, runs_of(table, usual))
+            found = NoFinding(name, aim, advice, _some(table, runs_of(table, usual)))
         case "counter":
-            found = _counted(table, name, aim, advice, runs_of(table, usual))
+            found = _counted(table, name, aim, advice, _some(table, runs_of(table, usual)), kernel)
         case "time":
             against = kernel_named(table.text("against")).name
             runs = runs_of(table, replace(usual, schedule=(None,)))  # a GPU chooses its own order
@@ -61,12 +67,20 @@ def check_of(table: Table, usual: Runs) -> Check:
     return found
 
 
-def _counted(table: Table, name: str, aim: str, advice: str, runs: Runs) -> Counted:
+def _some(table: Table, runs: Runs) -> Runs:
+    if not runs.n or not runs.block_size:
+        raise table.refusal("it needs an `n` and a `block_size` to run at")
+    return runs
+
+
+def _counted(table: Table, name: str, aim: str, advice: str, runs: Runs, kernel: Kernel | None) -> Counted:
     counter, least, most = table.text("counter"), _bound(table, "at_least"), _bound(table, "at_most")
     if counter not in COUNTERS:
         raise table.refusal(f"there is no counter {counter!r}")
     if least is None and most is None:
         raise table.refusal("`at_least` or `at_most` is missing")
+    if kernel is None and (isinstance(least, str) or isinstance(most, str)):
+        raise table.refusal("only what takes the place of a `kernel` is counted beside another one: give a number")
     return Counted(name, aim, advice, runs, counter, least, most)
 
 

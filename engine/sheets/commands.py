@@ -26,7 +26,7 @@ def listed(name: str | None) -> Answer:
             "title": sheet.title,
             "lecture": sheet.lecture,
             "ladder": sheet.ladder,
-            "kernel": sheet.kernel,
+            "kernel": sheet.function,
             "text": sheet.text,
             "checks": [
                 {

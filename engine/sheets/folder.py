@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from engine.catalogue import LADDERS, Kernel, Ladder, kernel_named
+from engine.lab.setups import Setup, setup_of
 from engine.lectures.then_and_now import Today, today
 from engine.records import NotRunnable
 from engine.sheets.checks import check_of, usual_runs
@@ -58,11 +59,15 @@ def _read(path: Path, _: int) -> Sheet:
         table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise NotRunnable(f"{where} cannot be read: {error}.") from None
-    ladder, kernel = _ladder(table), _kernel(table)
+    ladder, kernel, launch = _ladder(table), _kernel(table), _launch(table)
+    if kernel and launch:
+        raise table.refusal("a sheet has a `kernel` or a `launch`")
     parts = {part: table.table(part) for part in ("solution", "start", "runs")}
-    solution = text_of(parts["solution"], folder, kernel, "solution.cu")
-    start = text_of(parts["start"], folder, kernel, "start.cu", solution if "replace" in parts["start"] else None)
-    usual = usual_runs(parts["runs"], kernel, ladder)
+    solution = start = ""
+    if kernel or launch:
+        solution = text_of(parts["solution"], folder, kernel, "solution.cu")
+        start = text_of(parts["start"], folder, kernel, "start.cu", solution if "replace" in parts["start"] else None)
+    usual = usual_runs(parts["runs"], kernel, ladder, launch)
     sheet = Sheet(
         name=folder.name,
         title=table.text("title"),
@@ -70,11 +75,12 @@ def _read(path: Path, _: int) -> Sheet:
         ladder=ladder.name if ladder else "",
         exercise=table.flag("exercise"),
         text=table.text("text").strip(),
-        checks=tuple(check_of(each, usual) for each in table.tables("check")),
+        checks=tuple(check_of(each, usual, kernel) for each in table.tables("check")),
         hints=tuple(hint.strip() for hint in table.several("hints", str, "a text", ())),
         afterwards=table.text("afterwards", "").strip(),
         today=table.several("today", str, "a text", ()),
         kernel=kernel.name if kernel else None,
+        launch=launch,
         start=start,
         solution=solution,
         wrong=tuple(_wrong(each, folder, kernel, solution) for each in table.tables("wrong")),
@@ -95,6 +101,16 @@ def _ladder(table: Table) -> Ladder | None:
 def _kernel(table: Table) -> Kernel | None:
     name = table.text("kernel", "")
     return kernel_named(name) if name else None
+
+
+def _launch(table: Table) -> Setup | None:
+    call, right = table.text("launch", ""), table.text("right", "")
+    if call and not right:
+        raise table.refusal("`right` is missing: it says what the launch must give")
+    try:
+        return setup_of(call, right) if call else None
+    except NotRunnable as refused:
+        raise table.refusal(str(refused).rstrip(".")) from None
 
 
 def _wrong(table: Table, folder: Path, kernel: Kernel | None, solution: str) -> Wrong:

@@ -10,16 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.choices import settle
 from engine.host.devices import gpus
 from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.judging import passed, verdicts
+from engine.sheets.runs import DEADLINE_S, measurement_of, submit
 from engine.sheets.sheet import Sheet, Verdict
 from engine.sheets.submissions import HandedIn
-
-DEADLINE_S = 20.0  # of one run: the sheets' own take less than one second
 
 
 @dataclass(frozen=True)
@@ -37,15 +35,15 @@ class Grade:
         return self.reason is None and passed(self.verdicts)
 
 
-def run_of(session: str, deadline: float = DEADLINE_S) -> Callable[[Choice], Measurement]:
+def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable[[Choice], Measurement]:
     """A function that runs a choice in a worker and waits for it; whatever goes wrong is in its Measurement."""
 
     def run(choice: Choice) -> Measurement:
         try:
-            handle = service.submit(settle(choice), session, deadline=deadline)
+            handle = submit(sheet, choice, session, deadline)
         except NotRunnable as refused:
             return failed(choice, refused)
-        return service.measurement_of(handle, choice)
+        return measurement_of(sheet, handle, choice)
 
     return run
 
@@ -60,7 +58,7 @@ def graded(sheet: Sheet, found: Sequence[HandedIn], deadline: float = DEADLINE_S
 def _grade(sheet: Sheet, one: HandedIn, deadline: float) -> Grade:
     if one.submission is None:
         return Grade(one.name, one.files, (), one.reason)
-    run = run_of(f"grade {one.name}", deadline)
+    run = run_of(sheet, f"grade {one.name}", deadline)
     return Grade(one.name, one.files, tuple(verdicts(sheet, one.submission, run, gpu=bool(gpus()))))
 
 

@@ -37,7 +37,7 @@ class Submission:
 def verdicts(sheet: Sheet, submission: Submission, run: Run, gpu: bool = False) -> Iterator[Verdict]:
     """The verdict on every check, in order, each as soon as it is known. `gpu`: whether there is one to time on; only
     what has passed all checks before is timed."""
-    runner = _Runner(sheet.kernel or "", submission, run)
+    runner = _Runner(sheet.function or "", submission, run)
     good = True
     for check in sheet.checks:
         verdict = _verdict(check, runner, submission, gpu, good)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from engine.lab.setups import Setup
 from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
@@ -112,10 +113,11 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Sheet:
-    """`kernel`: whose launches, data and reference judge the student's file, which has a kernel of that name; None: the
-    sheet only asks. `start`: what the student begins with; `solution`: what passes every check, shown afterwards with
-    `afterwards` and `today`: sentences whose figures are filled in from recorded runs, as a ladder's are. `ladder`: the
-    one that it belongs to; `exercise`: it is the lecture's own. `text`, `hints` and `afterwards` are Markdown."""
+    """`kernel`: whose launches, data and reference judge the student's file, which has a kernel of that name. `launch`:
+    in its place, how any kernel is launched and what is right; both None: the sheet only asks. `start`: what the
+    student begins with; `solution`: what passes every check, shown afterwards with `afterwards` and `today`: sentences
+    whose figures are filled in from recorded runs, as a ladder's are. `ladder`: the one that it belongs to; `exercise`:
+    it is the lecture's own. `text`, `hints` and `afterwards` are Markdown."""
 
     name: str
     title: str
@@ -128,9 +130,15 @@ class Sheet:
     afterwards: str
     today: tuple[str, ...]
     kernel: str | None
+    launch: Setup | None
     start: str
     solution: str
     wrong: tuple[Wrong, ...]
+
+    @property
+    def function(self) -> str | None:
+        """The kernel that the student's file must have; None: there is no file."""
+        return self.launch.kernel if self.launch else self.kernel
 
     @property
     def questions(self) -> tuple[Question, ...]:

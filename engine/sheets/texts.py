@@ -14,7 +14,8 @@ from engine.sheets.table import Table
 
 def text_of(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str | None = None) -> str:
     """The text that a table describes: `file`, or `rung`, else `base`, else the file `own`; then `replace`: pairs of a
-    text that stands there once and what comes in its place. NotRunnable, where that cannot be."""
+    text that stands there once and what comes in its place. `kernel`: the one whose place it takes, None where it is
+    any kernel. NotRunnable, where that cannot be."""
     text = _base(table, folder, kernel, own, base)
     pairs = table.one_of("replace", (list,), "a list of pairs, [[old, new], ...]", [])
     for pair in pairs:
@@ -27,13 +28,11 @@ def text_of(table: Table, folder: Path, kernel: Kernel | None, own: str, base: s
 
 
 def _base(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str | None) -> str:
-    if kernel is None:
-        return ""
-    if "rung" in table:
+    if kernel is not None and "rung" in table:
         return of_rung(kernel_named(table.text("rung")), kernel)
     if "file" not in table and base is not None:
         return base
-    if "file" not in table and own == "solution.cu" and not (folder / own).is_file():
+    if kernel is not None and "file" not in table and own == "solution.cu" and not (folder / own).is_file():
         return of_rung(kernel, kernel)
     path = folder / table.text("file", own)
     if path.parent not in (folder, folder / "wrong") or not path.is_file():

@@ -22,7 +22,13 @@ def test_a_sheet_is_solved_and_the_progress_is_there_after_a_reload(page: Page, 
     expect(page.locator(".sheetchecks li.ok")).to_have_count(3)
     expect(page.locator(".sheetsum")).to_have_text("4 of 4 passed")
     expect(page.locator(".st-key-sheetsolution")).to_contain_text("The unused column costs 3% of the tile.")
+    with page.expect_download() as handed:
+        page.get_by_role("button", name="Download to hand in").click()
+    handed_in = handed.value.path().read_text(encoding="utf-8")
+    assert handed_in.startswith("// answer even: b\n") and "[1 + 32]" in handed_in
     page.reload()
     expect(text).to_contain_text("[1 + 32]")
     expect(page.locator(".sheetsum")).to_have_text("4 of 4 passed")
+    page.get_by_role("button", name="Check all").click()
+    expect(page.locator(".sheetchecks li.ok div").nth(2)).to_contain_text("Bank conflicts: 0 at")
     expect(page.get_by_role("textbox", name="Your name")).to_have_value("Anna")

@@ -121,3 +121,16 @@ def test_the_sheets_are_listed_and_one_is_shown_without_its_solution(capsys: pyt
     assert row["start"] == load("heidelberg-1").start and row["checks"][2]["choices"].keys() == {"a", "b", "c"}
     assert "because" not in json.dumps(row) and '"answer":' not in json.dumps(row)
     assert main(["sheets", "homework"]) == 2
+
+
+def test_any_kernel_is_graded_by_the_sheets_own_launch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A whole program is taken as it is, host code and all."""
+    sheet = load("first-saxpy")
+    (tmp_path / "anna.cu").write_text(f"#include <iostream>\n{sheet.solution}\nint main() {{ return 0; }}\n")
+    (tmp_path / "ben.cu").write_text(sheet.start)
+    (tmp_path / "clara.cu").write_text("__global__ void other(int *a) { a[0] = 1; }\n")
+    assert main(["grade", "first-saxpy", str(tmp_path), "--json"]) == 1
+    anna, ben, clara = json.loads(capsys.readouterr().out)["submissions"]
+    assert anna["passed"] and not ben["passed"] and not clara["passed"]
+    assert "element 1 of `x`, which has 1 elements" in ben["checks"][0]["sentence"] and ben["checks"][0]["line"] == 4
+    assert clara["checks"][0]["sentence"] == "clara.cu has no kernel named saxpy; it has other."

@@ -20,7 +20,9 @@ CHECKS = (
 
 
 def sheet(*checks: RightAnswer | NoFinding | Counted | Faster | Question) -> Sheet:
-    return Sheet("s", "S", "", "", False, "", checks or CHECKS, (), "", (), "reduce_strided", "start", "solution", ())
+    return Sheet(
+        "s", "S", "", "", False, "", checks or CHECKS, (), "", (), "reduce_strided", None, "start", "solution", ()
+    )
 
 
 class Fake:

@@ -12,6 +12,7 @@ from engine.sheets import progress
 from engine.sheets.folder import recorded
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Question, Sheet, Verdict
+from engine.sheets.submissions import with_answers
 from views.editor import component
 from views.html.code import code_in
 from views.session import presence, work
@@ -52,8 +53,8 @@ def answers(sheet: Sheet) -> dict[str, str]:
     return {**progress.of(student.owner(), sheet).answers, **typed}
 
 
-def show(sheet: Sheet, draft: str) -> None:
-    """Draw the panel and follow the checks that run. `draft`: the editor's, "" where there is none."""
+def show(sheet: Sheet, draft: str, text: str) -> None:
+    """Draw the panel and follow the checks that run. `draft`: the editor's, with its `text`; "" where there is none."""
     owner = student.owner()
     before = progress.of(owner, sheet)
     st.html(f'<h2 class="sheettitle">{code_in(sheet.title)}</h2><p class="smallprint">{code_in(sheet.lecture)}</p>')
@@ -84,6 +85,10 @@ def show(sheet: Sheet, draft: str) -> None:
     work.follow(name_of(sheet), draw)
     _keep(sheet, owner)
     draw()
+    file = f"{sheet.name}{'.cu' if sheet.function else '.txt'}"
+    st.download_button("Download to hand in", with_answers(text, answers(sheet)), file, key="hand_in",
+                       icon=":material/download:", on_click="ignore",
+                       help="The file with your answers above it, for your lecturer to grade")  # fmt: skip
     _hints(sheet, owner)
     _solution(sheet, owner)
 
@@ -141,7 +146,7 @@ def _solution(sheet: Sheet, owner: str) -> None:
             st.caption("The solution opens when all checks are passed, or all hints are open.")
         return
     with st.expander("The solution", expanded=True, key="sheetsolution"):
-        if sheet.kernel:
+        if sheet.function:
             st.code(sheet.solution, language="cpp")
         for question in sheet.questions:
             right = f"{question.answer}) {question.lettered[str(question.answer)]}" if question.choices else (

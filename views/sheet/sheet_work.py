@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from engine.choices import settle
 from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
-from engine.sheets.grading import DEADLINE_S
 from engine.sheets.judging import Submission, verdicts
+from engine.sheets.runs import measurement_of, submit
 from engine.sheets.sheet import Sheet, Verdict
 from views.session import presence
 from views.session.awaited_run import AwaitedRun
@@ -85,8 +84,7 @@ class SheetWork:
     def _run(self, choice: Choice) -> Measurement:
         """The run, waited for. Cancelled where it is given up, or its browser has gone."""
         try:
-            settled = settle(choice)
-            run = AwaitedRun(self._session, lambda: service.submit(settled, self._session, deadline=DEADLINE_S))
+            run = AwaitedRun(self._session, lambda: submit(self.sheet, choice, self._session))
         except NotRunnable as refused:
             return failed(choice, refused)
         with self._changed:
@@ -97,9 +95,9 @@ class SheetWork:
                 raise service.Cancelled
         if self._stopped:
             raise service.Cancelled
-        return service.measurement_of(run.handle, choice)
+        return measurement_of(self.sheet, run.handle, choice)
 
 
 def submission_of(sheet: Sheet, text: str, file: str, answers: Mapping[str, str]) -> Submission:
     """What a page hands in; of a sheet without a kernel only the answers."""
-    return Submission(text if sheet.kernel else None, answers, file)
+    return Submission(text if sheet.function else None, answers, file)
