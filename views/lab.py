@@ -23,7 +23,7 @@ from views.draft.draft_work import Asked
 from views.draft.drafts import RUNG, Draft
 from views.editor import component
 from views.session import choices, keyboard, rungs, state
-from views.session.choices import LOCKSTEP
+from views.session.choices import AUTO, LOCKSTEP
 from views.session.toolbar import toolbar
 
 HTML = Path(__file__).parent / "html"
@@ -57,7 +57,8 @@ def main() -> None:
     sheet_place()
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        component.show(draft.id, draft.text, draft.at, draft.file, HEIGHT, drafts.take, take_request)
+        kept = component.Kept(draft.id, draft.text, draft.at, draft.file)
+        component.show(kept, HEIGHT, heard(draft.id), drafts.take, take_request)
     with right:
         asked = settings(draft, ladder, position)
     keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
@@ -113,7 +114,8 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None
     with columns[-2]:
         choices.schedule()
     with columns[-1]:
-        choices.select("Counter", "heat", list(ON_LINES), counter_of(ladder, position), LABELS,
+        label = "Counter" if st.session_state.get("heat") in ON_LINES else LABELS[counter_of(ladder, position)]
+        choices.select(label, "heat", [AUTO, *ON_LINES], AUTO, {AUTO: "automatic", **LABELS},
                        help="What stands at the lines, the hotter the more.")  # fmt: skip
     try:
         if ladder:
@@ -170,8 +172,14 @@ def counter_of(ladder: Ladder | None, position: int) -> str:
 def take_request(told: Mapping[str, Any]) -> None:
     """Check or Run was pressed. For callbacks."""
     drafts.take(told)
-    if told.get("action") in ("check", "run"):
+    if told.get("action") in ("check", "run") and told.get("number") != heard(str(told.get("draft"))):
         request(str(told["draft"]), str(told["action"]), int(told.get("number") or 0))
+
+
+def heard(draft: str) -> int:
+    """The number of the last press that the server knows of: others were lost on their way, and are told again."""
+    made, wanted = draft_work.current(draft), st.session_state.get(REQUEST) or {}
+    return max(made.asked.number if made else 0, wanted.get("number", 0))
 
 
 def request(draft: str, action: str, number: int = 0) -> None:
@@ -187,9 +195,9 @@ def publish(topic: str, draft: Draft, ladder: Ladder | None, own: Mapping[str, s
         chosen |= {"ladder": ladder.name, "rung": here["rung"]}
     elif draft.setup:
         chosen |= {"call": draft.setup.call, "right": draft.setup.right}
-    schedule = here.get("schedule")
-    chosen |= {"schedule": schedule if schedule != LOCKSTEP else None, "heat": here.get("heat")}
-    state.publish(topic, {"start": draft.start, "draft": draft.id, **chosen, "present": here.get("present")})
+    plain = {"schedule": LOCKSTEP, "heat": AUTO, "present": ""}
+    special = {name: here.get(name) for name, value in plain.items() if here.get(name) != value}
+    state.publish(topic, {"start": draft.start, "draft": draft.id, **chosen, **special})
 
 
 main()

@@ -32,20 +32,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
 
 
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """A dashboard whose home is `folder`, without a GPU: its address. It must end without a traceback in its log."""
-    with running(folder) as (url, _):
+def served(folder: Path, port: int = 0) -> Iterator[str]:
+    """A dashboard whose home is `folder`, without a GPU: its address. It must end without a traceback in its log.
+
+    `port`: 0 for one that is free.
+    """
+    with running(folder, port) as (url, _):
         yield url
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[tuple[str, int]]:
+def running(folder: Path, port: int = 0) -> Iterator[tuple[str, int]]:
     """The same: its address and its process."""
     log = folder / "log"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = port or free_port()
     command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)]
     with log.open("w") as out:
         server = subprocess.Popen(

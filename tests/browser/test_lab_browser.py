@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import free_port, served
 from tests.browser.test_dashboard import HARRIS, opened
 
 SAXPY = "/lab?start=saxpy&n=1000"
@@ -142,3 +144,19 @@ def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, addr
     expect(page.locator(".presenting h1")).to_contain_text("mine.cu")
     page.keyboard.press("Escape")
     expect(text).to_contain_text("v[256 * blockIdx.x + threadIdx.x] = n")
+
+
+@pytest.mark.thorough
+def test_a_draft_survives_the_server(page: Page, tmp_path: Path) -> None:
+    port = free_port()
+    with served(tmp_path, port) as url:
+        text = editor_at(page, f"{url}{SAXPY}")
+        checked(page, "Right")
+        typed(page, "a * x[i]", "1 + ")
+    page.keyboard.type("0 + ")  # while nobody listens
+    with served(tmp_path, port):
+        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
+        expect(page.locator("table.tries tbody tr")).to_have_count(1)
+        checked(page, "Wrong")
+        page.reload()
+        expect(text).to_contain_text("1 + 0 + a * x[i]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,19 +25,34 @@ _MARKS = """export default ({ data }) => {
 KEY = "editor"
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What the server has of a draft: its text as it was at `at`, in ms since 1970, and its file's name."""
+
+    draft: str
+    text: str
+    at: int
+    file: str
+
+
 def show(
-    draft: str, text: str, at: int, file: str, height: str, told: Callable[[Mapping[str, Any]], None],
+    kept: Kept,
+    height: str,
+    heard: int,
+    told: Callable[[Mapping[str, Any]], None],
     asked: Callable[[Mapping[str, Any]], None],
-) -> None:  # fmt: skip
-    """The editor of a draft. What the browser keeps of it, if it is newer than `at` (ms since 1970), stands instead of
-    `text`. `height`: in CSS. Callbacks: `told` of the text, `asked` to check or run it."""
+) -> None:
+    """The editor of a draft. What the browser keeps of it, if it is newer, stands instead of what is `kept`.
+
+    `height`: in CSS. `heard`: the number of the last press that arrived. Callbacks: `told` of the text, `asked` to
+    check or run it.
+    """
     _component()(
-        key=f"{KEY} {draft}",
-        data={"draft": draft, "text": text, "at": at, "file": file, "height": height,
-              "library": library("codemirror.min.js")},
-        on_told_change=lambda: told(_value(draft, "told")),
-        on_asked_change=lambda: asked(_value(draft, "asked")),
-    )  # fmt: skip
+        key=f"{KEY} {kept.draft}",
+        data={**asdict(kept), "height": height, "heard": heard, "library": library("codemirror.min.js")},
+        on_told_change=lambda: told(_value(kept.draft, "told")),
+        on_asked_change=lambda: asked(_value(kept.draft, "asked")),
+    )
 
 
 def mark(found: Mapping[str, Any], key: str) -> None:

@@ -21,7 +21,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 class Editor {
   constructor(data, parent, tell, ask) {
     this.draft = data.draft;
-    this.asked = 0; this.changed = false; this.since = null; this.checked = null;
+    this.asked = { number: 0 }; this.changed = false; this.since = null; this.checked = null;
     this.parts = Object.fromEntries([...parent.querySelectorAll('[data-part]')].map((node) => [node.dataset.part, node]));
     this.root = this.parts.editor;
     this.clocks = new AbortController();
@@ -41,6 +41,11 @@ class Editor {
     Object.assign(this, { tellServer: tell, ask });
     this.root.style.setProperty('--height', data.height);
     this.parts.file.textContent = this.file;
+    // A press that got lost with a connection is told once more.
+    if (this.root.dataset.state === 'busy' && data.heard < this.asked.number && !this.again) {
+      this.again = true;
+      this.ask('asked', this.asked);
+    }
   }
 
   begin(cm, root) {
@@ -99,12 +104,13 @@ class Editor {
     this.keep();
     clearTimeout(this.timers?.tell);
     this.changed = false;
-    this.asked = Date.now();
+    this.again = false;
     this.checked = this.view.state.doc;
     this.since = this.cm.ChangeSet.empty(this.checked.length);
     this.root.dataset.state = 'busy';
     this.say(action === 'check' ? 'Checking …' : 'Running …');
-    this.ask('asked', { action, number: this.asked, draft: this.draft, text: this.text, file: this.file, at: this.at });
+    this.asked = { action, number: Date.now(), draft: this.draft, text: this.text, file: this.file, at: this.at };
+    this.ask('asked', this.asked);
   }
 
   // What the server found stands in the page's own object, as it can come before the editor is there.
@@ -114,9 +120,9 @@ class Editor {
     const { doc } = this.view.state, same = crc32(this.text) === told.digest;
     this.counter = told.counter;
     if (same) { this.checked = doc; this.since = this.cm.ChangeSet.empty(doc.length); }
-    if (same || (told.number === this.asked && this.since)) this.marks.show(this.view, told, this.checked, this.since);
-    for (const row of told.tries) this.keepTry(row, told.number === this.asked ? this.checked.toString() : same ? this.text : null);
-    if (told.number >= this.asked) {
+    if (same || (told.number === this.asked.number && this.since)) this.marks.show(this.view, told, this.checked, this.since);
+    for (const row of told.tries) this.keepTry(row, told.number === this.asked.number ? this.checked.toString() : same ? this.text : null);
+    if (told.number >= this.asked.number) {
       this.root.dataset.state = 'done';
       this.say(told.said);
     }
