@@ -99,7 +99,8 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
 def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
     wanted = set()
     for combine in kernel.combines:
-        found = measured(replace(default_choice(kernel.name), n=77, dtype=dtype, combine=combine))
+        n = tensor.MULTIPLE if kernel.topic == "tensor" else 77
+        found = measured(replace(default_choice(kernel.name), n=n, dtype=dtype, combine=combine))
         assert found.status in OUTCOMES[kernel.expect], (combine, found.reason)
         assert (found.choice.combine, found.choice.dtype) == (combine, dtype)
         wanted.add(found.check.expected)

@@ -13,6 +13,7 @@ _TENSOR = Ladder(
     n=4096,
     block_size=256,
     dtype="bfloat16",
+    emulator_n=256,
     rungs=(
         Rung("tensor_wmma", "WMMA",
              "A warp multiplies 16 x 16 matrices by one instruction, operands from global memory."),

@@ -14,6 +14,7 @@ from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
+from engine.catalogue.topics.tensor import MULTIPLE
 from engine.plan import plan
 from engine.records import Array, Choice, HostRun, NotRunnable, Plan, Run
 
@@ -43,7 +44,8 @@ def choice_of(kernel: str, number: int) -> Choice:
         grid_size=5 if entry.coverage is None else None,
         device="emulator",
     )
-    for n in (1201, 37):  # where n is a matrix's width, the smaller
+    sizes = (1201, 37) if entry.topic != "tensor" else (MULTIPLE,)
+    for n in sizes:  # where n is a matrix's width, the smaller
         choice = replace(choice, n=max(topic.min_n, n))
         if sum(count for _, count in topic.input_recipe(choice).values()) < 10_000:
             break
