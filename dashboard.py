@@ -17,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from views.rung import desk
 from views.session import keyboard, server, state
 from views.session.compressed import CompressedAssets, compress_ahead
+from views.session.endpoints import ROUTES
 from views.session.entry import EntryPage, parts
 from views.session.presence import Presence
 
@@ -61,6 +62,7 @@ else:
     app = st.App(
         Path(__file__),
         middleware=[Middleware(Presence), Middleware(CompressedAssets), Middleware(EntryPage)],
+        routes=ROUTES,
         lifespan=server.serving(prepare),
     )
     if __name__ == "__main__":

@@ -129,9 +129,9 @@ def _warm(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from engine.doctor import doctor
+    from engine.doctor import doctor, server_check
 
-    checks = doctor()
+    checks = doctor() if options.server is None else [server_check(options.server)]
     if options.json:
         print(json.dumps([asdict(check) for check in checks]))
     else:
@@ -253,6 +253,7 @@ def _parser() -> argparse.ArgumentParser:
 
     archive.add_parsers(commands, _whole_number)
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
+    doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
     doctor.set_defaults(command=_doctor)
     for command in (kernels, run, sweep, warm, doctor):
         command.add_argument("--json", action="store_true")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.host.environment import driver_state, has_gpu
 from engine.records import Source
+from engine.service.inquiry import ready
 from engine.store import database, measurements
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -34,6 +35,12 @@ class _Missing(Exception):
 def doctor() -> list[DoctorCheck]:
     """All checks in the order in which one needs the other."""
     return [_checked(name, look) for name, look in _CHECKS.items()]
+
+
+def server_check(address: str) -> DoctorCheck:
+    """Whether a dashboard that runs at `address` can work."""
+    ok, detail = ready(address)
+    return DoctorCheck("server", ok, detail, None if ok else "Look into the server's log, or start it again.")
 
 
 def _checked(name: str, look: Callable[[], str]) -> DoctorCheck:

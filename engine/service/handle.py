@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from typing import Any, Protocol
 
 from engine.service.failures import Cancelled
@@ -33,6 +34,7 @@ class Run:
         self.holders: set[Handle] = set()
         self.state = "waiting"  # then "running", "done"
         self.progress = (0.0, "Starting")
+        self.asked = time.monotonic()
         self.began = 0.0  # when a worker took it, by time.monotonic()
         self.urgent = False
         self.makes_way = False  # for an urgent one: its worker is to stop it

@@ -8,11 +8,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from engine.service.failures import Rejected
 from engine.service.handle import Handle, Run
 from engine.service.job import Job
+from engine.service.journal import JobEnd, outcome_of
 from engine.service.kept import Kept
 from engine.service.turns import Turns
 from engine.service.waits import Waits
@@ -22,11 +25,29 @@ SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
 QUEUE_LIMIT = 10_000  # of all sessions
 
 
-class JobQueue:
-    """Serves jobs on worker slots. Every method may be called from any thread; none but `close` waits."""
+@dataclass(frozen=True)
+class QueueState:
+    """The queue at this moment, by device; `sessions`: how many have an unfinished job; `joined` and `kept`: how many
+    requests an equal one has answered since the start, that was running or had ended."""
 
-    def __init__(self, slots: Sequence[WorkerSlot]) -> None:
+    workers: dict[str, int]
+    running: dict[str, int]
+    waiting: dict[str, int]
+    sessions: int
+    joined: int
+    kept: int
+
+
+class JobQueue:
+    """Serves jobs on worker slots. Every method may be called from any thread; none but `close` waits.
+
+    `told`: is called, by a thread of the queue, with each job that a worker has ended.
+    """
+
+    def __init__(self, slots: Sequence[WorkerSlot], told: Callable[[JobEnd], None] = lambda _: None) -> None:
         self.slots = tuple(slots)
+        self._told = told
+        self._joined = self._answered = 0
         self._changed = threading.Condition()
         self._waiting: dict[str, Turns[Run]] = {slot.device: Turns() for slot in self.slots}
         self._running: dict[WorkerSlot, Run] = {}
@@ -66,10 +87,12 @@ class JobQueue:
             old = list(self._handles.get(session, ())) if supersede else []
             kept = None if fresh or job.key is None else self._kept.get(job.key)
             if kept is not None:
+                self._answered += 1
                 handle = Handle(self, kept, session, kept=True)
                 handle.done.set()
             else:
                 running = self._keyed.get(job.key) if job.key is not None else None
+                self._joined += running is not None
                 if running is None:
                     self._check_room(session, without=len(old))
                     self._enqueue(run, urgent)
@@ -84,6 +107,19 @@ class JobQueue:
         for earlier in old:  # after the new one has joined: an identical run goes on
             earlier.cancel()
         return handle
+
+    def state(self) -> QueueState:
+        """What there is to do, and who does it."""
+        with self._changed:
+            running = Counter(slot.device for slot in self._running)
+            return QueueState(
+                workers=dict(Counter(slot.device for slot in self.slots)),
+                running={device: running[device] for device in self._waiting},
+                waiting={device: len(line) for device, line in self._waiting.items()},
+                sessions=len(self._handles),
+                joined=self._joined,
+                kept=self._answered,
+            )
 
     def warm(self, device: str | None = None) -> None:
         """Start the workers (of one device) now, so that the first run need not wait for them. Returns at once."""
@@ -198,14 +234,20 @@ class JobQueue:
             return True
 
     def _finish(self, slot: WorkerSlot, run: Run, outcome: Outcome) -> None:
+        ran_s, readers = time.monotonic() - run.began, len(run.holders)
         with self._changed:
             run.outcome, run.finished_utc = outcome, time.time()
             self._running.pop(slot, None)
             if run.holders:  # else it was cut short
-                self._waits[slot.device].add(time.monotonic() - run.began)
+                self._waits[slot.device].add(ran_s)
             if outcome.ok and run.job.key is not None:
                 self._kept.put(run.job.key, run, len(outcome.pickled))
             self._release(run)
+        self._told(
+            JobEnd(
+                run.job.function, run.device, run.session, outcome_of(outcome), readers, run.began - run.asked, ran_s
+            )
+        )
 
     def _release(self, run: Run) -> None:
         """The run is over: tell those who wait."""

@@ -30,6 +30,7 @@ from engine.records import Choice, Measurement, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.handle import Handle
 from engine.service.job import Job
+from engine.service.journal import Journal
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 
@@ -39,6 +40,8 @@ __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "Jo
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
 EMULATED_BYTES = 5 << 28  # what a worker takes with the largest run: 2^26 doubles take 1.21 GB
+
+JOURNAL = Journal()  # of the process-wide queue
 
 _connecting = threading.Lock()
 _connected: JobQueue | None = None
@@ -54,8 +57,14 @@ def connect() -> JobQueue:
         if _connected is None or _connected.closed:
             if _connected is None:
                 atexit.register(disconnect)
-            _connected = JobQueue(slots_for(gpus()))
+            _connected = JobQueue(slots_for(gpus()), JOURNAL.add)
         return _connected
+
+
+def connected() -> JobQueue | None:
+    """The process-wide queue, if there is one and it is open."""
+    with _connecting:
+        return None if _connected is None or _connected.closed else _connected
 
 
 def disconnect() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from engine.__main__ import main
 from tests.browser.conftest import ROOT, wait_until_healthy
 from tests.service.jobs import until
 
@@ -122,3 +125,19 @@ def test_what_streamlit_does_not_know_it_refuses_itself(tmp_path: Path) -> None:
     status, words = refused(tmp_path, STREAMLIT_SERVER_PORT="many")
     assert status == 2
     assert "STREAMLIT_SERVER_PORT" in words
+
+
+@pytest.mark.thorough
+def test_what_is_asked_of_it_from_outside(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def asked(path: str) -> tuple[int, str, str]:
+        with urllib.request.urlopen(f"{address}{path}", timeout=10) as answer:
+            return answer.status, answer.headers["content-type"], answer.read().decode()
+
+    assert asked("/healthz")[::2] == (200, "ok")
+    status, _, body = asked("/readyz")
+    assert status == 200 and json.loads(body)["ready"] and json.loads(body)["queue"]["workers"]["emulator"] >= 1
+    _, kind, text = asked("/metrics")
+    assert kind.startswith("text/plain; version=0.0.4") and "kernel_ladder_browsers " in text
+    assert main(["doctor", "--server", address, "--json"]) == 0
+    (check,) = json.loads(capsys.readouterr().out)
+    assert check["ok"] and "emulator: " in check["detail"]

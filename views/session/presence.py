@@ -46,6 +46,12 @@ def is_here(name: str) -> bool:
         return name in _open.values()
 
 
+def browsers() -> int:
+    """How many pages have a connection."""
+    with _lock:
+        return len(_open)
+
+
 class Presence:
     """ASGI middleware: watches the connections that pages keep open."""
 

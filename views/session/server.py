@@ -16,7 +16,7 @@ import click
 from streamlit import config
 from streamlit.web import bootstrap, cli
 
-from engine.service import service
+from engine.service import journal, service
 
 USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [-- STREAMLIT'S OWN OPTIONS]"
 DESCRIPTION = "Serves the dashboard until Ctrl-C, and prints its address. It opens no browser window."
@@ -38,6 +38,7 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
+        journal.to_stderr()
         await asyncio.to_thread(lambda: service.connect().warm())
         ahead = asyncio.create_task(asyncio.to_thread(prepare))
         yield

@@ -1,0 +1,40 @@
+"""What a running server says of itself, asked from outside."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+TIMEOUT_S = 5.0
+
+
+def ready(address: str) -> tuple[bool, str]:
+    """Whether the server at `address` (http://host:port) can work, and what it says in one line."""
+    url = address.rstrip("/") + "/readyz"
+    if not url.startswith(("http://", "https://")):
+        return False, f"{address} is no address of a server: write http://127.0.0.1:8501"
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+            found = json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return False, _refusal(error.read(), error.code)
+    except (OSError, ValueError) as error:
+        return False, f"{url} does not answer: {error}"
+    return not found["reasons"], "; ".join([*found["reasons"], *_told(found["queue"])])
+
+
+def _refusal(body: bytes, status: int) -> str:
+    try:
+        return "; ".join(json.loads(body)["reasons"])
+    except (ValueError, KeyError, TypeError):
+        return f"it answers with status {status}: another program, or an earlier version"
+
+
+def _told(queue: dict[str, Any]) -> list[str]:
+    return [
+        f"{device}: {workers} workers, {queue['running'][device]} jobs running, {queue['waiting'][device]} waiting"
+        for device, workers in sorted(queue["workers"].items())
+    ]

@@ -1,0 +1,82 @@
+"""Each job that ends is a line of the log and a count, and what is counted can be read by Prometheus."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.service import health, service
+from engine.service.journal import JobEnd, Journal, family
+from engine.service.queue import JobQueue
+from engine.service.worker_slot import WorkerSlot
+from engine.store import database
+from tests.service.jobs import job, until
+
+SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [0-9.e+-]+$')
+
+
+def test_every_end_has_its_word_its_line_and_its_count(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    journal, ends = Journal(), []
+
+    def told(end: JobEnd) -> None:
+        journal.add(end)
+        ends.append(end)
+
+    jobs = [job("add", 1, 1, key="k"), job("fail", "NotRunnable"), job("fail", "CompileError"), job("leave", 3),
+            job("fail", "ZeroDivisionError"), job("endless_loop", deadline=0.2)]  # fmt: skip
+    queue = JobQueue([WorkerSlot("emulator", "plain")], told)
+    with caplog.at_level(logging.INFO, "kernel_ladder.jobs"):
+        try:
+            handles = [queue.submit(each, "a session of somebody") for each in jobs]
+            assert queue.submit(jobs[0], "another").result(10) == 2  # joined, or kept
+            stopped = queue.submit(job("endless_steps"), "a session of somebody")
+            assert until(lambda: stopped.position() == 0, 30.0)
+            stopped.cancel()
+            assert until(lambda: len(ends) == 7, 30.0)
+            state = queue.state()
+        finally:
+            queue.close()
+    assert all(handle.done.is_set() for handle in handles)
+    words = ["ok", "refused", "compile-error", "crashed", "failed", "timeout", "cancelled"]
+    assert [end.outcome for end in ends] == words
+    lines = [json.loads(record.message) for record in caplog.records]
+    assert [line["outcome"] for line in lines] == words
+    assert lines[0]["session"] == "a sessio" and lines[0]["device"] == "emulator" and lines[0]["waited_s"] >= 0
+    assert ends[5].ran_s >= 0.2
+    text = journal.text()
+    assert 'kernel_ladder_jobs_total{device="emulator",outcome="ok"} 1\n' in text
+    assert 'kernel_ladder_run_seconds_bucket{device="emulator",le="+Inf"} 7\n' in text
+    assert (state.workers, state.waiting, state.joined + state.kept) == ({"emulator": 1}, {"emulator": 0}, 1)
+
+
+def test_prometheus_can_read_every_line() -> None:
+    service.connect()
+    try:
+        text = health.metrics(browsers=3)
+    finally:
+        service.disconnect()
+    assert "kernel_ladder_browsers 3\n" in text and "kernel_ladder_ready 1\n" in text
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names)) >= 10
+    for line in text.splitlines():
+        assert line.startswith("# ") or SAMPLE.match(line), line
+    assert family("x", "gauge", "y", [({"a": 'b"\\'}, 1.5)]).endswith('x{a="b\\"\\\\"} 1.5\n')
+
+
+def test_ready_as_long_as_the_queue_is_open_and_says_what_does_not_work_as_it_should() -> None:
+    service.disconnect()
+    assert not health.readiness().ready and "kernel_ladder_ready 0\n" in health.metrics(0)
+    service.connect()
+    try:
+        assert health.readiness().ready and health.readiness().reasons == ()
+        database.folder().mkdir(parents=True)
+        (database.folder() / database.FILE).write_bytes(b"no database " * 1000)
+        found = health.readiness()
+        assert found.ready and "cannot be used" in found.reasons[0]
+        assert json.loads(json.dumps(found.flat()))["queue"]["waiting"]["emulator"] == 0
+    finally:
+        service.disconnect()
