@@ -31,14 +31,15 @@ def main() -> None:
     keyboard.on_key({"run": lambda: asked({"draft": draft.id, "action": "check"})})
     state.publish("sheets", {"sheet": sheet.name, student.NAME: st.session_state.get(student.NAME)})
     number = st.session_state.pop(panel.ASKED, None)
-    if number is not None:
+    if number is not None and number != panel.heard(sheet):  # a press may be told twice
         panel.start(sheet, draft.text, draft.file, number)
     if sheet.function is None:
         panel.show(sheet, "", "")
         return
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        component.show(draft.id, draft.text, draft.at, draft.file, HEIGHT, drafts.take, asked)
+        kept = component.Kept(draft.id, draft.text, draft.at, draft.file)
+        component.show(kept, HEIGHT, panel.heard(sheet), drafts.take, asked)
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
                   help="The file as the sheet hands it out")  # fmt: skip
     with right:
@@ -63,18 +64,28 @@ def chosen() -> Sheet:
 
 
 def opened(sheet: Sheet) -> Draft:
-    """The student's file: as the browser has it, else as the sheet hands it out."""
+    """The student's file: as the browser has it, or as a link brings it, else as the sheet hands it out."""
     key = f"sheet-{sheet.name}"[:40]
     known = drafts.of(key)
     if known is None:
         known = Draft(key, "sheet", sheet.start, f"{sheet.name}.cu")
         drafts.keep(known)
+    shared = st.session_state.pop("source", None)
+    if shared:
+        with drafts.said():
+            known = replace(known, text=drafts.unpacked(shared), at=_now())
+            drafts.keep(known)
     return known
 
 
 def start_over(sheet: Sheet) -> None:
     """The file as it was handed out, instead of what the browser has kept. For callbacks."""
-    drafts.keep(replace(opened(sheet), text=sheet.start, at=round(time.time() * 1000)))
+    drafts.keep(replace(opened(sheet), text=sheet.start, at=_now()))
+
+
+def _now() -> int:
+    """In ms since 1970: what the server has is newer than what the browser kept."""
+    return round(time.time() * 1000)
 
 
 def asked(told: Mapping[str, Any]) -> None:

@@ -24,6 +24,7 @@ PAGES = (
     "/inside?ladder=harris&n=4096&rung=reduce_strided",
     "/lab?ladder=harris&rung=reduce_strided&n=4096",
     "/lab?start=tile",
+    "/sheets?sheet=crovella-sizes",
     "/machine",
 )
 

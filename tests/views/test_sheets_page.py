@@ -10,6 +10,7 @@ from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
 from tests.views.pages import asked, html_of, opened
+from tests.views.test_lab_page import packed
 from views.sheet.sheet_work import SheetWork, submission_of
 
 SHEET = load("cs121-tiling")
@@ -109,3 +110,11 @@ def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:
     made.stop()
     assert made.finished and made.stopped and not made.found
     assert made.advance(10.0) is False
+
+
+def test_a_link_brings_a_source_and_one_that_nobody_can_read_is_said() -> None:
+    app = opened("sheets", sheet=SHEET.name, source=packed("// mine\n"))
+    assert app.session_state["drafts"][f"sheet-{SHEET.name}"].text == "// mine\n" and "source" not in asked(app)
+    app = opened("sheets", sheet=SHEET.name, source="no source")
+    assert "cannot be read" in app.error[0].value
+    assert app.session_state["drafts"][f"sheet-{SHEET.name}"].text == SHEET.start

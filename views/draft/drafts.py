@@ -70,8 +70,8 @@ def opened(ladder: Ladder | None, position: int) -> Draft:
     if known[key] not in drafts:
         drafts[known[key]] = _begun(known[key], name, ladder, position)
     if shared:
-        with _said():
-            keep(replace(drafts[known[key]], text=_unpacked(shared)))
+        with said():
+            keep(replace(drafts[known[key]], text=unpacked(shared)))
     return drafts[known[key]]
 
 
@@ -119,7 +119,7 @@ def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
         return Draft(id, RUNG, kernel.text, Path(kernel.file_name).name)
     template = TEMPLATES[name]
     draft = Draft(id, name, template.text, template.file_name, setup=template.setup)
-    with _said():
+    with said():
         if state.given("call"):
             setup = setup_of(str(st.session_state.get("call")), str(st.session_state.get("right") or ""))
             return replace(draft, setup=setup)
@@ -127,7 +127,7 @@ def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def said() -> Iterator[None]:
     """What cannot be is a sentence on the page."""
     try:
         yield
@@ -135,7 +135,7 @@ def _said() -> Iterator[None]:
         st.error(str(refused), icon=":material/block:")
 
 
-def _unpacked(source: str) -> str:
+def unpacked(source: str) -> str:
     """The source that a link holds. NotRunnable: it holds none."""
     unpacking = zlib.decompressobj(-15)
     try:

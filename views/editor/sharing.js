@@ -25,7 +25,7 @@ export async function linkOf(text) {
     throw new Error(`This source is too long for a link: ${source.length.toLocaleString('en')} letters where ${LONGEST_LINK.toLocaleString('en')} fit. Send the file instead.`);
   }
   const address = new URL(location.href);
-  address.searchParams.delete('draft'); // whoever opens it gets a draft of their own
+  for (const own of ['draft', 'student']) address.searchParams.delete(own); // whoever opens it gets a draft of their own
   address.searchParams.set('source', source);
   return address.href;
 }

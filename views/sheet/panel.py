@@ -43,6 +43,12 @@ def current(sheet: Sheet) -> SheetWork | None:
     return made if isinstance(made, SheetWork) else None
 
 
+def heard(sheet: Sheet) -> int:
+    """The number of the last press that arrived."""
+    made = current(sheet)
+    return made.number if made else 0
+
+
 def answers(sheet: Sheet) -> dict[str, str]:
     """What was answered so far: on this page, else when the student was here last."""
     typed: dict[str, str] = st.session_state.setdefault(_ANSWERS, {}).setdefault(sheet.name, {})
