@@ -31,7 +31,7 @@ def main() -> None:
     keyboard.on_key({"run": lambda: asked({"draft": draft.id, "action": "check"})})
     state.publish("sheets", {"sheet": sheet.name, student.NAME: st.session_state.get(student.NAME)})
     number = st.session_state.pop(panel.ASKED, None)
-    if number is not None and number != panel.heard(sheet):  # a press may be told twice
+    if number is not None and (not number or number != panel.heard(sheet)):  # the editor may tell a press twice
         panel.start(sheet, draft.text, draft.file, number)
     if sheet.function is None:
         panel.show(sheet, "", "")
