@@ -6,23 +6,25 @@ copy engine, so that no warp loads or stores anything; to the search for races t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from engine.backends.emulator.instructions.addresses import address_reader
 from engine.backends.emulator.instructions.mbarriers import Place, lanes_of
-from engine.backends.emulator.instructions.memory_port import Port, plain_address, signed
+from engine.backends.emulator.instructions.memory_port import Piece, Port, plain_address, signed
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.requests import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader
-from engine.backends.emulator.state.events import Site
+from engine.backends.emulator.state.events import Access, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.phases import State, arrived
 from engine.records import Array
 
-_WORD = 16  # bytes: what a bulk copy is made of
+_UNIT = 16  # bytes: what a bulk copy is made of
 
 
 @executes(Traits("cp.async.mbarrier.arrive", "a", writes=False, memory="atomic"))
@@ -62,9 +64,9 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
     get_bytes = reader(size, "u32", machine.program.widths, line)
     get_to, to_offset = address_reader(machine, to, line)
     get_from, from_offset = address_reader(machine, source, line)
-    read = Site(machine.next_site(), line, item.opcode, "ld", "global", 4, _WORD // 4, True, request=NO_REQUEST)
-    write = Site(machine.next_site(), line, item.opcode, "st", "shared", 4, _WORD // 4, True, request=NO_REQUEST)
-    port_from, port_to = Port(machine, read, from_offset), Port(machine, write, to_offset)
+    read = Site(machine.next_site(), line, item.opcode, "ld", "global", 4, _UNIT // 4, True, request=NO_REQUEST)
+    write = Site(machine.next_site(), line, item.opcode, "st", "shared", 4, _UNIT // 4, True, request=NO_REQUEST)
+    move = _Engine(Port(machine, read, from_offset), Port(machine, write, to_offset))
     place = Place(machine, Instruction(item.opcode, (barrier,), None, line, item.place), "red", "release")
 
     def step(registers: Registers, mask: Mask) -> None:
@@ -72,15 +74,13 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
         keys = place.keys(registers, mask)
         counts = np.broadcast_to(get_bytes(registers), shape).astype(np.int64)
         start, end = (np.broadcast_to(plain_address(signed(get(registers))), shape) for get in (get_from, get_to))
-        if (counts % _WORD).any():
-            raise PtxError(f"{item.opcode} copies a number of bytes that is no multiple of {_WORD}", line)
+        if (counts % _UNIT).any():
+            raise PtxError(f"{item.opcode} copies a number of bytes that is no multiple of {_UNIT}", line)
 
         def arrive(some: Mask) -> None:
             active = np.ones(shape, bool) if some.dense is None else some.dense
-            for at in range(0, int(counts[active].max(initial=0)), _WORD):
-                left = active & (counts > at)
-                lanes = Mask(some.rows, some.columns, left)
-                port_to.store(end + at, lanes, port_from.load(start + at, lanes))
+            for count in np.unique(counts[active & (counts > 0)]).tolist():
+                move(start, end, count, Mask(some.rows, some.columns, active & (counts == count)))
             place.tell(keys, some)
             arriving = lanes_of(keys, some)
             amounts = arriving.of(counts, shape)
@@ -89,3 +89,41 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
         machine.resident.phases.send(arrive, mask, keys)
 
     return step
+
+
+class _Engine:
+    """Copies as many bytes for each lane of a mask, once their ends are known to lie where they may."""
+
+    def __init__(self, port_from: Port, port_to: Port) -> None:
+        self._from, self._to = port_from, port_to
+
+    def __call__(self, start: Array, end: Array, count: int, mask: Mask) -> None:
+        """`start`, `end`: int64 (height, width), where each lane reads and writes from."""
+        machine = self._from.machine
+        words = machine.words("shared")
+        self._from.pieces(start + (count - _UNIT), mask)
+        self._to.offsets(end, end + (count - _UNIT), mask, words, "shared")
+        pieces = self._from.pieces(start, mask)
+        places = self._to.offsets(start, end, mask, words, "shared")
+        columns = np.broadcast_to(mask.columns_at()[None, :], end.shape)
+        steps = np.arange(count // 4)
+        for piece in pieces:
+            self._tell(self._from, "global", start, count, mask, piece)
+            values = piece.array.view(4)[piece.index[:, None] + steps]
+            self._tell(self._to, "shared", end, count, mask, piece, values)
+            words.store(places[piece.lanes][:, None] + 4 * steps, 4, (columns[piece.lanes][:, None],), values)
+
+    def _tell(
+        self, port: Port, space: str, address: Array, count: int, mask: Mask, piece: Piece, values: Array | None = None
+    ) -> None:
+        """The observers hear of one access of so many bytes."""
+        parts = []
+        for number in range(count // 4 if values is not None else 0):
+            part = np.zeros(address.shape, np.uint32)
+            part[piece.lanes] = values[:, number] if values is not None else 0
+            parts.append(part)
+        site = replace(port.site, count=count // 4)
+        lanes = Mask(mask.rows, mask.columns, piece.lanes)
+        for hook in port.machine.hooks.on_access:
+            array = piece.array if space == "global" else None
+            hook(Access(site, space, address + port.offset, lanes, array, tuple(parts)))

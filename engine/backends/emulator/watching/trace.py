@@ -29,6 +29,7 @@ from engine.records import Array
 MOST_STEPS = 2_000
 MOST_REQUESTS = 4_000
 SECTOR = 32
+_WIDEST = 16  # bytes of a lane
 
 Kind = Literal["compute", "load", "store", "atomic", "branch", "barrier", "sync"]
 _KINDS: dict[str, Kind] = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
@@ -160,7 +161,7 @@ class Tracer(Observer):
         if self._column < 0:
             return
         rows = self._rows(access.mask)
-        if rows is None:
+        if rows is None or access.site.size > _WIDEST:  # the copy engine's, of which no warp asks for anything
             return
         self._flush_to(access.site.opcode, access.site.line)
         self._add_access(access, rows)
