@@ -27,11 +27,12 @@ def read_in(folder: Path, connection: sqlite3.Connection) -> None:
     except OSError:
         return
     digest = hashlib.sha256(content).hexdigest()
+    # Before others have to wait: of a large file this takes seconds.
+    rows = [row for line in content.decode(errors="replace").splitlines() if (row := _row(line))]
     connection.execute("BEGIN IMMEDIATE")
     try:  # an end between the two, and another process at the same moment, must not count a line twice
         added = connection.execute("INSERT OR IGNORE INTO imported VALUES (?, ?)", (file.name, digest)).rowcount
         if added:
-            rows = (row for line in content.decode(errors="replace").splitlines() if (row := _row(line)))
             connection.executemany("INSERT INTO measurements (key, utc, record) VALUES (?, ?, ?)", rows)
         connection.execute("COMMIT")
     except BaseException:
