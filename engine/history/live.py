@@ -17,7 +17,8 @@ from engine.history.contract import flat, measurement_of
 from engine.records import Measurement
 from engine.store import database, measurements
 
-KEPT = 20_000  # keys in memory; measurements in the file after it was tidied
+IN_MEMORY = 2_000  # keys; a record that was dropped is read again in 0.1 ms
+KEPT = 20_000  # measurements in the file after it was tidied
 FRESH_S = 0.1  # how long what another process writes may go unseen
 TIDY = 1000  # after so many measurements more, the file is brought back to its size
 LASTING = ("ok", "wrong", "hazard")  # what would come out the same another time; a crash or a timeout need not
@@ -68,7 +69,7 @@ class Live:
         with self._lock:
             self._found[key] = measurement
             self._found.move_to_end(key)
-            while len(self._found) > KEPT:
+            while len(self._found) > IN_MEMORY:
                 self._found.popitem(last=False)
 
     def _follow(self) -> None:

@@ -128,10 +128,19 @@ def test_a_look_does_not_ask_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_file_is_brought_back_to_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "TIDY", 10)
     monkeypatch.setattr(live, "KEPT", 5)
+    monkeypatch.setattr(live, "IN_MEMORY", 5)
     for n in range(1, 31):
         history.remember(replace(CHOICE, n=n), measured())
     assert measurements.count() == 5
     assert history.latest(replace(CHOICE, n=30)) is not None and history.latest(replace(CHOICE, n=1)) is None
+
+
+def test_what_is_dropped_from_memory_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "IN_MEMORY", 2)
+    choices = [replace(CHOICE, n=n) for n in range(1, 6)]
+    for choice in choices:
+        history.remember(choice, measured(choice))
+    assert [history.latest(choice) for choice in choices] == [measured(choice) for choice in choices]
 
 
 def old_line(choice: Choice, measurement: Measurement) -> str:
