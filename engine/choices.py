@@ -34,7 +34,13 @@ def settle(choice: Choice) -> Settled:
 
 def check_here(choice: Settled) -> None:
     """NotRunnable where this computer lacks what the choice asks for."""
-    if choice.device == "gpu" and not gpus():
+    if choice.device == "gpu":
+        check_gpu()
+
+
+def check_gpu() -> None:
+    """NotRunnable where this computer has no GPU."""
+    if not gpus():
         raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
 
 

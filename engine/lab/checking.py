@@ -2,6 +2,7 @@
 
 check_rung(choice) -> Checked              a rung's own plan and check, with the draft in the place of its source
 check_own(setup, n, text, ...) -> Checked  a launch of one's own, against a named reference or none
+time_own(setup, n, text, ...) -> Measurement   the same on a GPU
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from math import prod
 
 import numpy as np
 
+from engine.backends.choice import backend_named
 from engine.backends.emulator.backend import DEVICE, SECONDS
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled
 from engine.host.environment import environment
 from engine.lab.arguments import array_names
 from engine.lab.kernel_run import KernelRun
-from engine.lab.kernels import kernel
+from engine.lab.kernels import Kernel, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.references import checked as checked_against
 from engine.lab.references import named
-from engine.lab.setups import Launching, Right, Setup, launching
+from engine.lab.setups import Launching, Setup, launching
 from engine.measuring.measure import SHOWN, failed, measure, verdict, with_first_elements
 from engine.plan import plan
 from engine.records import (
@@ -79,19 +81,40 @@ def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | N
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         made = launching(setup, n)
-        asked = replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
+        asked = _sized(asked, made)
         own = kernel(f"{text}\n", setup.kernel, called=file_name)
         run = own.run(made.grid, made.block, made.arguments, shared=made.shared, schedule=schedule, seconds=SECONDS)
-        names = tuple(array_names(own.parameters, None))
-        found = None if setup.right is None else _check(setup.right, made, run, names)
+        found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
     return _record(asked, run, found)
 
 
-def _check(right: Right, made: Launching, run: KernelRun, names: tuple[str, ...]) -> Check:
-    """The answer beside the reference of the arrays as they were passed."""
-    passed = dict(zip(names, made.arguments, strict=True))
+def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
+    """The same launch on this computer's GPU: its answer, compared once more, and if that is not wrong its time. For
+    what was checked on the emulator before. NotRunnable, CompileError, RunFailed."""
+    made = launching(setup, n)
+    asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
+    own = kernel(f"{text}\n", setup.kernel, called=file_name)
+    run = own.run(made.grid, made.block, made.arguments, shared=made.shared, device="gpu")
+    found = _check(setup, made, own, run)
+    status, reason = verdict(found, ()) if found else ("ok", None)
+    right = status == "ok"
+    timing = own.time(made.grid, made.block, made.arguments, shared=made.shared) if right else None
+    device = backend_named("gpu").describe()
+    return Measurement(asked, device, status, reason, None, asked.grid_size, found, timing, environment=environment())
+
+
+def _sized(asked: Choice, made: Launching) -> Choice:
+    return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
+
+
+def _check(setup: Setup, made: Launching, own: Kernel, run: KernelRun) -> Check | None:
+    """The answer beside the reference of the arrays as they were passed; None where there is no reference."""
+    right = setup.right
+    if right is None:
+        return None
+    passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
     before = {name: argument for name, argument in passed.items() if isinstance(argument, np.ndarray)}
     reads = len(named(right.reference).reads)
     numbers = [_number(word, passed.get(word)) for word in right.given[reads:]]

@@ -1,4 +1,4 @@
-"""A check of a draft, made by a worker of the emulator: submit_rung, submit_own."""
+"""A check of a draft, made by a worker of the emulator: submit_rung, submit_own; and its time on a GPU: submit_time."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def submit_rung(choice: Settled, session: str) -> Handle:
 def submit_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str) -> Handle:
     """Check a launch of one's own; the handle's result is a Checked."""
     return _submit("engine.lab.checking:check_own", (setup, n, text, file_name, schedule), session)
+
+
+def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:
+    """Run and time a launch of one's own on a GPU, anew; the handle's result is a Measurement. It may raise."""
+    job = Job("engine.lab.checking:time_own", (setup, n, text, file_name), deadline=DEADLINES_S["gpu"], device="gpu")
+    return service.connect().submit(job, session)
 
 
 def _submit(function: str, arguments: tuple[object, ...], session: str) -> Handle:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from engine.catalogue import KERNELS
 from engine.choices import settle
-from engine.lab.checking import Checked, check_own, check_rung
+from engine.lab import on_gpu
+from engine.lab.checking import Checked, check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
 from engine.lab.setups import setup_of
-from engine.records import Choice
+from engine.records import Choice, NotRunnable
 
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
 TEXT = KERNELS["reduce_strided"].text
@@ -68,3 +71,19 @@ def test_numbers_of_a_reference_are_those_that_were_passed() -> None:
     shown = check_own(setup_of(call), 32, text, "mine.cu")
     assert shown.measurement.status == "ok" and shown.measurement.check is None
     assert [one.name for one in shown.arrays] == ["x", "y"] and shown.arrays[1].first[:3] == (1.0, 4.0, 7.0)
+
+
+@pytest.mark.gpu
+def test_a_launch_of_ones_own_has_a_time_once_its_answer_is_right() -> None:
+    text = "__global__ void f(const float *in, float *out, int n) {\n    out[threadIdx.x] = in[threadIdx.x];\n}"
+    right = setup_of("f<<<1, 256>>>(float32[n]=range, float32[n], n)", "out = copy(in)")
+    found = time_own(right, 256, text, "mine.cu")
+    assert found.status == "ok" and found.time_us and found.device["kind"] == "gpu" and found.check is not None
+    wrong = time_own(replace(right, arguments=("float32[n]=range", "float32[n]=ones", "n")), 512, text, "mine.cu")
+    assert wrong.status == "wrong" and wrong.time_us is None
+
+
+def test_without_a_gpu_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_gpu, "gpus", tuple)
+    with pytest.raises(NotRunnable, match="no GPU that CUDA can use"):
+        time_own(setup_of("f<<<1, 32>>>(int32[n])"), 32, "__global__ void f(int *a) { a[0] = 1; }", "mine.cu")

@@ -55,7 +55,7 @@ def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
     wrong = html_of(checked(app, OFF))
     assert "✗ Wrong" in wrong and "#T2" in wrong and "changed since the rung" in wrong
     refused = html_of(checked(app, action="run"))
-    assert "no GPU that CUDA can use" in refused and "#T3" not in refused
+    assert "no GPU that CUDA can use" in refused and "✗ Wrong" in refused
     assert draft_of(app).text == OFF  # nothing is lost
 
 

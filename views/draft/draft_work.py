@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import streamlit as st
 
-from engine.choices import check_here
+from engine.choices import check_gpu
 from engine.compile.limits import check_text
 from engine.history import history
 from engine.lab.checking import Checked
@@ -16,13 +16,13 @@ from engine.lab.setups import Setup
 from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
-from engine.service.drafts import submit_own, submit_rung
+from engine.service.drafts import submit_own, submit_rung, submit_time
 from views.session import presence, work
 from views.session.jobs import PageJobs
 
 # What a GPU is never given: it would take the whole of it down, for everyone.
 WILD = ("out-of-bounds", "misaligned", "step-limit")
-NO_GPU_FOR_OWN = "Run times an edited rung on a GPU; a launch of your own is checked on the emulator."
+NOT_TAME = "A shared GPU runs what ended well on the emulator, and this did not."
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,17 @@ class DraftWork(PageJobs):
     @property
     def _choice(self) -> Choice:
         asked = self.asked
-        name = asked.setup.kernel if asked.setup else ""
-        return asked.rung or Choice(name, asked.n, 1, device="emulator")
+        return asked.rung or Choice(asked.setup.kernel if asked.setup else "", asked.n, 1, device="emulator")
+
+    @property
+    def _on_gpu(self) -> Choice:
+        return replace(
+            self.asked.timed or self._choice, device="gpu", source=self.asked.text, source_name=self.asked.file
+        )
 
     def _begin(self) -> None:
         asked = self.asked
         check_text(asked.file, asked.text)
-        if asked.action == "run":
-            if asked.timed is None:
-                raise NotRunnable(NO_GPU_FOR_OWN)
-            check_here(asked.timed)
         if asked.rung is not None:
             edited = replace(asked.rung, source=asked.text, source_name=asked.file)
             self._add("draft", partial(submit_rung, edited, self._session))
@@ -94,23 +95,31 @@ class DraftWork(PageJobs):
             self.beside = service.measurement_of(handle, self.asked.rung)
             if self.beside.status != "refused":
                 history.remember(self.asked.rung, self.beside)
-        elif name == "gpu" and self.asked.timed is not None:
-            self.ran = service.measurement_of(handle, self.asked.timed)
+        elif name == "gpu":
+            self.ran = service.measurement_of(handle, self._on_gpu)
 
     def _take_draft(self, handle: service.Handle) -> None:
         try:
             self.checked = handle.result()
         except Exception as error:  # a deadline, a crash: whatever it is, it is said
             self.checked = Checked(service.failure_of(self._choice, error))
-        assert self.checked is not None
-        asked, found = self.asked, self.checked.measurement
-        tame = found.check is not None and not any(one.kind in WILD for one in found.findings)
-        if asked.action == "run" and asked.timed is not None and tame:
-            edited = replace(asked.timed, source=asked.text, source_name=asked.file)
+        if self.asked.action == "run" and self.checked is not None:
             try:
-                self._add("gpu", partial(service.submit, edited, self._session, fresh=True))
+                self._run(self.checked.measurement)
             except NotRunnable as refused:
-                self.ran = failed(edited, refused)
+                self.ran = failed(self._on_gpu, refused)
+
+    def _run(self, found: Measurement) -> None:
+        """Give the draft to the GPU. NotRunnable: there is none, or it ran wild on the emulator."""
+        asked = self.asked
+        check_gpu()
+        if found.counters is None or any(one.kind in WILD for one in found.findings):
+            raise NotRunnable(NOT_TAME)
+        if asked.timed is not None:
+            edited = replace(asked.timed, source=asked.text, source_name=asked.file)
+            self._add("gpu", partial(service.submit, edited, self._session, fresh=True))
+        elif asked.setup is not None:
+            self._add("gpu", partial(submit_time, asked.setup, asked.n, asked.text, asked.file, self._session))
 
 
 def name_of(draft: str) -> str:

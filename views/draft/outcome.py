@@ -45,13 +45,14 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
         with work.RENDER:
             if made is not None and made.checked is not None:
                 checked, run = made.checked, made.checked.measurement
-                found.html(results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule))))
+                verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
+                found.html(verdict + results.refused(made.ran))
                 told.html(results.told(checked.marks) or _NOTHING)
                 beside = (made.beside, history.known(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.beside(run, made.ran, *beside) or _NOTHING)
                 elements.html(results.elements(checked) or _NOTHING)
                 printed.html(lines.printed(run.printed) or _NOTHING)
-                log.html((results.refused(made.ran) + results.log(run)) or _NOTHING)
+                log.html(results.log(run) or _NOTHING)
                 if (now := marks_of(id, made, counter)) not in sent:
                     sent.append(now)
                     with marks:
@@ -77,12 +78,12 @@ def keep_try(id: str) -> None:
     if made is None or draft is None or made.kept or not made.finished or made.checked is None:
         return
     made.kept = True
-    run = made.ran or made.checked.measurement
+    checked = made.checked.measurement
+    run = made.ran if made.ran is not None and made.ran.status != "refused" else checked
     if run.status == "refused":
         return
-    counted = made.checked.measurement.counters
     number = 1 + max((one.number for one in draft.tries), default=0)
-    new = try_of(number, made.asked.text, run, counted, run.reason or STATUS_WORDS[run.status].capitalize())
+    new = try_of(number, made.asked.text, run, checked.counters, run.reason or STATUS_WORDS[run.status].capitalize())
     drafts.keep(drafts.with_try(draft, added(draft.tries, new)))
 
 

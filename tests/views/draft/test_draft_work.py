@@ -10,14 +10,15 @@ import pytest
 
 from engine.choices import settle
 from engine.lab.checking import Checked
+from engine.lab.setups import setup_of
 from engine.measuring.measure import failed
-from engine.records import Check, Choice, Finding, Measurement, RunFailed, Settled
+from engine.records import Check, Choice, Counts, Finding, Measurement, RunFailed, Settled
 from engine.service import service
 from views.draft import draft_work
 from views.draft.draft_work import Asked, DraftWork
 
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
-RIGHT = Measurement(RUNG, {"kind": "emulator", "name": None}, "ok", check=Check(True, 1, 1, 0, 0))
+RIGHT = Measurement(RUNG, {"kind": "emulator", "name": None}, "ok", check=Check(True, 1, 1, 0, 0), counts=Counts({}))
 RACE = Finding("shared-race", 3, None, "A race.")
 WILD = failed(RUNG, RunFailed("out-of-bounds", "Thread 3 writes element 9 of `out`, which has 4.", 3, "out-of-bounds"))
 
@@ -38,6 +39,31 @@ class Done:
         """Too late."""
 
 
+OWN = Asked("id", "text", "mine.cu", 64, action="run", setup=setup_of("f<<<1, 32>>>(int32[n])"))
+
+
+def test_a_launch_of_ones_own_is_timed_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def submit(*asked: Any) -> Done:
+        given.append(asked)
+        return Done(RIGHT)
+
+    monkeypatch.setattr(draft_work, "check_gpu", lambda: None)
+    monkeypatch.setattr(draft_work, "submit_own", lambda *_: Done(Checked(RIGHT)))
+    monkeypatch.setattr(draft_work, "submit_time", submit)
+    work = DraftWork(OWN, "session")
+    work.advance(0.0)
+    assert given == [(OWN.setup, 64, "text", "mine.cu", "session")] and work.ran is RIGHT
+
+
+def test_without_a_gpu_it_is_checked_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_work, "submit_own", lambda *_: Done(Checked(RIGHT)))
+    work = DraftWork(OWN, "session")
+    work.advance(0.0)
+    assert work.checked == Checked(RIGHT) and work.ran is not None and work.ran.status == "refused"
+
+
 def run(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> tuple[DraftWork, list[Settled]]:
     given: list[Settled] = []
 
@@ -45,7 +71,7 @@ def run(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> tuple[DraftWork,
         given.append(choice)
         return Done(replace(RIGHT, choice=choice))
 
-    monkeypatch.setattr(draft_work, "check_here", lambda choice: None)
+    monkeypatch.setattr(draft_work, "check_gpu", lambda: None)
     monkeypatch.setattr(draft_work, "submit_rung", lambda choice, session: Done(Checked(found)))
     monkeypatch.setattr(service, "submit", submit)
     asked = Asked("id", "text", "mine.cu", 4096, action="run", rung=RUNG, timed=replace(RUNG, device="gpu", n=4096))
@@ -68,4 +94,4 @@ def test_a_draft_that_ran_on_the_emulator_is_run_on_the_gpu(
                                    failed(RUNG, RunFailed("deadlock", "It never ends.", 3))])  # fmt: skip
 def test_a_wild_draft_never_reaches_the_gpu(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> None:
     work, given = run(monkeypatch, found)
-    assert work.ran is None and given == []
+    assert work.ran is not None and work.ran.reason == draft_work.NOT_TAME and given == []
