@@ -40,6 +40,8 @@ class Editor {
   settle(data, tell, ask) {
     Object.assign(this, { tellServer: tell, ask });
     this.root.style.setProperty('--height', data.height);
+    // What the server has is newer where it was begun anew there.
+    if (this.view && data.at > (this.at ?? this.own?.at ?? 0) && data.text !== this.text) this.replace(data.text, data.file);
     this.parts.file.textContent = this.file;
     // A press that got lost with a connection is told once more.
     if (this.root.dataset.state === 'busy' && data.heard < this.asked.number && !this.again) {
