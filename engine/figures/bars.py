@@ -114,10 +114,10 @@ def _with_ticks(figure: Figure, look: Look) -> Figure:
 
 
 def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Look) -> None:
-    """`marks` (name, value) as dashed lines, with their numbers above the plot, a line of words each.
+    """`marks` (name, value) as lines, with their numbers above the plot, a line of words each.
 
-    A dash lies between two rows, so that no number of a bar meets it. What is far off the longest bar stands at the
-    right edge as a number alone.
+    A line has a gap where it would meet the number of a bar. What is far off the longest bar stands at the right edge
+    as a number alone.
     """
     layout = figure["layout"]
     known = [value for value in figure["data"][0]["x"] if value is not None]
@@ -132,7 +132,7 @@ def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Loo
         _with_ticks(figure, look)
     line = look.font * 1.5
     layout["margin"]["t"] = round(12 + len(marks) * line)
-    gaps = _gaps(len(figure["data"][0]["y"]), layout, look)
+    half, numbers = _half_row(len(figure["data"][0]["y"]), layout, look), _numbers(figure, look)
     for i, (name, value) in enumerate(marks):
         colour = (GREY, ORANGE, GREEN)[i % 3]
         place = ((log10(value) if log else value) - low) / (high - low)
@@ -150,20 +150,42 @@ def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Loo
         layout.setdefault("shapes", []).extend(
             {"type": "line", "layer": "below", "x0": value, "x1": value, "y0": top, "y1": bottom,
              "line": {"color": colour, "width": 2}}
-            for top, bottom in gaps
+            for top, bottom in _pieces([begin <= place <= end for begin, end in numbers], half)
         )  # fmt: skip
 
 
-def _gaps(rows: int, layout: dict[str, Any], look: Look) -> list[tuple[float, float]]:
-    """(top, bottom) of what lies between the rows and their numbers, in rows."""
+def _half_row(rows: int, layout: dict[str, Any], look: Look) -> float:
+    """Half of what a row and its number take in height, in rows."""
     if look.height is None:  # it fills what place there is
-        return _between(rows, 0.42)
+        return 0.42
     pitch = (layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]) / (rows + 0.2)
-    return _between(rows, min(0.46, max(_BAR, 0.62 * look.font / pitch)))
+    return float(min(0.46, max(_BAR, 0.62 * look.font / pitch)))
 
 
-def _between(rows: int, half: float) -> list[tuple[float, float]]:
-    return [(-0.6, -half), *((i + half, i + 1 - half) for i in range(rows - 1)), (rows - 1 + half, rows - 0.4)]
+def _numbers(figure: Figure, look: Look) -> list[tuple[float, float]]:
+    """From where to where each row's number reaches, as parts of the axis; all of it where words stand for a bar."""
+    bars, axis = figure["data"][0], figure["layout"]["xaxis"]
+    low, high = axis["range"]
+    width = _width(figure["layout"], look)
+    found = []
+    for value, text in zip(bars["x"], bars["text"], strict=True):
+        if value is None:
+            found.append((0.0, 1.0))
+            continue
+        end = ((log10(value) if axis["type"] == "log" and value > 0 else value) - low) / (high - low)
+        letters = len(re.sub("<[^>]*>", "", text)) + 2  # and a distance before and behind it
+        found.append((end - look.font / width, end + letters * LETTER * bars["textfont"]["size"] / width))
+    return found
+
+
+def _pieces(meets: Sequence[bool], half: float) -> list[tuple[float, float]]:
+    """(top, bottom) of the pieces of a line past all rows but those whose number it `meets`, in rows."""
+    edges = [
+        -0.6,
+        *(edge for row, met in enumerate(meets) if met for edge in (row - half, row + half)),
+        len(meets) - 0.4,
+    ]
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _text(key: str, row: dict[Any, Any], value: float | None) -> str:

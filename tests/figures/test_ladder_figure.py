@@ -79,12 +79,20 @@ def test_marks_are_lines_with_labels_that_do_not_meet() -> None:
 
 @pytest.mark.parametrize("look", [Look(), Look(19, 400), Look(28, 1000)])
 def test_no_line_crosses_a_number(look: Look) -> None:
-    layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, look)["layout"]
-    pixels = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
-    row = pixels / (len(HARRIS.rungs) + 0.2)
-    for shape in layout["shapes"]:
-        nearest = min(abs(place - edge) for edge in (shape["y0"], shape["y1"]) for place in range(len(HARRIS.rungs)))
-        assert nearest * row > 0.5 * look.font and shape["y1"] - shape["y0"] < 0.5
+    figure = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, look)
+    bars, layout = figure["data"][0], figure["layout"]
+    row = (layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]) / (len(HARRIS.rungs) + 0.2)
+    low, high = layout["xaxis"]["range"]
+    crossed = 0
+    for place, (value, text) in enumerate(zip(bars["x"], bars["text"], strict=True)):
+        begin = value or 0.0
+        number = (begin, high if value is None else begin + 0.5 * look.font * len(text) / look.width * (high - low))
+        for shape in layout["shapes"]:
+            crossed += not number[0] <= shape["x0"] <= number[1] and shape["y0"] < place < shape["y1"]
+            if number[0] <= shape["x0"] <= number[1]:
+                nearest = min(abs(place - edge) for edge in (shape["y0"], shape["y1"]))
+                assert not shape["y0"] < place < shape["y1"] and nearest * row > 0.5 * look.font
+    assert crossed > len(HARRIS.rungs) / 2  # a line goes on where there is no number
 
 
 def test_a_peak_far_off_the_longest_bar_stands_at_the_edge_as_a_number() -> None:
