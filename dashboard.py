@@ -7,6 +7,7 @@ A browser's session runs this file as a script; started as a program, it serves 
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def prepare() -> None:
     """What the first page needs, made before a browser asks for it."""
     compress_ahead(parts())
     desk.prepare()
+    gc.collect()
+    gc.freeze()  # what is there by now stays: no later collection goes through it
 
 
 if get_script_run_ctx(suppress_warning=True) is not None:

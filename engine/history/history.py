@@ -7,6 +7,7 @@ as this version's.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,13 +16,13 @@ from engine.backends import cpu
 from engine.catalogue import KERNELS
 from engine.choices import Key, key
 from engine.history.live import Live
-from engine.history.recordings import KEY, load
+from engine.history.recordings import KEY, Entry, entries
 from engine.plan import strides
 from engine.records import Measurement, Settled
 from engine.store import database
 from engine.words import size_text, sizes_text
 
-_N = KEY.index("n")
+_N, _KERNEL, _GRID = (KEY.index(name) for name in ("n", "kernel", "grid_asked"))
 
 _live = Live()
 
@@ -78,7 +79,8 @@ def recorded_for(choice: Settled) -> Measurement | None:
     """The recorded run of `choice` on a GPU, or None where nobody recorded it (or it runs an edited source)."""
     if choice.source is not None or choice.kernel not in KERNELS:
         return None
-    return _recorded().get(key(choice))
+    found = _recorded().get(key(choice))
+    return found.measurement if found is not None else None
 
 
 def recorded_sizes(choice: Settled) -> tuple[int, ...]:
@@ -89,7 +91,8 @@ def recorded_sizes(choice: Settled) -> tuple[int, ...]:
 @lru_cache(maxsize=32)
 def recorded_of(topic: str) -> frozenset[int]:
     """Every n at which a kernel of the topic was recorded with a right answer."""
-    return frozenset(own[_N] for own, m in _recorded().items() if m.status == "ok" and KERNELS[m.kernel].topic == topic)
+    kernels = {name for name, kernel in KERNELS.items() if kernel.topic == topic}
+    return frozenset(own[_N] for own in _right() if own[_KERNEL] in kernels)
 
 
 def not_recorded(choice: Settled) -> tuple[str, str]:
@@ -159,22 +162,26 @@ def _digest(kernel: str, source: str | None) -> str:
 
 
 @lru_cache(maxsize=1)
-def _recorded() -> dict[Key, Measurement]:
-    found: dict[Key, Measurement] = {}
-    for measurement in load():
-        choice = measurement.choice
-        assert isinstance(choice, Settled)
-        found[key(choice)] = measurement
-        if choice.grid_size is None and strides(KERNELS[choice.kernel]):
+def _recorded() -> dict[Key, Entry]:
+    found: dict[Key, Entry] = {}
+    striding = {name for name, kernel in KERNELS.items() if strides(kernel)}
+    for entry in entries():
+        found[entry.key] = entry
+        if entry.key[_GRID] is None and entry.key[_KERNEL] in striding:
             # Asked for, the grid that the kernel would choose itself is the same run.
-            found.setdefault(key(replace(choice, grid_size=measurement.grid_size)), measurement)
+            found.setdefault((*entry.key[:_GRID], entry.row["grid_size"]), entry)
     return found
+
+
+def _right() -> Iterator[Key]:
+    """The choices that were recorded with a right answer."""
+    return (own for own, entry in _recorded().items() if entry.row["status"] == "ok")
 
 
 @lru_cache(maxsize=1)
 def _sizes() -> dict[Key, tuple[int, ...]]:
     found: dict[Key, tuple[int, ...]] = {}
-    for own in sorted((own for own, m in _recorded().items() if m.status == "ok"), key=lambda own: own[_N]):
+    for own in sorted(_right(), key=lambda own: own[_N]):
         found[_without_n(own)] = (*found.get(_without_n(own), ()), own[_N])
     return found
 

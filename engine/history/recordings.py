@@ -12,9 +12,9 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +136,9 @@ def read(path: Path) -> Recording:
         content = _from_first_form(content)
     sessions = tuple(Session(**session) for session in content["sessions"])
     columns = content["columns"]
-    rows: Rows = {}
-    for values in zip(*columns.values(), strict=True):
-        row = dict(zip(columns, values, strict=True))
-        rows[tuple(row.pop(name) for name in KEY)] = row
+    told = [name for name in columns if name not in KEY]
+    keys, rest = zip(*map(columns.get, KEY), strict=True), zip(*map(columns.get, told), strict=True)
+    rows: Rows = {key: dict(zip(told, values, strict=True)) for key, values in zip(keys, rest, strict=True)}
     return Recording(content["device"], sessions, rows, content["left_out"])
 
 
@@ -160,47 +159,64 @@ def load(folder: Path = FOLDER) -> list[Measurement]:
 
     A kernel whose code has changed since carries the badge "recorded with an earlier version of this kernel".
     """
-    return list(_load(folder))
+    return [entry.measurement for entry in entries(folder)]
 
 
-@lru_cache(maxsize=4)
-def _load(folder: Path) -> tuple[Measurement, ...]:
-    if not folder.is_dir():
-        return ()
-    paths = sorted(folder.glob("*.json.gz"))
-    full = {path.name for path in paths if "-quick" not in path.name}
-    wanted = [path for path in paths if path.name in full or path.name.replace("-quick", "") not in full]
-    return tuple(measurement for path in wanted for measurement in _measurements(read(path)))
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A recorded run, whose Measurement is made when it is first asked for: a page shows a few of tens of thousands.
 
+    `row`: what `recording` says of `key`; `code`: the digest of the kernel's code as it is now.
+    """
 
-def _measurements(recording: Recording) -> Iterator[Measurement]:
-    now = {name: code_digest(kernel) for name, kernel in KERNELS.items()}
-    for columns, row in recording.rows.items():
-        named = dict(zip(KEY, columns, strict=True))
-        kernel = KERNELS.get(named["kernel"])
-        if kernel is None:
-            continue
+    recording: Recording
+    key: Key
+    row: Row
+    code: str | None
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        """The run as a Measurement: at every call the same."""
+        recording, row = self.recording, self.row
+        named = dict(zip(KEY, self.key, strict=True))
+        kernel = KERNELS[named["kernel"]]
         session = recording.sessions[row["session"]]
         badges = _badges(row)
-        if session.kernels.get(kernel.name) != now[kernel.name]:
+        if session.kernels.get(kernel.name) != self.code:
             badges += ("recorded with an earlier version of this kernel",)
         ran_on = cpu.named_in(badges)
         choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", **named)
-        peak = (
-            None if ran_on or kernel.on_chip else peak_of(recording.device, TOPICS[kernel.topic].metric, choice.dtype)
-        )
-        yield Measurement(
+        metric = TOPICS[kernel.topic].metric
+        peak = None if ran_on or kernel.on_chip else peak_of(recording.device, metric, choice.dtype)
+        return Measurement(
             choice,
             recording.device,
             row["status"],
             row["reason"],
             grid_size=row["grid_size"],
             timing=_timing(row),
-            rates=_rates(row, TOPICS[kernel.topic].metric, peak),
+            rates=_rates(row, metric, peak),
             badges=badges,
             environment={**session.environment, "samples": row["samples"], **({"cpu": ran_on} if ran_on else {})},
             origin="recorded",
         )
+
+
+@lru_cache(maxsize=4)
+def entries(folder: Path = FOLDER) -> tuple[Entry, ...]:
+    """Every recorded run of a kernel that there is."""
+    if not folder.is_dir():
+        return ()
+    paths = sorted(folder.glob("*.json.gz"))
+    full = {path.name for path in paths if "-quick" not in path.name}
+    wanted = [path for path in paths if path.name in full or path.name.replace("-quick", "") not in full]
+    now = {name: code_digest(kernel) for name, kernel in KERNELS.items()}
+    return tuple(
+        Entry(recording, key, row, now[key[0]])
+        for recording in map(read, wanted)
+        for key, row in recording.rows.items()
+        if key[0] in now
+    )
 
 
 def _badges(row: Row) -> tuple[str, ...]:

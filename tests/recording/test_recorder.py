@@ -67,7 +67,7 @@ def test_a_kernel_that_has_changed_since_says_so(tmp_path):
 def test_a_quick_recording_counts_only_until_there_is_a_full_one(tmp_path):
     write(tmp_path / "a-gpu-quick.json.gz", recording_of())
     assert len(load(tmp_path)) == 1
-    recordings._load.cache_clear()
+    recordings.entries.cache_clear()
     write(tmp_path / "a-gpu.json.gz", recording_of({KEY: OK | {"time_us": 7.0}}))
     assert [measurement.time_us for measurement in load(tmp_path)] == [7.0]
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import streamlit as st
 
-from engine.catalogue import LADDERS
+from engine.catalogue import LADDERS, TOPICS
 from engine.figures.look import Look
-from engine.service.warm_up import readiness
+from engine.service.warm_up import run_of, timed_of
 from views import panels
 from views.html import rung_html
 from views.panels.entries import Section
-from views.panels.plot import plot_shown
+from views.panels.plot import plot_shown, timed_bars, validated
 from views.rung import room
 from views.rung.actions import run_buttons, toggle_presenting
 from views.rung.results import Results
@@ -59,9 +61,12 @@ def show(page: Page, top: Container) -> None:
 
 
 def prepare() -> None:
-    """Make what the first page would wait for: the recordings are read, the first ladder's sources coloured."""
+    """Make what the first page would wait for: the recordings are read, the first ladder's sources coloured, and its
+    plot, of which the first one of all loads most of Plotly."""
     ladder = next(iter(LADDERS.values()))
-    readiness(ladder)
+    times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
+    page = Page(ladder, TOPICS[ladder.topic], 0, times, runs, presenting=False)
+    validated(json.dumps(timed_bars(facts_of(page), "time", page.topic.name, "", Look())))
     for position in range(len(ladder.rungs)):
         rung_html.rung_source(ladder, position)
 
