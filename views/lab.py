@@ -54,7 +54,6 @@ def main() -> None:
         return
     with tools:
         buttons(draft)
-    sheet_place()
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.Kept(draft.id, draft.text, draft.at, draft.file)
@@ -89,11 +88,6 @@ def start_row(ladder: Ladder | None) -> int:
                      help="What the source starts from. Each keeps what you wrote.")  # fmt: skip
     with right:
         return rungs.pickers(ladder) if ladder else 0
-
-
-def sheet_place() -> None:
-    """Where a sheet's text, its checks and the progress through it stand: above the editor, over the whole width."""
-    st.container(key="sheet")
 
 
 def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None:

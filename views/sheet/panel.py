@@ -163,6 +163,9 @@ def _solution(sheet: Sheet, owner: str) -> None:
         if today.sentences:
             st.markdown(" ".join(today.sentences))
             st.caption(", ".join(today.origins))
+        if sheet.ladder:
+            st.page_link("views/ladder.py", label="The ladder that it belongs to", icon=":material/stairs:",
+                         query_params={"ladder": sheet.ladder})  # fmt: skip
 
 
 def _marks(made: SheetWork, draft: str) -> Mapping[str, object]:
