@@ -142,10 +142,10 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
         words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")
     if fact.timed is not None:
         words.append(_time_of(fact.timed, choice, run))
-        if live is None and run.n != choice.n:
-            words.append(f"Run checks and counts at N = {size_text(run.n)}")
-        elif live is None and not KERNELS[run.kernel].runs_on(run.device):
+        if live is None and not KERNELS[run.kernel].runs_on(run.device):
             words.append("This kernel runs only on a GPU")
+        elif live is None and run.n != choice.n:
+            words.append(f"Run checks and counts at N = {size_text(run.n)}")
     elif fact.recorded is not None:
         told = f"{STATUS_WORDS[fact.recorded.status]} on {device_line(fact.recorded)}: {fact.recorded.reason}"
         words.append(code_in(_sentence_case(told)))

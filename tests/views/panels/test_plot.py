@@ -130,9 +130,9 @@ def test_without_any_counters_the_plot_says_what_to_do() -> None:
 
 
 def test_what_only_a_gpu_runs_stands_with_its_recorded_time_and_is_no_failure() -> None:
-    app = opened(ladder="tensor-cores")
+    app = opened(ladder="tensor-cores", rung="tensor_wgmma")
     html = html_of(app)
-    assert "This kernel runs only on a GPU" in html and "4.97 ms" in html.partition('class="ladder"')[0]
+    assert "This kernel runs only on a GPU" in html and "227 µs" in html.partition('class="ladder"')[0]
     texts = json.loads(figures_of(app)[0])["data"][0]["text"]
     assert len(texts) == 5 and not any("refused" in text for text in texts)
 
