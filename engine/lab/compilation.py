@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, keep
 from engine.compile.process import apart
-from engine.lab.pasted import compiled_for_device, warnings_of
+from engine.lab.pasted import compiled_for_device, warnings_of, without_own_headers
 from engine.lab.signatures import Parameter, kernels_in, named_kernel, parameters
 from engine.records import NotRunnable, Source
 
@@ -63,6 +63,7 @@ def compiled_in_full(file_name: str, text: str, name: str | None, every: bool) -
         wanted = {each: found[each].parameters for each in plain[:MOST_KERNELS]}
     else:
         wanted = dict([named_kernel(text, file_name, name)])
+    beside = without_own_headers(text)[1]
     source, made = compiled_for_device(file_name, text, tuple(wanted))
     ptx = made.ptx.decode()
     kernels = tuple(
@@ -74,7 +75,10 @@ def compiled_in_full(file_name: str, text: str, name: str | None, every: bool) -
         source,
         kernels,
         len(plain) - len(wanted) if every and name is None else 0,
-        warnings_of(source, made.warnings),
+        (
+            *(f'line {line}: "{header}" is not here and is passed over.' for line, header in beside.items()),
+            *warnings_of(source, made.warnings),
+        ),
         frozenset(_variables(ptx, text)),
         frozenset(inline),
     ), made

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from engine.compile.includes import check_includes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compiled_here, include_folders
@@ -31,6 +32,7 @@ HEAD = (
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
 )
+_OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 _OPTIONS = ("-default-device",)  # member functions of a struct need no __device__
 _MOST_BLANKED = 40
 _WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
@@ -68,11 +70,33 @@ def _kept(one: Declaration) -> bool:
     return one.kind == "type" or bool(words & _CONSTANT)
 
 
+def without_own_headers(text: str) -> tuple[str, dict[int, str]]:
+    """`text` without the headers that lie beside the file where it was written, and their names by line.
+
+    They are nowhere here; as a rule they hold macros that check the host's calls. Nothing is read of them: a name that
+    is no header's, or an absolute path, stays, to be refused.
+    """
+    passed: dict[int, str] = {}
+    for start, end in directives(text):
+        found = _INCLUDE.match(text, start)
+        name = found[2] if found is not None else None
+        if name and _OWN.search(name) and not name.startswith(("/", "\\")) and not _here(name):
+            if not _OF_SAMPLES.fullmatch(name):
+                passed[text.count("\n", 0, start) + 1] = name
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text, passed
+
+
+def _here(name: str) -> bool:
+    return ".." not in name and any((Path(folder) / name).is_file() for folder in include_folders())
+
+
 def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> tuple[Source, Compiled]:
     """The source that compiles, and what came of it. CompileError: the first error that is not the host's.
 
     `names`: the C++ names of the kernels that are wanted.
     """
+    text, passed = without_own_headers(text)
     check_includes(Source(name, text, ""), include_folders())
     source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
     dropped: dict[str, CompileError] = {}  # what was declared there -> why it went
@@ -82,10 +106,19 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> tu
         except CompileError as error:
             of_host = None if error.line is None else _of_host(source.text, error.line)
             if of_host is None:
-                raise _missed(source.text, error, dropped) from None
+                missed = _missed(source.text, error, dropped)
+                raise _lacking(name, passed, missed) if passed else missed from None
             dropped |= {word: error for word in of_host.words if word not in _CPP}
             source = replace(source, text=blanked(source.text, of_host.start, of_host.end))
     raise next(iter(dropped.values()))
+
+
+def _lacking(name: str, passed: dict[int, str], error: CompileError) -> CompileError:
+    """What does not compile without a header of the file's own."""
+    line, header = next(iter(passed.items()))
+    sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it '
+    sentence += str(error).removeprefix(f"{name} does not compile: ")
+    return CompileError(sentence, error.log, error.line)
 
 
 def _missed(text: str, error: CompileError, dropped: dict[str, CompileError]) -> CompileError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import engine
 from engine.lab.pasted import compiled_for_device, device_part, warnings_of
 from engine.lab.signatures import kernels_in
 from engine.lab.top_level import declarations
@@ -130,3 +131,19 @@ def test_a_text_that_closes_nothing_is_read_once(piece: str) -> None:
 def test_an_apostrophe_in_what_is_left_out_hides_no_kernel() -> None:
     text = "#if 0\ndon't\n#endif\n__global__ void one(int a) { }\n__global__ void two(int b) { }\n"
     assert list(kernels_in(text)) == ["one", "two"]
+
+
+def test_a_header_that_lay_beside_the_file_is_passed_over_and_missed_only_where_it_is_needed() -> None:
+    text = '#include "../common/common.h"\n#include "error.cuh"\n#include "helper_cuda.h"\n' + KERNEL
+    kernel = engine.kernel(text + "void f() { CHECK(cudaFree(0)); }\n")
+    assert kernel.warnings == (
+        'line 1: "../common/common.h" is not here and is passed over.',
+        'line 2: "error.cuh" is not here and is passed over.',
+    )
+    with pytest.raises(
+        CompileError, match=r'line 1: "../common/common.h" is not here, and without it line 5: iden.* "N"'
+    ):
+        engine.kernel(text + "__device__ int more[N];\n")
+    for name in ("/etc/passwd", "/etc/own.h", "../../etc/passwd", "secret.txt"):
+        with pytest.raises(CompileError, match="line 1: "):
+            engine.kernel(f'#include "{name}"\n{KERNEL}')
