@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from engine.sheets.folder import load, names
+from engine.sheets.folder import load, names, titles
 from engine.sheets.sheet import Sheet
 from views.draft import drafts
 from views.draft.drafts import Draft
@@ -59,7 +59,7 @@ def chosen() -> Sheet:
         student.field()
     with left:
         st.selectbox("Lab sheet", listed, listed.index(str(st.session_state["sheet"])), key="sheet",
-                     format_func=lambda name: load(name).title.replace("`", ""))  # fmt: skip
+                     format_func=lambda name: titles().get(name, name))  # fmt: skip
     return load(str(st.session_state["sheet"]))
 
 

@@ -28,9 +28,16 @@ def recorded(sheet: Sheet) -> Today:
     return today(replace(LADDERS[sheet.ladder], today=sheet.today)) if sheet.ladder else Today((), ())
 
 
+@lru_cache(maxsize=1)
+def titles() -> dict[str, str]:
+    """The sheets that come with the program, by name, with their titles as plain text: the lectures' own exercises
+    first, then as their ladders come. Looked up once."""
+    return {sheet.name: sheet.title.replace("`", "") for sheet in sorted(map(load, _folders()), key=_place)}
+
+
 def names() -> tuple[str, ...]:
-    """The sheets that come with the program: the lectures' own exercises first, then as their ladders come."""
-    return tuple(sheet.name for sheet in sorted(map(load, _folders()), key=_place))
+    """Their names, in this order."""
+    return tuple(titles())
 
 
 def load(sheet: str | Path) -> Sheet:
@@ -42,8 +49,9 @@ def load(sheet: str | Path) -> Sheet:
     return _read(path.resolve(), max(each.stat().st_mtime_ns for each in path.parent.rglob("*")))
 
 
-def _folders() -> list[str]:
-    return sorted(path.parent.name for path in FOLDER.glob(f"*/{FILE}"))
+@lru_cache(maxsize=1)
+def _folders() -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{FILE}")))
 
 
 def _place(sheet: Sheet) -> tuple[bool, int, str]:

@@ -59,6 +59,8 @@ def test_a_sheet_from_its_start_to_its_solution() -> None:
     again = html_of(opened("sheets", sheet=SHEET.name, student="Anna"))
     assert "3 of 3 passed" in again and "when it was checked last" in again
     assert "0 of 3 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
+    disguised = html_of(opened("sheets", sheet=SHEET.name, student=" An\x1bna "))
+    assert "0 of 3 passed" in disguised  # it is "An na", whom a terminal can print
 
 
 def test_questions_are_answered_checked_and_there_again() -> None:

@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from engine.sheets import progress
-from engine.sheets.folder import load, names
+from engine.sheets.folder import load, names, titles
 from engine.sheets.progress import Progress
 from engine.sheets.sheet import Sheet
 
@@ -29,7 +29,7 @@ def show() -> None:
 
 
 def _title(name: str) -> str:
-    return name if name == ALL else load(name).title.replace("`", "")
+    return titles().get(name, name)
 
 
 def _all() -> str:

@@ -20,5 +20,6 @@ def field() -> None:
 
 def owner() -> str:
     """What progress is kept under."""
-    name = " ".join(str(st.session_state.get(NAME) or "").split())[:LONGEST]
+    typed = "".join(letter if letter.isprintable() else " " for letter in str(st.session_state.get(NAME) or ""))
+    name = " ".join(typed.split())[:LONGEST]
     return name or f"browser {presence.session()[:6]}"
