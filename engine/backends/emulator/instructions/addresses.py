@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.backends.emulator.ptx.deciding import deciding
 from engine.backends.emulator.ptx.register_use import writes
 from engine.backends.emulator.ptx.syntax import (
@@ -17,8 +19,10 @@ from engine.backends.emulator.ptx.syntax import (
 )
 from engine.backends.emulator.ptx.uniform import operand_varies
 from engine.backends.emulator.registers.operands import Reader, constant, raw_reader
+from engine.backends.emulator.registers.values import OuterSum, Value, plain
 from engine.backends.emulator.state.events import Site
 from engine.backends.emulator.state.machine import Machine
+from engine.records import Array
 
 _ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
 # What the GPU's assembler makes an instruction that counts, if the operand is this constant (not of add.s32).
@@ -65,3 +69,15 @@ def _last_number(item: Instruction) -> int | None:
     """The last operand as an unsigned word, where it is a constant."""
     last = item.operands[-1]
     return int(last.value) & 0xFFFFFFFF if isinstance(last, Immediate) else None
+
+
+def signed(value: Value) -> Value:
+    """An address register as int64 (or the outer sum as it is)."""
+    if value.__class__ is OuterSum:
+        return value
+    return value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+
+
+def plain_address(raw: Value) -> Array:
+    """An address as an int64 array."""
+    return signed(plain(raw))  # type: ignore[no-any-return]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader, site_of
-from engine.backends.emulator.instructions.memory_port import Port, signed
+from engine.backends.emulator.instructions.addresses import address_reader, signed, site_of
+from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.meanings.table import DTYPES, operation
 from engine.backends.emulator.ptx.check import ends_in_type
@@ -137,7 +137,7 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
         return made
     words = machine.words(space)
     at = port.offsets(key, raw, mask, words, space)
-    port.note(space, raw, mask, None, values)
+    port.note_at(space, raw, at, mask, values)
     lanes = None if mask.dense is None else mask.dense.T
     # Words lie as [word][block], those of local memory as [word][thread][block]; a part of a word lies inside it.
     own: Array = mask.columns_at()[None, :]

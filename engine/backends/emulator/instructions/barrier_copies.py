@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader
+from engine.backends.emulator.instructions.addresses import address_reader, plain_address, signed
 from engine.backends.emulator.instructions.mbarriers import Place, lanes_of
-from engine.backends.emulator.instructions.memory_port import Piece, Port, plain_address, signed
+from engine.backends.emulator.instructions.memory_port import Piece, Port
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.requests import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError

@@ -20,6 +20,7 @@ from engine.backends.emulator.instructions import (
     warp_wide,
     wmma_memory,
 )
+from engine.backends.emulator.instructions.batches import executed_together, gathered
 from engine.backends.emulator.instructions.meetings import met
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.meanings.table import OPERATIONS, UnknownInstruction
@@ -42,9 +43,10 @@ FAMILIES: tuple[ModuleType, ...] = (
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
     """The executors of a block's body, each with its .cu line. PtxError for an instruction that is not emulated."""
     made = []
-    for item in block.body:
+    for items in gathered(machine, block.body):
+        item = items[0]
         try:
-            executor = _executor(machine, item)
+            executor = executed_together(machine, items) if len(items) > 1 else _executor(machine, item)
         except UnknownInstruction:
             raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
         except PtxError as error:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader
+from engine.backends.emulator.instructions.addresses import address_reader, plain_address
 from engine.backends.emulator.instructions.fragments import LINES
-from engine.backends.emulator.instructions.memory_port import Port, plain_address
+from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.instructions.tensor_cores import from_lanes, parts_of, to_lanes
 from engine.backends.emulator.ptx.syntax import Instruction, InvalidPtx, Operand, PtxError

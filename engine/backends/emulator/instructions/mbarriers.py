@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader
-from engine.backends.emulator.instructions.memory_port import Port, signed
+from engine.backends.emulator.instructions.addresses import address_reader, signed
+from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.ptx.requests import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Address, Immediate, Instruction, InvalidPtx, Operand, PtxError, Sink

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from engine.backends.emulator.instructions.access_faults import first_lane, misaligned, outside, outside_block
+from engine.backends.emulator.instructions.addresses import plain_address, signed
 from engine.backends.emulator.ptx.syntax import PtxError
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
+from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value
 from engine.backends.emulator.state.events import Access, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import (
@@ -29,6 +29,9 @@ from engine.backends.emulator.state.memory import (
 )
 from engine.records import Array
 
+_OF_BLOCKS = ("shared", "local")
+_REMEMBERED = 1000  # addresses of one instruction
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -39,11 +42,13 @@ class Piece:
     index: Array
 
 
-def signed(value: Value) -> Value:
-    """An address register as int64 (or the outer sum as it is)."""
-    if value.__class__ is OuterSum:
-        return value
-    return value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+@dataclass(eq=False)
+class _Place:
+    """Offsets that were checked for the lanes of a mask, and the load from there, as observers know it."""
+
+    at: Array
+    mask: Mask
+    access: Access | None = None
 
 
 class Port:
@@ -52,7 +57,9 @@ class Port:
     def __init__(self, machine: Machine, site: Site, offset: int) -> None:
         self.machine, self.site, self.offset = machine, site, offset
         self.shift = site.part.bit_length() - 1
-        self._last: tuple[Value, Mask, Any] | None = None
+        self._last: tuple[Value, Mask, Array] | None = None
+        self._places: dict[tuple[bytes, int], _Place] = {}
+        self._place: _Place | None = None
 
     # ---- which space
 
@@ -81,9 +88,25 @@ class Port:
         """Tell the observers."""
         if self.machine.hooks.on_access:
             address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
-            access = Access(self.site, space, address, mask, array, tuple(values))
-            for hook in self.machine.hooks.on_access:
-                hook(access)
+            self.tell(Access(self.site, space, address, mask, array, tuple(values)))
+
+    def tell(self, access: Access) -> None:
+        """Tell them of an access."""
+        for hook in self.machine.hooks.on_access:
+            hook(access)
+
+    def note_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
+        """Tell the observers of an access to shared or local memory, whose offsets were given last: `at`."""
+        if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been moved
+            self.note(space, signed(raw), mask, None, values)
+        elif self.machine.hooks.on_access:
+            place = self._place
+            if values or place is None:
+                self.tell(Access(self.site, space, at, mask, None, tuple(values)))
+                return
+            if place.access is None:
+                place.access = Access(self.site, space, at, mask, None, ())
+            self.tell(place.access)
 
     # ---- global memory
 
@@ -134,16 +157,30 @@ class Port:
     def offsets(self, key: Value, raw: Value, mask: Mask, words: Words, space: str) -> Array:
         """Checked byte offsets, int64, shaped as the address; idle lanes of a dense mask may be moved to a good one.
 
-        `key` is the register's own value: a loop that comes back with the same one is not checked again.
+        `key` is the register's own value: a loop that comes back with the same one is not checked again. Nor is one
+        that comes back with the same numbers, and it gets the same array, so that observers know it again.
         """
         last = self._last
         if last is not None and last[0] is key and last[1] is mask:
-            return last[2]  # type: ignore[no-any-return]
+            return last[2]
         at = plain_address(raw)
         if self.offset:
             at = at + self.offset
-        if at.dtype != np.int64:
-            at = at.astype(np.int64)
+        if at.shape[1] > 1 or mask.dense is not None:
+            self._place, at = None, self._inside(at, mask, words, space)
+        else:
+            content = at.tobytes(), id(mask)
+            self._place = self._places.get(content)
+            if self._place is None:
+                if len(self._places) > _REMEMBERED:
+                    self._places.clear()
+                self._place = self._places[content] = _Place(self._inside(at, mask, words, space), mask)
+            at = self._place.at
+        self._last = (key, mask, at)
+        return at
+
+    def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
+        """The offsets, once they are checked."""
         size = self.site.size
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
@@ -156,18 +193,18 @@ class Port:
                     self.machine, self.site, np.broadcast_to(at, faulty.shape), faulty, mask, words, space
                 )
             at = np.where(wrong, 0, at)
-        self._last = (key, mask, at)
         return at
 
     # ---- whole accesses
 
     def load(self, raw: Value, mask: Mask) -> list[Array]:
         """The loaded parts, unsigned, each broadcastable to (height, width)."""
-        parties = self.mixed(raw, mask)
-        if parties:
-            return self._load_mixed(raw, parties)
-        key = raw
-        space, raw = self.space_of(signed(raw), mask)
+        key, space = raw, self.site.space
+        if space not in _OF_BLOCKS:
+            parties = self.mixed(raw, mask)
+            if parties:
+                return self._load_mixed(raw, parties)
+            space, raw = self.space_of(signed(raw), mask)
         part, count = self.site.part, self.site.count
         if space == "global":
             found = self.locate(raw, mask)
@@ -185,9 +222,9 @@ class Port:
             return parts
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
-        self.note(space, raw, mask, None, ())
+        self.note_at(space, raw, at, mask, ())
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
-            return [self._rows(words, at, number, mask) for number in range(count)]
+            return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
         rows, columns = lane_indices(mask)
         where = (rows, columns) if space == "local" else (columns,)
         return [words.load(at + number * part, part, where) for number in range(count)]
@@ -201,15 +238,6 @@ class Port:
             for whole, part in zip(made, self.load(raw, lanes), strict=True):
                 whole[chosen] = np.broadcast_to(part, whole.shape)[chosen]
         return made
-
-    def _rows(self, words: Words, at: Array, number: int, mask: Mask) -> Array:
-        """One row of words per thread: the address is the same in every block."""
-        index = (at[:, 0] >> words.shift) + number
-        if mask.column_index is None:
-            return words.words.take(index, axis=0)
-        if isinstance(mask.column_index, slice):
-            return words.words[:, mask.column_index].take(index, axis=0)
-        return words.words[index[:, None], mask.column_index[None, :]]  # type: ignore[no-any-return]
 
     def store(self, raw: Value, mask: Mask, values: Sequence[Array]) -> None:
         """Store the parts, unsigned, each broadcastable to (height, width); colliding lanes: the last one stays."""
@@ -238,10 +266,10 @@ class Port:
             return
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
-        self.note(space, raw, mask, None, values)
+        self.note_at(space, raw, at, mask, values)
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
-                self._put_rows(words, at, number, mask, value)
+                words.put_rows((at[:, 0] >> words.shift) + number, mask, value)
             return
         rows, columns = lane_indices(mask)
         shape = (mask.height, mask.width)
@@ -255,16 +283,6 @@ class Port:
                 chosen = tuple(np.broadcast_to(index, shape)[lanes] for index in where)
                 words.store(places[lanes], part, chosen, spread[lanes])
 
-    def _put_rows(self, words: Words, at: Array, number: int, mask: Mask, value: Array) -> None:
-        index = (at[:, 0] >> words.shift) + number
-        if index.size == 1:  # every thread stores to one word: the last one stays
-            value = value[-1:]
-        columns = slice(None) if mask.column_index is None else mask.column_index
-        if isinstance(columns, slice):
-            words.words[:, columns][index] = value
-        else:
-            words.words[index[:, None], columns[None, :]] = value
-
 
 def put(view: Array, index: Array, value: Array, shape: tuple[int, int]) -> None:
     """view[index] = value over all lanes, the last lane staying where several meet one element."""
@@ -274,11 +292,6 @@ def put(view: Array, index: Array, value: Array, shape: tuple[int, int]) -> None
         view[index] = value
     else:
         view[np.broadcast_to(index, shape)] = np.broadcast_to(value, shape)
-
-
-def plain_address(raw: Value) -> Array:
-    """An address as an int64 array."""
-    return signed(plain(raw))  # type: ignore[no-any-return]
 
 
 def first_active(raw: Value, mask: Mask) -> int:

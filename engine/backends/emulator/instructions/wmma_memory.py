@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader
+from engine.backends.emulator.instructions.addresses import address_reader, plain_address
 from engine.backends.emulator.instructions.fragments import LINES, sum_blocks
 from engine.backends.emulator.instructions.fragments import Operand as Side
 from engine.backends.emulator.instructions.matrix_loads import MatrixRows, matrix_site, turned, writers
-from engine.backends.emulator.instructions.memory_port import Port, plain_address
+from engine.backends.emulator.instructions.memory_port import Port
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.instructions.tensor_cores import (
     WMMA,

@@ -23,25 +23,31 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     """a * b + c, rounded once; float32 or float64 arrays of equally many axes whose shapes broadcast.
 
     NumPy has no fused multiply-add of its own. Its complex product does: the real part of (a + ic)(b - i) is computed
-    as fma(a, b, c), where the processor has that instruction. `_product_is_fused` makes sure; else error terms do it.
+    as fma(a, b, c), where the processor has that instruction. `product_is_fused` makes sure; else error terms do it.
     """
-    if not _product_is_fused():
+    if not product_is_fused():
         return _fused_by_error_terms(a, b, c)
-    out: Array = np.empty(np.broadcast(a, b, c).shape, a.dtype)
+    shape = a.shape if a.shape == b.shape == c.shape else np.broadcast(a, b, c).shape
+    if math.prod(shape) <= BLOCK:
+        x, y, product, x_real, x_imag, y_real, answer = buffers.of(a.dtype, shape)
+        x_real[...], y_real[...], x_imag[...] = a, b, c
+        np.multiply(x, y, out=product)  # not into x: NumPy then takes a way that is not fused
+        return answer.copy()
+    out: Array = np.empty(shape, a.dtype)
     width = math.prod(out.shape[1:])
     height = max(1, BLOCK // max(width, 1))
     for start in range(0, out.shape[0], height):
         here = out[start : start + height]
-        x, y, product, x_real, x_imag, y_real, answer = _buffers.of(a.dtype, here.shape)
+        x, y, product, x_real, x_imag, y_real, answer = buffers.of(a.dtype, here.shape)
         for into, part in ((x_real, a), (y_real, b), (x_imag, c)):
             into[...] = part if len(part) == 1 else part[start : start + height]
-        np.multiply(x, y, out=product)  # not into x: NumPy then takes a way that is not fused
+        np.multiply(x, y, out=product)
         here[...] = answer
     return out
 
 
 class _Buffers(threading.local):
-    """Where `fused` puts its complex numbers: new arrays for every instruction would cost more than the work."""
+    """Where complex numbers are put to be multiplied: new arrays for every one would cost more than the work."""
 
     def __init__(self) -> None:
         self._made: dict[np.dtype[Any], list[Array]] = {}
@@ -66,11 +72,11 @@ class _Buffers(threading.local):
         return found
 
 
-_buffers = _Buffers()
+buffers = _Buffers()
 
 
 @lru_cache(maxsize=1)
-def _product_is_fused() -> bool:
+def product_is_fused() -> bool:
     """Does NumPy's complex product round the first product not at all? Asked for every length of a vector's tail."""
     for kind, digits in ((np.float32, 24), (np.float64, 53)):
         step = 2.0 ** -(digits - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 # Bits of a register or memory element by type suffix; "pred" is a bool.
 WIDTHS: dict[str, int] = {
@@ -139,6 +140,16 @@ def shown(operand: Operand) -> str:
     return "_"
 
 
+@lru_cache(maxsize=4096)
+def _words_of(opcode: str) -> tuple[str, ...]:
+    return tuple(opcode.split("."))
+
+
+@lru_cache(maxsize=4096)
+def _space_of(opcode: str) -> str:
+    return next((name for word in _words_of(opcode)[1:] if (name := word.split("::")[0]) in SPACES), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One PTX statement. `guard` is the predicate of `@%p`; `line` the .cu line it came from, 0 if unknown.
@@ -155,7 +166,7 @@ class Instruction:
     @property
     def words(self) -> tuple[str, ...]:
         """The opcode's dotted parts."""
-        return tuple(self.opcode.split("."))
+        return _words_of(self.opcode)
 
     @property
     def count(self) -> int:
@@ -165,7 +176,7 @@ class Instruction:
     @property
     def space(self) -> str:
         """The memory that the opcode names, the first if several; "" where only the address tells."""
-        return next((name for word in self.words[1:] if (name := word.split("::")[0]) in SPACES), "")
+        return _space_of(self.opcode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,4 +116,9 @@ def writer(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> W
 
 def numbers_of(members: int) -> tuple[int, ...]:
     """The registers in a bit set."""
-    return tuple(index for index in range(members.bit_length()) if members >> index & 1)
+    found = []
+    while members:
+        lowest = members & -members
+        found.append(lowest.bit_length() - 1)
+        members ^= lowest
+    return tuple(found)

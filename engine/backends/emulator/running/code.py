@@ -84,10 +84,10 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
     gate = gate_of(machine, block.body[0]) if block.body else None
     made = executors_of(machine, block)
-    live = block.live_out
+    written, live = block.defs, block.live_out
     if item is not None and kind == "call":  # what is passed is copied from the caller's registers
+        written = uses_and_defs(block.body, machine.program.carry)[1]
         live |= uses_and_defs((item,), machine.program.carry)[0]
-    written = uses_and_defs(block.body, machine.program.carry)[1]
     steps, lines = tuple(step for step, _ in made), tuple(line for _, line in made)
     return Code(
         block, steps, lines, kind, decide, numbers, numbers_of(block.uses),

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.requests import Request
 from engine.backends.emulator.ptx.syntax import Instruction
@@ -78,6 +80,18 @@ class Access:
     mask: Mask
     array: DeviceArray | None
     values: tuple[Array, ...]
+
+    @cached_property
+    def returns(self) -> bool:
+        """True when a loop that comes back with the same addresses brings the same array for them."""
+        address = self.address
+        alike = address.__class__ is np.ndarray and address.shape[1] == 1
+        return alike and self.space == "shared" and self.mask.dense is None
+
+    @cached_property
+    def key(self) -> tuple[int, int, int]:
+        """The same for the same access that returns, as long as the first one is kept."""
+        return self.site.number, id(self.address), id(self.mask)
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,24 @@ class Words:
         self.words = np.zeros((-(-max(size, 1) // unit), *lanes), UNSIGNED[8 * unit])
         self.flat = self.words.reshape(-1)
 
+    def rows(self, index: Array, mask: Mask) -> Array:
+        """Of each thread of a mask the word at its index, in the mask's columns: the same place in every block."""
+        if mask.column_index is None:
+            return self.words.take(index, axis=0)
+        if isinstance(mask.column_index, slice):
+            return self.words[:, mask.column_index].take(index, axis=0)
+        return self.words[index[:, None], mask.column_index[None, :]]  # type: ignore[no-any-return]
+
+    def put_rows(self, index: Array, mask: Mask, value: Array) -> None:
+        """Put such words."""
+        if index.size == 1:  # every thread stores to one word: the last one stays
+            value = value[-1:]
+        columns = slice(None) if mask.column_index is None else mask.column_index
+        if isinstance(columns, slice):
+            self.words[:, columns][index] = value
+        else:
+            self.words[index[:, None], columns[None, :]] = value
+
     def load(self, at: Array, part: int, where: tuple[Any, ...]) -> Array:
         """Elements of `part` bytes at byte addresses `at`, an int64 array that broadcasts with the lane indices
         `where` (rows and columns for local memory, columns for shared memory)."""

@@ -14,12 +14,14 @@ from engine.backends.emulator.ptx.requests import Request
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
+from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.gathered_atomics import gathered_sectors
 from engine.backends.emulator.watching.line_counter import LineCounter, counts
-from engine.backends.emulator.watching.passes import SECTOR, global_sectors_batch, shared_wavefronts_batch
+from engine.backends.emulator.watching.passes import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
 from engine.records import Array
 
 _CACHED = 4096
+_BEYOND = 1 << 20  # more bytes than shared memory has
 
 
 @counts
@@ -42,6 +44,12 @@ class MemoryRequests(LineCounter):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[Any, tuple[int, int, int]] = {}
+        self._again: dict[tuple[int, int, int], tuple[Access, list[int], list[tuple[int, int]]]] = {}
+
+    def on_launch(self, machine: Machine) -> None:
+        """Instructions are numbered anew."""
+        super().on_launch(machine)
+        self._again = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """What was judged is remembered, but not for ever."""
@@ -49,8 +57,24 @@ class MemoryRequests(LineCounter):
             self._known.clear()
 
     def on_access(self, access: Access) -> None:
-        """One memory instruction."""
-        site, requests, row = access.site, access.mask.warps, self.row(access.site.line)
+        """One memory instruction. Loops come back with the same addresses."""
+        known = self._again.get(access.key)
+        if known is None:
+            row = self.row(access.site.line)
+            before = row.copy()
+            self._count(access, row)
+            if access.returns and access.site.op not in ("atom", "red"):  # of which one counter is no sum
+                added = [(at, new - old) for at, (old, new) in enumerate(zip(before, row, strict=True)) if new != old]
+                if len(self._again) > _CACHED:
+                    self._again.clear()
+                self._again[access.key] = (access, row, added)
+            return
+        _, row, added = known
+        for at, amount in added:
+            row[at] += amount
+
+    def _count(self, access: Access, row: list[int]) -> None:
+        site, requests = access.site, access.mask.warps
         if site.request and not _asks(access, site.request):
             return
         if access.space == "local":
@@ -99,6 +123,8 @@ class MemoryRequests(LineCounter):
             found, times = np.unique(columns & (SECTOR - 1), return_counts=True)
             classes, counts = found.tolist(), (times * (mask.width // columns.size)).tolist()
         main = second = most = 0
+        if access.space == "shared":  # to move all lanes by whole words only renames the banks
+            rows = rows + (_BEYOND - (int(rows.flat[0]) & -max(size, WORD)))  # never less than nothing
         shape = (access.space, access.site.op, op, size, mask.row_key, rows.tobytes())
         for start, count in zip(classes, counts, strict=True):
             key = (start, *shape)

@@ -38,6 +38,10 @@ class AccessLanes:
         """Some of the entries."""
         return self._each(lambda field: field[chosen])
 
+    def moved(self, distance: int) -> AccessLanes:
+        """The same lanes, all of them so many bytes further on."""
+        return replace(self, address=self.address + distance)
+
     def units(self, size: int, unit: int) -> AccessLanes:
         """One entry per unit of memory instead of one per access of `size` bytes."""
         count = size // unit

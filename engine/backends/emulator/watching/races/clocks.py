@@ -48,6 +48,12 @@ class Clocks:
         """True while all blocks of the chunk have passed the same barriers and collectives."""
         return self.epoch.size == 1 and self.clock.shape[1] == 1
 
+    @property
+    def simple(self) -> bool:
+        """True while barriers alone decide what is in order: no flags, and warps have met as a whole if they did."""
+        flags = self.flags.used or self.flags.acquired
+        return self.epoch.size == 1 and self.clock.shape[1] == 1 and self._parties is None and not flags
+
     def tick(self) -> int:
         """The time of the next event."""
         self.now += 1

@@ -19,12 +19,14 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks, in_sample, sample_of
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.collisions import collision
 from engine.backends.emulator.watching.races.findings import Findings
 from engine.backends.emulator.watching.races.members import Members, in_words
+from engine.backends.emulator.watching.races.open_reads import OpenReads
 from engine.backends.emulator.watching.races.shadow import Shadow
+from engine.backends.emulator.watching.races.shared_lanes import SharedLanes
 from engine.backends.emulator.watching.races.shuffles import Shuffles
 from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array, Finding
@@ -51,7 +53,7 @@ class Hazards(Observer):
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
-        self._lanes: dict[tuple[bytes, int, bytes, int, bytes], AccessLanes | None] = {}
+        self._lanes = SharedLanes(self._unit)
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """New blocks with new shared memory."""
@@ -59,29 +61,35 @@ class Hazards(Observer):
         self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
         self._shuffles = Shuffles(self._machine, self._findings, info)
-        self._sample = np.zeros(1, np.int64)
+        self._lanes.start_chunk(info)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
+        self._reads = OpenReads(self._clocks)
 
     def on_release(self, mask: Mask) -> None:
         """Lanes pass a barrier."""
+        self._reads.release(mask)
         self._clocks.release(mask)
 
     def on_part_arrives(self, mask: Mask) -> None:
         """Lanes tell others at a barrier what they did: some of them may not wait there."""
+        self._reads.settle()
         self._clocks.publish(mask, "block")
 
     def on_part_released(self, mask: Mask) -> None:
         """Lanes have met those who arrived."""
+        self._reads.settle()
         self._clocks.tick()
         self._clocks.acquire(mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Lanes meet in their warps, each with those that its member mask names: itself among them."""
+        self._reads.settle()
         self._members.look(line, opcode, mask, members)
         self._clocks.collect(mask, members)
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """Lanes make their writes visible."""
+        self._reads.settle()
         self._clocks.fence(mask, "cta" in opcode.split("."))
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
@@ -128,13 +136,15 @@ class Hazards(Observer):
         site, shadow = access.site, self._shared
         if shadow is None or site.part < self._unit:
             return
+        if site.op == "ld" and site.weak and self._noted(access, shadow):
+            return
+        self._reads.settle()
         every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
         same_lanes = every_block and access.mask.dense is None
         alike = same_lanes and self._clocks.alike
-        if self._sample.size == 1 and self._info.blocks > 1 and not alike:
-            self._sample = sample_of(self._info.blocks)
-            shadow = self._shared = shadow.repeated(self._sample * self._info.rows)
-        lanes = self._known_lanes(access) if alike else self._sampled(access)
+        if not alike and self._lanes.part():
+            shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
+        lanes = self._lanes.known(access) if alike else self._lanes.of(access)
         if lanes is None:
             return
         clocks, mask = self._clocks, access.mask
@@ -143,32 +153,31 @@ class Hazards(Observer):
         flag = site.op == "st" and not site.weak and (behind or release is not None)
         if flag or site.op in ("atom", "red"):
             clocks.publish(mask, release)
-        at = lanes.address // self._unit * self._sample.size + lanes.block
+        at = self._lanes.units(lanes)
         # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
         strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
         self._check(access, shadow, at, lanes, None, strength)
         if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.used):
             clocks.acquire(mask)
 
-    def _known_lanes(self, access: Access) -> AccessLanes | None:
-        """`in_sample`, remembered: loops come back with the same addresses."""
-        address = plain(access.address)
-        key = (address.tobytes(), address.itemsize, access.mask.row_key, access.site.size, self._sample.tobytes())
-        if key not in self._lanes:
-            if len(self._lanes) > 1000:
-                self._lanes.clear()
-            self._lanes[key] = self._sampled(access)
-        return self._lanes[key]
-
-    def _sampled(self, access: Access) -> AccessLanes | None:
-        lanes = in_sample(access, self._sample, self._info)
-        return lanes.units(access.site.size, self._unit) if lanes else None
+    def _noted(self, access: Access, shadow: Shadow) -> bool:
+        """True when the load needs no more than to be noted as open."""
+        if self._reads.note(access, shadow):
+            return True
+        if not access.returns or access.mask.column_index is not None or not self._reads.possible(shadow):
+            return False
+        lanes = self._lanes.known(access)
+        if lanes is not None:
+            self._reads.learn(access, shadow, self._lanes.units(lanes), lanes)
+        return self._reads.note(access, shadow)
 
     # ---- global memory
 
     def _on_global(self, access: Access) -> None:
         site, mask = access.site, access.mask
         flag = not site.weak or site.op in ("atom", "red")
+        if flag:
+            self._reads.settle()
         if flag and site.op == "ld":
             self._clocks.tick()
         elif flag:
@@ -267,7 +276,7 @@ class Hazards(Observer):
         if array is not None:
             old = array.view(site.part)[(address - array.base) // site.part]
         else:
-            old = self._machine.words("shared").load(address, site.part, (self._sample[lanes.block[entries]],))
+            old = self._machine.words("shared").load(address, site.part, (self._lanes.sample[lanes.block[entries]],))
         return bool((old == new).all())
 
 

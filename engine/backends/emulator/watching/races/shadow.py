@@ -23,13 +23,14 @@ class Shadow:
         self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
         self.write_clock, self.write_time = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
+        self.newest_write = -1  # the last epoch in which any unit was written
         self._readers: tuple[Array, ...] | None = None
 
     def repeated(self, steps: Array) -> Shadow:
         """The same memory for several blocks that did the same so far. Unit u of block k is then at u * blocks + k, and
         the lanes of block k are those of the first one plus `steps[k]`."""
         made, copies = Shadow(0), steps.size
-        made.units = self.units * copies
+        made.units, made.newest_write = self.units * copies, self.newest_write
         for name in ("write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
             setattr(made, name, np.repeat(getattr(self, name), copies))
         made.writer = _moved(self.writer, steps)
@@ -45,6 +46,8 @@ class Shadow:
 
     def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
         """New last writers. `kind`: 0 an ordinary store, 1 volatile or the like, 2 an atomic."""
+        epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
+        self.newest_write = max(self.newest_write, epoch)
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch
         self.write_clock[at], self.write_time[at] = by.clock, by.time
         self.write_line[at], self.write_kind[at] = line, kind

@@ -1,0 +1,83 @@
+"""Reads of shared memory that are remembered only if somebody writes before the next barrier.
+
+Behind a barrier nobody asks who read before it. So a read that nothing written since the last barrier can race with is
+noted here; it goes into the shadow when something happens that its place in the order of events matters for, and is
+forgotten at the barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.backends.emulator.registers.masks import Mask
+from engine.backends.emulator.state.events import Access
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes
+from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.shadow import Shadow
+from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.records import Array
+
+_REMEMBERED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRead:
+    """A load that has been looked at once, and the units `at` of a shadow that it reads, which all had been written."""
+
+    access: Access
+    shadow: Shadow
+    at: Array
+    lanes: AccessLanes
+
+
+class OpenReads:
+    """Those of a chunk since its last barrier."""
+
+    def __init__(self, clocks: Clocks) -> None:
+        self._clocks = clocks
+        self._known: dict[tuple[int, int, int], KnownRead] = {}
+        self._open: list[tuple[KnownRead, int, Array]] = []
+        self._epoch: int | None = None  # since something else happened; -1: reads have to be looked at; None: not known
+
+    def note(self, access: Access, shadow: Shadow) -> bool:
+        """True when this ordinary load is noted, and nothing more is to be done."""
+        known = self._known.get(access.key)
+        if known is None or known.shadow is not shadow or not self.possible(shadow):
+            return False
+        self._open.append((known, self._clocks.tick(), self._clocks.clock))
+        return True
+
+    def possible(self, shadow: Shadow) -> bool:
+        """True while no read can race with what has been written."""
+        if self._epoch is None:
+            clocks = self._clocks
+            epoch = int(clocks.epoch.item()) if clocks.simple else -1
+            self._epoch = epoch if shadow.newest_write < epoch else -1
+        return self._epoch >= 0
+
+    def release(self, mask: Mask) -> None:
+        """A barrier lets lanes go."""
+        if mask.column_index is None:
+            self._open.clear()
+        self.settle()
+
+    def learn(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes) -> None:
+        """A load that returns reads the units `at`: from now on it can be noted, if they have all been written."""
+        if (shadow.writer.take(at) >= 0).all():
+            if len(self._known) > _REMEMBERED:
+                self._known.clear()
+            self._known[access.key] = KnownRead(access, shadow, at, lanes)
+
+    def settle(self) -> None:
+        """Something else happens: what is still open goes into the shadow."""
+        noted, epoch, clocks = self._open, self._epoch, self._clocks
+        self._open, self._epoch = [], None
+        if epoch is None:
+            return
+        for known, time, clock in noted:
+            lanes = known.lanes
+            high = Stamp(lanes.high, epoch, clock[lanes.high % clocks.rows, 0], time)
+            low = high if lanes.low is lanes.high else Stamp(
+                lanes.low, epoch, clock[lanes.low % clocks.rows, 0], time
+            )  # fmt: skip
+            known.shadow.read(known.at, low, high, known.access.site.line, 0, clocks, lanes.unique, True)
