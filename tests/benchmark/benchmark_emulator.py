@@ -30,7 +30,8 @@ from engine.backends.emulator.launch import execute
 from engine.backends.emulator.loading import load
 from engine.catalogue import KERNELS, TOPICS, data, default_choice, topic_of
 from engine.plan import plan
-from engine.records import Array, Buffer, Choice, HostRun, Launch, NotRunnable, Plan, Scalar, Source
+from engine.records import Array, Buffer, Choice, HostRun, Launch, NotRunnable, Plan, Run, Scalar, Source
+from tests.benchmark.student_kernels import STUDENT_KERNELS, StudentKernel
 
 REFERENCE_US = 27.0  # the unit on the machine of the goals
 
@@ -45,6 +46,9 @@ GOALS_S = {
     "compile and parse": 0.3,
     "trapezoid": 1.0,  # double, 2^20 intervals
 }
+INSTRUCTIONS_PER_S = 50e6  # of threads, at least, where the work of students' kernels is counted
+COUNTED = "thread instructions"
+TILES = ("matmul_register_1d", "matmul_register_2d", "matmul_warp_tile", "matmul_async_copy")
 LONG_THREADS = ("matmul_register_2d", "matmul_async_copy")
 LIMITS = {name: seconds / REFERENCE_US * 1e6 for name, seconds in GOALS_S.items()}
 MEMORY_LIMIT_MB = 1024
@@ -66,27 +70,37 @@ COLLATZ = """extern "C" __global__ void f(const int *in, int *out, unsigned int 
 
 @dataclass(frozen=True)
 class Case:
-    """Something to time. `group`: its limit's name. `run(observe)` does it once."""
+    """Something to time. `group`: its limit's name. `run(observe)` does it once, and gives what was run."""
 
     name: str
     group: str
-    prepare: Callable[[], Callable[[bool], Any]]
+    prepare: Callable[[], Callable[[bool], Run | None]]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A case's result: seconds (best of the repeats), in units, plain seconds, peak memory of the process."""
+    """A case's result: seconds (best of the repeats), in units, plain seconds, peak memory of the process.
+    `instructions`: those of threads."""
 
     case: Case
     seconds: float
     plain_s: float | None
     megabytes: float
+    instructions: int
+
+    @property
+    def per_second(self) -> float:
+        """Thread instructions a second, as they would be on the machine of the goals."""
+        return self.instructions / (self.seconds / unit_s() * REFERENCE_US * 1e-6)
 
     @property
     def broken(self) -> list[str]:
         """Which limits the case passes."""
         made = []
-        if self.seconds > LIMITS[self.case.group] * unit_s():
+        if self.case.group == COUNTED:
+            if self.per_second < INSTRUCTIONS_PER_S:
+                made.append(f"under {INSTRUCTIONS_PER_S / 1e6:g} million a second")
+        elif self.seconds > LIMITS[self.case.group] * unit_s():
             made.append(f"over {LIMITS[self.case.group]:,.0f} units")
         if self.megabytes > MEMORY_LIMIT_MB:
             made.append(f"over {MEMORY_LIMIT_MB} MB")
@@ -120,15 +134,16 @@ def calibrate() -> None:
 def catalogue_case(choice: Choice, group: str, name: str) -> Case:
     """A kernel of the catalogue."""
 
-    def prepare() -> Callable[[bool], Any]:
+    def prepare() -> Callable[[bool], Run]:
         whole = plan(choice)
         recipe = topic_of(choice.kernel).input_recipe(choice)
         inputs = {key: data.repeated(numbers, count) for key, (numbers, count) in recipe.items()}
 
-        def run(observe: bool) -> None:
+        def run(observe: bool) -> Run:
             made = execute(whole, inputs, observers=None if observe else ())
             if KERNELS[choice.kernel].expect == "ok":
                 assert topic_of(choice.kernel).check(whole, made.output).ok, f"{choice.kernel}: a wrong answer"
+            return made
 
         return run
 
@@ -153,6 +168,24 @@ def source_case(name: str, group: str, text: str, values: Array, expected: Calla
         return run
 
     return Case(name, group, prepare)
+
+
+def student_case(kernel: StudentKernel) -> Case:
+    """A kernel of students, on random numbers."""
+
+    def prepare() -> Callable[[bool], Run]:
+        source = Source("student.cu", kernel.text, kernel.dtype)
+        launch = Launch("f", source, kernel.grid, kernel.block, ("in", "out", Scalar("uint32", kernel.number)))
+        buffers = (
+            Buffer("in", kernel.dtype, kernel.count, "input"),
+            Buffer("out", kernel.dtype, kernel.out_count, "zero"),
+        )
+        choice = Choice("f", kernel.count, kernel.block[0], dtype=kernel.dtype)
+        whole = Plan(choice, buffers, (launch,), "out", kernel.out_count, 0, 0, 1, kernel.grid[0])
+        values = (1000 * np.random.default_rng(0).random(kernel.count)).astype(kernel.dtype)
+        return lambda observe: execute(whole, {"in": values}, observers=None if observe else ())
+
+    return Case(kernel.name, COUNTED, prepare)
 
 
 def compile_case(name: str) -> Case:
@@ -195,6 +228,11 @@ def cases() -> list[Case]:
             group = "long threads" if width == 256 and kernel.name in LONG_THREADS else "matmul"
             choice = replace(default_choice(kernel.name), n=width, device="emulator")
             made.append(catalogue_case(choice, f"{group} {width}", f"{kernel.name} {width}"))
+    for name in TILES:
+        for width in (128, 256):
+            choice = replace(default_choice(name), n=width, device="emulator")
+            made.append(catalogue_case(choice, COUNTED, f"{name} {width}, counted"))
+    made += [student_case(kernel) for kernel in STUDENT_KERNELS]
     for kernel in TOPICS["trapezoid"].kernels:
         made.append(
             catalogue_case(replace(default_choice(kernel.name), n=2**20, device="emulator"), "trapezoid", kernel.name)
@@ -236,9 +274,11 @@ def measured(case: Case, repeats: int) -> Row:
         try:
             run = case.prepare()
             run(False)  # compiles, allocates
+            counts = (run(True) or Run(np.zeros(0))).counts if case.group == COUNTED else None
             times = {observe: min(_timed(run, observe) for _ in range(repeats)) for observe in (True, False)}
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            os.write(send, json.dumps([times[True], times[False], peak]).encode())
+            instructions = int(counts.counters["thread_instructions"]) if counts else 0
+            os.write(send, json.dumps([times[True], times[False], peak, instructions]).encode())
             status = 0
         except Exception:
             traceback.print_exc()
@@ -249,8 +289,8 @@ def measured(case: Case, repeats: int) -> Row:
         text = stream.read()
     if os.waitpid(child, 0)[1] or not text:
         raise SystemExit(f"{case.name} failed")
-    seconds, plain, peak = json.loads(text)
-    return Row(case, seconds, None if case.group == "compile and parse" else plain, peak)
+    seconds, plain, peak, instructions = json.loads(text)
+    return Row(case, seconds, None if case.group == "compile and parse" else plain, peak, instructions)
 
 
 def _timed(run: Callable[[bool], Any], observe: bool) -> float:
@@ -268,11 +308,12 @@ def table(rows: list[Row]) -> str:
              f"{'MB':>6}"]  # fmt: skip
     for row in rows:
         plain = f"{row.plain_s:8.3f} {row.seconds / row.plain_s:6.2f}" if row.plain_s else f"{'':8} {'':6}"
-        units = row.seconds / unit
+        units, counted = row.seconds / unit, row.case.group == COUNTED
+        limit, goal = ("", "") if counted else (f"{LIMITS[row.case.group]:,.0f}", f"{GOALS_S[row.case.group]:.1f}")
+        rate = f"{row.per_second / 1e6:,.0f} million thread instructions a second; " if counted else ""
         lines.append(
-            f"{row.case.name:34} {units:8,.0f} {LIMITS[row.case.group]:8,.0f} {units * REFERENCE_US / 1e6:7.3f} "
-            f"{GOALS_S[row.case.group]:7.1f} {row.seconds:7.3f} {plain} {row.megabytes:6.0f}  "
-            f"{'; '.join(row.broken) or 'ok'}"
+            f"{row.case.name:34} {units:8,.0f} {limit:>8} {units * REFERENCE_US / 1e6:7.3f} "
+            f"{goal:>7} {row.seconds:7.3f} {plain} {row.megabytes:6.0f}  {rate}{'; '.join(row.broken) or 'ok'}"
         )
     return "\n".join(lines)
 
