@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from engine.backends.emulator.instructions.registry import Executor
 from engine.backends.emulator.meanings.fused_batches import fused_each
+from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.register_use import reads, writes
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, Register
 from engine.backends.emulator.registers.masks import Mask
@@ -20,20 +21,17 @@ _FUSED = ("fma.rn.f32", "fma.rn.f64")
 _OPERANDS = 4
 
 
-def gathered(machine: Machine, body: Sequence[Instruction]) -> list[tuple[Instruction, ...]]:
-    """A basic block's instructions in an order of the same meaning: one by one, or multiply-adds that are a batch.
-
-    Nothing is put off where observers hear of each result in turn.
-    """
-    if machine.hooks.on_result or not any(item.opcode in _FUSED for item in body):
+def gathered(program: Program, body: Sequence[Instruction]) -> list[tuple[Instruction, ...]]:
+    """A basic block's instructions in an order of the same meaning: one by one, or multiply-adds that are a batch."""
+    if not any(item.opcode in _FUSED for item in body):
         return [(item,) for item in body]
     made: list[tuple[Instruction, ...]] = []
     batch: list[Instruction] = []
     sources: set[int] = set()
     targets: set[int] = set()
     for item in body:
-        read, written = set(reads(item, machine.program.carry)), set(writes(item, machine.program.carry))
-        joins = _joins(machine, item) and (not batch or item.opcode == batch[0].opcode)
+        read, written = set(reads(item, program.carry)), set(writes(item, program.carry))
+        joins = _joins(program, item) and (not batch or item.opcode == batch[0].opcode)
         # What a batch reads it reads before it writes, so that its own members may write what others of it read.
         if batch and (read & targets or (not joins and (item.opcode in _FUSED or written & (sources | targets)))):
             made.append(tuple(batch))
@@ -46,12 +44,12 @@ def gathered(machine: Machine, body: Sequence[Instruction]) -> list[tuple[Instru
     return [*made, tuple(batch)] if batch else made
 
 
-def _joins(machine: Machine, item: Instruction) -> bool:
+def _joins(program: Program, item: Instruction) -> bool:
     """Whether the multiply-add is an ordinary one; what is wrong with another is told when it is made executable."""
     if item.opcode not in _FUSED or len(item.operands) != _OPERANDS:
         return False
     target = item.operands[0]
-    return isinstance(target, Register) and machine.program.widths[target.index] == WIDTHS[item.words[-1]]
+    return isinstance(target, Register) and program.widths[target.index] == WIDTHS[item.words[-1]]
 
 
 def executed_together(machine: Machine, items: Sequence[Instruction]) -> Executor:

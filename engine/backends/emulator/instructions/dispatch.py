@@ -43,7 +43,8 @@ FAMILIES: tuple[ModuleType, ...] = (
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
     """The executors of a block's body, each with its .cu line. PtxError for an instruction that is not emulated."""
     made = []
-    for items in gathered(machine, block.body):
+    in_turn = bool(machine.hooks.on_result)  # observers hear of each result
+    for items in [(item,) for item in block.body] if in_turn else gathered(machine.program, block.body):
         item = items[0]
         try:
             executor = executed_together(machine, items) if len(items) > 1 else _executor(machine, item)
