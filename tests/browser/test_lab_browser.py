@@ -91,7 +91,7 @@ def test_a_line_in_the_list_leads_to_the_line_and_a_try_comes_back(page: Page, a
     expect(page.locator(".told")).to_contain_text("is undefined")
     page.locator("table.tries a").filter(has_text="#1").click()
     expect(text).not_to_contain_text("missing")
-    page.get_by_role("button", name="Undo").click()
+    page.locator("[data-part=undo]").click()
     expect(text).to_contain_text("missing")
 
 
@@ -111,7 +111,7 @@ def test_marks_move_with_the_text_that_is_typed_while_a_check_runs(page: Page, a
 def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     typed(page, "a * x[i]", "1 + ")
-    page.get_by_role("button", name="Share").click()
+    page.locator("[data-part=share]").click()
     link = page.locator("[data-part=link]").input_value()
     assert link.startswith(f"{address}/lab?") and "draft=" not in link
     there = page.context.browser.new_context() if page.context.browser else page.context
@@ -122,7 +122,7 @@ def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
     there.close()
     text.press("Control+End")
     page.keyboard.insert_text("// " + "".join(chr(0x4E00 + 7919 * i % 20_000) for i in range(5000)))
-    page.get_by_role("button", name="Share").click()
+    page.locator("[data-part=share]").click()
     expect(page.locator(".told")).to_contain_text("too long for a link")
 
 
@@ -134,7 +134,7 @@ def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, addr
     expect(text).to_contain_text("v[256 * blockIdx.x + threadIdx.x] = n")
     expect(page.locator(".st-key-launchform")).to_contain_text("mine<<<")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Download").click()
+        page.locator("[data-part=download]").click()
     assert saved.value.suggested_filename == "mine.cu"
     assert saved.value.path().read_bytes() == kernel.replace(b"\r\n", b"\n")
     checked(page, "out of bounds")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from views.session.compressed import ASSETS, CompressedAssets
+from views.session.compressed import ASSETS, LIBRARIES, CompressedAssets, library
 
 SCRIPT = next((ASSETS / "static" / "js").glob("index.*.js"))
 PATH = f"/static/js/{SCRIPT.name}"
@@ -37,6 +37,14 @@ def test_a_script_comes_compressed_and_whole() -> None:
     assert start["status"] == 200 and headers[b"content-encoding"] == b"gzip"
     assert gzip.decompress(body["body"]) == SCRIPT.read_bytes()
     assert len(body["body"]) < SCRIPT.stat().st_size / 2
+
+
+@pytest.mark.parametrize("begin", ["", "/ladder"])  # the second: where the server's addresses begin with a name
+def test_a_library_of_our_own_comes_beside_streamlits_scripts(begin: str) -> None:
+    address = library("codemirror.min.js")
+    start, body = answer(f"{begin}{address.removeprefix('.').partition('?')[0]}")
+    assert dict(start["headers"])[b"content-encoding"] == b"gzip" and len(address.partition("?")[2]) == 16
+    assert gzip.decompress(body["body"]) == LIBRARIES["codemirror.min.js"].read_bytes()
 
 
 @pytest.mark.parametrize(
