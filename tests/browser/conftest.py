@@ -99,6 +99,7 @@ def browser() -> Iterator[Browser]:
     """One Chromium for all tests."""
     if CHROMIUM is None:
         pytest.skip("There is no Chromium on this machine.")
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -108,7 +109,6 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def laptop(browser: Browser) -> Iterator[BrowserContext]:
     """A lecturer's laptop: one cache for all windows."""
-    expect.set_options(timeout=20_000)
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     yield context
     context.close()
