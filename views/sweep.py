@@ -9,7 +9,7 @@ import streamlit as st
 from engine import tables
 from engine.catalogue import KERNELS, LADDERS
 from engine.columns import COLUMNS, COUNTED
-from engine.figures.look import CONFIG
+from engine.figures.look import CONFIG, Look
 from engine.figures.sweep import size_lines
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.elements import CLAIM, judged_variants
@@ -22,6 +22,7 @@ from views.sweeping.menus import controls
 from views.sweeping.sweep import LISTS, Cell, Sweep
 
 WORK = "sweep work"
+ABOVE_LINES, LEAST, LARGEST = 360, 340, 640  # pixels of the window above the lines; of their height
 
 
 def main() -> None:
@@ -125,7 +126,8 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
     judged = sweep.over == "elements" and COLUMNS[sweep.key].group != COUNTED
     band = (*CLAIM, "best, says Crovella") if judged else None
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
-    figure = size_lines(frame, sweep.key, names, over=over, band=band)
+    height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
+    figure = size_lines(frame, sweep.key, names, Look(height=height), over, band)
     st.plotly_chart(figure, key=f"lines {drawn}", config=CONFIG)
 
 

@@ -163,7 +163,12 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
 def _time_of(timed: Measurement, choice: Settled, run: Settled) -> str:
     """Where the time comes from; at which N, where what runs here runs at another one."""
     at = f" at N = {size_text(choice.n)}" if run.n != choice.n else ""
-    return f"Time: {escape(device_line(timed))}{at}"
+    return f"Time: {whole_dates(escape(device_line(timed)))}{at}"
+
+
+def whole_dates(words: str) -> str:
+    """The words with dates that no line breaks."""
+    return re.sub(r"\d{4}-\d\d-\d\d", r"<time>\g<0></time>", words)
 
 
 def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
