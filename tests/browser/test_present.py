@@ -89,3 +89,16 @@ def test_every_rung_fits_before_and_after_its_run(page: Page, address: str, name
     page.wait_for_timeout(1000)
     expect(page.locator(".st-key-working")).to_have_count(0, timeout=600_000)
     assert all_troubles(page, rungs) == {}, "after its run"
+
+
+# One and two lines of rungs, a topic with many plots, one with the sweep's button, counters.
+PLOTS = ("harris", "cooper", "float-truths", "cs121-banks", "tensor-cores&show=counters")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("choice", PLOTS)
+def test_the_whole_plot_stands_beside_the_code_on_a_small_projector(page: Page, address: str, choice: str) -> None:
+    opened(page, f"{address}/?ladder={choice}")
+    expect(page.locator(".st-key-drawing .main-svg").first).to_be_visible()
+    box = page.locator(".st-key-drawing").bounding_box()
+    assert box is not None and box["y"] + box["height"] <= 720 and box["height"] >= 220

@@ -24,7 +24,7 @@ from views.session.place import Place
 from views.session.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
-SMALLEST_PLOT, LARGEST_PLOT = 240, 640  # pixels of height
+SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
 SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 400, 520, 360
 SMALLEST_ROW, ROW, AXIS = 15, 52, 58  # of a rung's bar and what is around it; of the axis below the bars
 SMALLEST, LARGEST = 13, 15  # pixels of type
