@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 
 import streamlit as st
@@ -16,6 +17,7 @@ from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
 from engine.words import size_text, text_of
 from views.html import grid
+from views.panels.plot import validated
 from views.session import choices, keyboard, state, work
 from views.session.toolbar import toolbar
 from views.sweeping.menus import controls
@@ -91,9 +93,13 @@ def show_sweep(sweep: Sweep, drawn: int) -> None:
             st.html(f'<p class="verdict">{escape(said)}</p>')
         st.html(table_html(sweep, facts, values, best))
     why_not(facts)
-    rows = tables.sweep_rows([(sweep.choice(cell), fact) for cell, fact in facts.items()])
-    st.download_button("CSV", tables.frame_csv(rows), f"sweep-{sweep.topic.name}.csv", "text/csv",
+    st.download_button("CSV", lambda: csv(sweep, facts), f"sweep-{sweep.topic.name}.csv", "text/csv",
                        on_click="ignore", icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
+
+
+def csv(sweep: Sweep, facts: dict[Cell, Known]) -> str:
+    """The file, made when somebody clicks."""
+    return tables.frame_csv(tables.sweep_rows([(sweep.choice(cell), fact) for cell, fact in facts.items()]))
 
 
 def used_of(fact: Known, key: str) -> Measurement | None:
@@ -128,7 +134,7 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
     height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
     figure = size_lines(frame, sweep.key, names, Look(height=height), over, band)
-    st.plotly_chart(figure, key=f"lines {drawn}", config=CONFIG)
+    st.plotly_chart(validated(json.dumps(figure)), key=f"lines {drawn}", config=CONFIG)
 
 
 def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:
