@@ -128,9 +128,9 @@ class Clocks:
         """The present of lanes of this chunk. `one_block`: they count from its first block, else from the grid's."""
         column: Array | int = 0 if self.alike else lane // self.rows - (0 if one_block else self.first)
         epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
-        return Stamp(lane, epoch, self._clock_of(lane, column), self.now)
+        return Stamp(lane, epoch, self.clock_of(lane, column), self.now)
 
-    def _clock_of(self, lane: Array, column: Array | int) -> Array:
+    def clock_of(self, lane: Array, column: Array | int) -> Array:
         """The clocks of lanes, remembered while they stand still: loops come back with the same lanes."""
         found = self._known.get(id(lane))
         if found is None or found[0] is not lane or found[1] is not self.clock:

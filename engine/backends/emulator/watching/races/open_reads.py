@@ -36,7 +36,7 @@ class OpenReads:
     def __init__(self, clocks: Clocks) -> None:
         self._clocks = clocks
         self._known: dict[tuple[int, int, int], KnownRead] = {}
-        self._open: list[tuple[KnownRead, int, Array]] = []
+        self._open: list[tuple[KnownRead, int]] = []
         self._epoch: int | None = None  # since something else happened; -1: reads have to be looked at; None: not known
 
     def note(self, access: Access, shadow: Shadow) -> bool:
@@ -44,7 +44,7 @@ class OpenReads:
         known = self._known.get(access.key)
         if known is None or known.shadow is not shadow or not self.possible(shadow):
             return False
-        self._open.append((known, self._clocks.tick(), self._clocks.clock))
+        self._open.append((known, self._clocks.tick()))
         return True
 
     def possible(self, shadow: Shadow) -> bool:
@@ -74,10 +74,8 @@ class OpenReads:
         self._open, self._epoch = [], None
         if epoch is None:
             return
-        for known, time, clock in noted:
+        for known, time in noted:
             lanes = known.lanes
-            high = Stamp(lanes.high, epoch, clock[lanes.high % clocks.rows, 0], time)
-            low = high if lanes.low is lanes.high else Stamp(
-                lanes.low, epoch, clock[lanes.low % clocks.rows, 0], time
-            )  # fmt: skip
+            high = Stamp(lanes.high, epoch, clocks.clock_of(lanes.high, 0), time)
+            low = high if lanes.low is lanes.high else Stamp(lanes.low, epoch, clocks.clock_of(lanes.low, 0), time)
             known.shadow.read(known.at, low, high, known.access.site.line, 0, clocks, lanes.unique, True)

@@ -17,7 +17,8 @@ class SharedLanes:
 
     def __init__(self, unit: int) -> None:
         self.unit = unit
-        self._known: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
+        self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
+        self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
 
     def start_chunk(self, info: ChunkInfo) -> None:
         """New blocks: the first one stands for all as long as they do the same."""
@@ -44,10 +45,14 @@ class SharedLanes:
         """The same where all blocks do the same: loops come back with the same addresses, or with all moved alike."""
         address = plain(access.address)
         start = int(address.flat[0]) // access.site.size * access.site.size
-        key = ((address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes())
-        if key not in self._known:
+        key = (address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes()
+        exact = start, *key
+        if exact not in self._known:
             if len(self._known) > _REMEMBERED:
                 self._known.clear()
-            self._known[key] = self.of(access), start
-        lanes, before = self._known[key]
-        return lanes if lanes is None or start == before else lanes.moved(start - before)
+                self._first.clear()
+            if key not in self._first:
+                self._first[key] = self.of(access), start
+            lanes, before = self._first[key]
+            self._known[exact] = lanes if lanes is None or start == before else lanes.moved(start - before)
+        return self._known[exact]
