@@ -67,7 +67,7 @@ def counts(ladder: Ladder, position: int) -> float | None:
     rung = ladder.rungs[position]
     sizes = KERNELS[rung.kernel].block_sizes
     block = ladder.block_size if ladder.block_size in sizes else sizes[0]
-    n = SMALL.get(ladder.topic, 1024)
+    n = SMALL.get(ladder.topic, min(1024, ladder.emulator_n or 1024))
     choice = Choice(rung.kernel, n, block, dtype=ladder.dtype, combine=rung.combine, device="emulator")
     try:
         return plotted(measure(choice).counters)[ladder.counter]
