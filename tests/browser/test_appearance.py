@@ -18,7 +18,7 @@ GREYS, SHARE = 10, 0.02
 LARGEST = 60_000  # bytes of an approved picture
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_looks_as_it_was_approved(browser: Browser, address: str, tmp_path: Path, name: str) -> None:
     page = window(browser)
