@@ -71,7 +71,7 @@ def test_run_is_among_the_first_tab_stops_of_the_other_pages(page: Page, address
 
 
 def tab_stops(page: Page) -> list[str]:
-    """What the Tab key reaches first: the pages, and around them the way to the contents, the contents, the keys, Run."""
+    """What the Tab key reaches first: the pages, and around them the way to the contents, they, the keys, and Run."""
     stops = []
     for _ in range(page.get_by_test_id("stTopNavLink").count() + 4):
         page.keyboard.press("Tab")
