@@ -54,6 +54,7 @@ class Hazards(Observer):
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
         self._lanes = SharedLanes(self._unit)
+        self._written_soon: set[int] = set()
 
     def on_chunk(self, info: ChunkInfo) -> None:
         """New blocks with new shared memory."""
@@ -63,7 +64,7 @@ class Hazards(Observer):
         self._shuffles = Shuffles(self._machine, self._findings, info)
         self._lanes.start_chunk(info)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
-        self._reads = OpenReads(self._clocks)
+        self._reads = OpenReads(self._clocks, self._written_soon)
 
     def on_release(self, mask: Mask) -> None:
         """Lanes pass a barrier."""
@@ -162,6 +163,8 @@ class Hazards(Observer):
 
     def _noted(self, access: Access, shadow: Shadow) -> bool:
         """True when the load needs no more than to be noted as open."""
+        if access.site.number in self._written_soon:
+            return False
         if self._reads.note(access, shadow):
             return True
         if not access.returns or access.mask.column_index is not None or not self._reads.possible(shadow):

@@ -31,10 +31,11 @@ class KnownRead:
 
 
 class OpenReads:
-    """Those of a chunk since its last barrier."""
+    """Those of a chunk since its last barrier. `written_soon`: the loads of the launch that a write came behind before
+    the barrier: these are not noted again."""
 
-    def __init__(self, clocks: Clocks) -> None:
-        self._clocks = clocks
+    def __init__(self, clocks: Clocks, written_soon: set[int]) -> None:
+        self._clocks, self._written_soon = clocks, written_soon
         self._known: dict[tuple[int, int, int], KnownRead] = {}
         self._open: list[tuple[KnownRead, int]] = []
         self._epoch: int | None = None  # since something else happened; -1: reads have to be looked at; None: not known
@@ -75,6 +76,7 @@ class OpenReads:
         if epoch is None:
             return
         for known, time in noted:
+            self._written_soon.add(known.access.site.number)
             lanes = known.lanes
             high = Stamp(lanes.high, epoch, clocks.clock_of(lanes.high, 0), time)
             low = high if lanes.low is lanes.high else Stamp(lanes.low, epoch, clocks.clock_of(lanes.low, 0), time)
