@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -93,18 +93,36 @@ def test_a_lost_connection_is_given_up_after_a_while(
     assert gone.wait_for(1) == [state["session"]]
 
 
+class Waiting:
+    """In place of a timer: `over` is called when the time is over, by hand."""
+
+    made: ClassVar[list[Waiting]] = []
+
+    def __init__(self, _seconds: float, then: Callable[[str], None], args: tuple[str]) -> None:
+        self.over = lambda: then(*args)
+        self.daemon = False
+
+    def start(self) -> None:
+        self.made.append(self)
+
+
 def test_a_connection_that_is_back_is_not_given_up(gone: Gone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "threading", SimpleNamespace(Timer=Waiting))
+    monkeypatch.setattr(Waiting, "made", [])
     mine: dict[str, Any] = {}
     other: dict[str, Any] = {}
     connected("first", lambda: tab("first", mine, monkeypatch), 1006)
+    connected("others", lambda: tab("others", other, monkeypatch), 1006)
 
     def back() -> None:
         assert tab("second", mine, monkeypatch) == mine["session"]
-        connected("others", lambda: tab("others", other, monkeypatch), 1006)  # lost later, and given up
-        assert gone.wait_for(1) == [other["session"]]
+        for waiting in Waiting.made:
+            waiting.over()
+        assert gone.names == [other["session"]]  # who did not come back
 
     connected("second", back, presence.GOING_AWAY)
-    assert gone.wait_for(2) == [other["session"], mine["session"]]
+    Waiting.made[-1].over()
+    assert gone.names == [other["session"], mine["session"]]
 
 
 def test_without_a_server_a_session_has_a_name_and_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
