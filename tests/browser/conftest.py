@@ -24,6 +24,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FLAGS = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
+PATIENCE_MS = 45_000  # a busy machine's first page; what is right is seen at once
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -99,7 +101,7 @@ def browser() -> Iterator[Browser]:
     """One Chromium for all tests."""
     if CHROMIUM is None:
         pytest.skip("There is no Chromium on this machine.")
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -110,6 +112,7 @@ def browser() -> Iterator[Browser]:
 def laptop(browser: Browser) -> Iterator[BrowserContext]:
     """A lecturer's laptop: one cache for all windows."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
 
