@@ -102,10 +102,10 @@ class Port:
         elif self.machine.hooks.on_access:
             place = self._place
             if values or place is None:
-                self.tell(Access(self.site, space, at, mask, None, tuple(values)))
+                self.tell(Access(self.site, space, at, mask, None, tuple(values), place))
                 return
             if place.access is None:
-                place.access = Access(self.site, space, at, mask, None, ())
+                place.access = Access(self.site, space, at, mask, None, (), place)
             self.tell(place.access)
 
     # ---- global memory

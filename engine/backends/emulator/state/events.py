@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from engine.backends.emulator.ptx.program import BasicBlock
 from engine.backends.emulator.ptx.requests import Request
 from engine.backends.emulator.ptx.syntax import Instruction
@@ -71,7 +69,8 @@ class Access:
     """One executed memory instruction: byte addresses (in shared memory: offsets) of the lanes of `mask`.
 
     `space` is resolved ("global", "shared" or "local"); `array` the one device array where all lanes meet, if one.
-    `values`: what is stored or combined, one array per part; empty for loads.
+    `values`: what is stored or combined, one array per part; empty for loads. `place`: in memory of a block, the same
+    object whenever the instruction comes back with the same addresses in all blocks; None where that is not known.
     """
 
     site: Site
@@ -80,18 +79,7 @@ class Access:
     mask: Mask
     array: DeviceArray | None
     values: tuple[Array, ...]
-
-    @cached_property
-    def returns(self) -> bool:
-        """True when a loop that comes back with the same addresses brings the same array for them."""
-        address = self.address
-        alike = address.__class__ is np.ndarray and address.shape[1] == 1
-        return alike and self.space == "shared" and self.mask.dense is None
-
-    @cached_property
-    def key(self) -> tuple[int, int, int]:
-        """The same for the same access that returns, as long as the first one is kept."""
-        return self.site.number, id(self.address), id(self.mask)
+    place: object = None
 
 
 @dataclass(frozen=True)

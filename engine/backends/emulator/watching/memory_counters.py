@@ -21,6 +21,7 @@ from engine.backends.emulator.watching.passes import SECTOR, WORD, global_sector
 from engine.records import Array
 
 _CACHED = 4096
+_NEVER: list[tuple[int, int]] = []  # an access that was not seen before
 _BEYOND = 1 << 20  # more bytes than shared memory has
 
 
@@ -44,7 +45,7 @@ class MemoryRequests(LineCounter):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[Any, tuple[int, int, int]] = {}
-        self._again: dict[tuple[int, int, int], tuple[Access, list[int], list[tuple[int, int]]]] = {}
+        self._again: dict[object, list[tuple[int, int]] | None] = {}  # by place; None: seen once
 
     def on_launch(self, machine: Machine) -> None:
         """Instructions are numbered anew."""
@@ -58,20 +59,24 @@ class MemoryRequests(LineCounter):
 
     def on_access(self, access: Access) -> None:
         """One memory instruction. Loops come back with the same addresses."""
-        known = self._again.get(access.key)
-        if known is None:
-            row = self.row(access.site.line)
-            before = row.copy()
+        place = access.place
+        added = _NEVER if place is None else self._again.get(place, _NEVER)
+        row = self.row(access.site.line)
+        if added is not None and added is not _NEVER:
+            for at, amount in added:
+                row[at] += amount
+        elif added is _NEVER or access.site.op in ("atom", "red"):  # of which one counter is no sum
             self._count(access, row)
-            if access.returns and access.site.op not in ("atom", "red"):  # of which one counter is no sum
-                added = [(at, new - old) for at, (old, new) in enumerate(zip(before, row, strict=True)) if new != old]
+            if place is not None:
                 if len(self._again) > _CACHED:
                     self._again.clear()
-                self._again[access.key] = (access, row, added)
-            return
-        _, row, added = known
-        for at, amount in added:
-            row[at] += amount
+                self._again[place] = None
+        else:  # for the second time
+            before = row.copy()
+            self._count(access, row)
+            self._again[place] = [
+                (at, new - old) for at, (old, new) in enumerate(zip(before, row, strict=True)) if new != old
+            ]
 
     def _count(self, access: Access, row: list[int]) -> None:
         site, requests = access.site, access.mask.warps

@@ -167,7 +167,7 @@ class Hazards(Observer):
             return False
         if self._reads.note(access, shadow):
             return True
-        if not access.returns or access.mask.column_index is not None or not self._reads.possible(shadow):
+        if access.place is None or access.mask.column_index is not None or not self._reads.possible(shadow):
             return False
         lanes = self._lanes.known(access)
         if lanes is not None:

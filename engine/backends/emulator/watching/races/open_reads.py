@@ -36,13 +36,13 @@ class OpenReads:
 
     def __init__(self, clocks: Clocks, written_soon: set[int]) -> None:
         self._clocks, self._written_soon = clocks, written_soon
-        self._known: dict[tuple[int, int, int], KnownRead] = {}
+        self._known: dict[object, KnownRead] = {}
         self._open: list[tuple[KnownRead, int]] = []
         self._epoch: int | None = None  # since something else happened; -1: reads have to be looked at; None: not known
 
     def note(self, access: Access, shadow: Shadow) -> bool:
         """True when this ordinary load is noted, and nothing more is to be done."""
-        known = self._known.get(access.key)
+        known = self._known.get(access.place)
         if known is None or known.shadow is not shadow or not self.possible(shadow):
             return False
         self._open.append((known, self._clocks.tick()))
@@ -63,11 +63,11 @@ class OpenReads:
         self.settle()
 
     def learn(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes) -> None:
-        """A load that returns reads the units `at`: from now on it can be noted, if they have all been written."""
+        """A load whose place is known reads the units `at`: it can be noted from now on, if all have been written."""
         if (shadow.writer.take(at) >= 0).all():
             if len(self._known) > _REMEMBERED:
                 self._known.clear()
-            self._known[access.key] = KnownRead(access, shadow, at, lanes)
+            self._known[access.place] = KnownRead(access, shadow, at, lanes)
 
     def settle(self) -> None:
         """Something else happens: what is still open goes into the shadow."""
