@@ -69,8 +69,7 @@ def chosen_counter(otherwise: str) -> str:
 def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: int) -> Settled:
     """What the menus say, for one rung, on the emulator. `on_page`: the rung that the knob was chosen for."""
     rung, shown = ladder.rungs[position], ladder.rungs[on_page]
-    schedule = str(st.session_state.get("schedule") or LOCKSTEP)
-    parse_schedule(schedule)
+    schedule = choices.chosen_schedule()
     asked = Choice(
         kernel=rung.kernel,
         n=choices.number_of(chosen["n"], "N"),
@@ -79,7 +78,7 @@ def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: in
         device="emulator",
         combine=rung.combine,
         parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[shown.kernel], chosen["parameter"]),
-        schedule=None if schedule == LOCKSTEP else schedule,
+        schedule=schedule,
     )
     return settle(asked)
 

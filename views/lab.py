@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import streamlit as st
 
-from engine.backends.emulator.state.schedule import parse_schedule
 from engine.catalogue import TOPICS, Ladder, emulated_n
 from engine.choices import settle
 from engine.counters import COUNTERS, ON_LINES
@@ -27,7 +25,6 @@ from views.session.choices import AUTO, LOCKSTEP
 from views.session.toolbar import toolbar
 
 HTML = Path(__file__).parent / "html"
-HEIGHT = "max(420px, calc(100vh - 190px))"
 REQUEST = "draft request"
 HEAT = "warp_instructions"  # where no rung says what it is about
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
@@ -57,7 +54,7 @@ def main() -> None:
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.Kept(draft.id, draft.text, draft.at, draft.file)
-        component.show(kept, HEIGHT, heard(draft.id), drafts.take, take_request)
+        component.show(kept, heard(draft.id), drafts.take, take_request)
     with right:
         asked = settings(draft, ladder, position)
     keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
@@ -141,20 +138,13 @@ def choice_of(ladder: Ladder, position: int) -> Settled:
 
 def emulated(timed: Settled, ladder: Ladder) -> Settled:
     """The same on the emulator, at an N that it counts in a lecture's patience."""
-    return replace(timed, device="emulator", n=emulated_n(ladder, timed.n), schedule=order())
+    return replace(timed, device="emulator", n=emulated_n(ladder, timed.n), schedule=choices.chosen_schedule())
 
 
 def own_asked(draft: Draft, setup: Setup) -> Asked:
     """A launch of one's own. NotRunnable: N is no number."""
     n = choices.number_of(str(st.session_state.get("n")), "N")
-    return Asked(draft.id, draft.text, draft.file, n, setup=setup, schedule=order())
-
-
-def order() -> str | None:
-    """The order of execution that was chosen, None for lockstep. NotRunnable: there is no such one."""
-    chosen = str(st.session_state.get("schedule") or LOCKSTEP)
-    parse_schedule(chosen)
-    return None if chosen == LOCKSTEP else chosen
+    return Asked(draft.id, draft.text, draft.file, n, setup=setup, schedule=choices.chosen_schedule())
 
 
 def counter_of(ladder: Ladder | None, position: int) -> str:
@@ -178,7 +168,7 @@ def heard(draft: str) -> int:
 
 def request(draft: str, action: str, number: int = 0) -> None:
     """Have the draft checked, or run, in the next run of the script. For callbacks."""
-    st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or round(time.time() * 1000)}
+    st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or component.now()}
 
 
 def publish(topic: str, draft: Draft, ladder: Ladder | None, own: Mapping[str, str]) -> None:

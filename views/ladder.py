@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.backends.emulator.state.schedule import parse_schedule
 from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
 from engine.choices import settle
 from engine.plan import strides
@@ -71,9 +70,9 @@ def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
     by name, at an N that it can count in a lecture's patience."""
     if choice.device != "emulator":
         return choice
-    parse_schedule(order)
+    schedule = choices.schedule_of(order)
     n = emulated_n(ladder, choice.n) if device == AUTO else choice.n
-    return replace(choice, n=n, schedule=None if order == LOCKSTEP else order)
+    return replace(choice, n=n, schedule=schedule)
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from views.session import keyboard, state
 from views.sheet import panel, student
 
 HTML = Path(__file__).parent / "html"
-HEIGHT = "max(420px, calc(100vh - 190px))"
 
 
 def main() -> None:
@@ -39,7 +37,7 @@ def main() -> None:
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
         kept = component.Kept(draft.id, draft.text, draft.at, draft.file)
-        component.show(kept, HEIGHT, panel.heard(sheet), drafts.take, asked)
+        component.show(kept, panel.heard(sheet), drafts.take, asked)
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
                   help="The file as the sheet hands it out")  # fmt: skip
     with right:
@@ -73,19 +71,14 @@ def opened(sheet: Sheet) -> Draft:
     shared = st.session_state.pop("source", None)
     if shared:
         with drafts.said():
-            known = replace(known, text=drafts.unpacked(shared), at=_now())
+            known = replace(known, text=drafts.unpacked(shared), at=component.now())
             drafts.keep(known)
     return known
 
 
 def start_over(sheet: Sheet) -> None:
     """The file as it was handed out, instead of what the browser has kept. For callbacks."""
-    drafts.keep(replace(opened(sheet), text=sheet.start, at=_now()))
-
-
-def _now() -> int:
-    """In ms since 1970: what the server has is newer than what the browser kept."""
-    return round(time.time() * 1000)
+    drafts.keep(replace(opened(sheet), text=sheet.start, at=component.now()))
 
 
 def asked(told: Mapping[str, Any]) -> None:

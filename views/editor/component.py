@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -23,6 +24,7 @@ _MARKS = """export default ({ data }) => {
   window.dispatchEvent(new CustomEvent('kernelladder-marks'));
 };"""
 KEY = "editor"
+_HEIGHT = "max(420px, calc(100vh - 190px))"
 
 
 @dataclass(frozen=True)
@@ -37,22 +39,26 @@ class Kept:
 
 def show(
     kept: Kept,
-    height: str,
     heard: int,
     told: Callable[[Mapping[str, Any]], None],
     asked: Callable[[Mapping[str, Any]], None],
 ) -> None:
     """The editor of a draft. What the browser keeps of it, if it is newer, stands instead of what is `kept`.
 
-    `height`: in CSS. `heard`: the number of the last press that arrived. Callbacks: `told` of the text, `asked` to
+    `heard`: the number of the last press that arrived. Callbacks: `told` of the text, `asked` to
     check or run it.
     """
     _component()(
         key=f"{KEY} {kept.draft}",
-        data={**asdict(kept), "height": height, "heard": heard, "library": library("codemirror.min.js")},
+        data={**asdict(kept), "height": _HEIGHT, "heard": heard, "library": library("codemirror.min.js")},
         on_told_change=lambda: told(_value(kept.draft, "told")),
         on_asked_change=lambda: asked(_value(kept.draft, "asked")),
     )
+
+
+def now() -> int:
+    """This moment as the browser numbers its texts and presses: ms since 1970, so that the later one is newer."""
+    return round(time.time() * 1000)
 
 
 def mark(found: Mapping[str, Any], key: str) -> None:

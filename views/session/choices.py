@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.backends.emulator.state.schedule import parse_schedule
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
 from engine.catalogue.gpu_models import MULTIPROCESSORS
@@ -116,6 +117,17 @@ def schedule() -> str:
         "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
         "type waves:4.",
     )  # fmt: skip
+
+
+def schedule_of(chosen: str) -> str | None:
+    """The order of execution as a choice has it: None for lockstep. NotRunnable: there is no such one."""
+    parse_schedule(chosen)
+    return None if chosen == LOCKSTEP else chosen
+
+
+def chosen_schedule() -> str | None:
+    """The same of what the menu says."""
+    return schedule_of(str(st.session_state.get("schedule") or LOCKSTEP))
 
 
 def knob(kernel: Kernel) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from collections.abc import Mapping
 
@@ -33,7 +32,7 @@ def start(sheet: Sheet, text: str, file: str, number: int = 0) -> None:
     """Check everything, in place of what may still be checked. For callbacks."""
     work.stop(name_of(sheet))
     submission = submission_of(sheet, text, file, answers(sheet))
-    made = SheetWork(sheet, submission, presence.session_of_click(), number or round(time.time() * 1000))
+    made = SheetWork(sheet, submission, presence.session_of_click(), number or component.now())
     st.session_state[name_of(sheet)] = made
 
 
