@@ -4,8 +4,7 @@
     python tests/gpu/against_nvbench.py docs/against-nvbench.md [SAMPLES.json]
 
 Both flush the L2 by setting as many bytes as it has ("cold-dirty"), both take the median, both time the same prebuilt
-launches on the same stream. A third column is ours in batches of SHORT samples: how many launches stand in the queue
-behind a sample is the one thing that the methods do differently and that shows.
+launches on the same stream.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from engine.plan import plan  # noqa: E402
 from engine.words import size_text  # noqa: E402
 
 CACHE = "cold-dirty"
-SAMPLES, SHORT = 300, 5
+SAMPLES = 300
 LONG_US = 20.0  # from here on 2% are asked for, below a difference in microseconds
 CLOSE_US, CLOSE = 0.3, 0.02
 ALL = ("int32", "float32", "float64")
@@ -52,14 +51,13 @@ CELLS: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What is timed, and its medians in microseconds."""
+    """What is timed, and its median in microseconds."""
 
     name: str
     dtype: str
     n: int
     prepared: launches.Prepared
     ours: float
-    short: float
 
 
 def cells() -> list[Cell]:
@@ -72,16 +70,8 @@ def cells() -> list[Cell]:
                 prepared = launches.prepare(plan(choice), recipe_of(choice))
                 launches.execute(prepared)
                 ours = timing.time_plan(prepared, CACHE).time_us
-                found.append(Cell(kernel, dtype, n, prepared, ours, in_short_batches(prepared)))
+                found.append(Cell(kernel, dtype, n, prepared, ours))
     return found
-
-
-def in_short_batches(prepared: launches.Prepared) -> float:
-    """The median by the same batch as the program's, but with SHORT samples in the queue instead of dozens."""
-    work, flush = timing.Work("", prepared.enqueue), probes.flush(CACHE)
-    delays = [timing._delay_ns(timing._host_us(work), timing._flush_us(CACHE))]
-    batches = [timing._event_batch((work,), flush, delays, SHORT)[0] for _ in range(SAMPLES // SHORT)]
-    return median(time for batch in batches for time in batch)
 
 
 def by_nvbench(found: list[Cell]) -> list[float]:
@@ -114,11 +104,10 @@ def page(found: list[Cell], theirs: list[float]) -> str:
     name = device.describe()["name"]
     rows = [
         f"| `{cell.name}` | {cell.dtype} | {size_text(cell.n)} | {other:.2f} | {cell.ours:.2f} | "
-        f"{cell.ours - other:+.2f} | {cell.short - other:+.2f} |"
+        f"{cell.ours - other:+.2f} |"
         for cell, other in zip(found, theirs, strict=True)
     ]
     ours = verdict([(cell.ours, other) for cell, other in zip(found, theirs, strict=True)])
-    short = verdict([(cell.short, other) for cell, other in zip(found, theirs, strict=True)])
     return "\n".join((
         "# Against nvbench",
         "",
@@ -127,14 +116,12 @@ def page(found: list[Cell], theirs: list[float]) -> str:
         "(measuring.md).",
         "",
         f"Medians of the same launches in the same state (`{CACHE}`), in microseconds. **ours**: as the program times "
-        f"and records. **in short batches**: the same, with {SHORT} samples in the queue at a time.",
+        "and records.",
         "",
-        f"As recorded: {ours}",
+        ours,
         "",
-        f"In short batches: {short}",
-        "",
-        "| kernel | type | N | nvbench | ours | ours - nvbench | in short batches - nvbench |",
-        "|---|---|---|---|---|---|---|",
+        "| kernel | type | N | nvbench | ours | ours - nvbench |",
+        "|---|---|---|---|---|---|",
         *rows,
         "",
     ))  # fmt: skip
@@ -160,8 +147,8 @@ def main() -> None:
         theirs = by_nvbench(found)
     Path(sys.argv[1]).write_text(page(found, theirs), encoding="utf-8")
     if len(sys.argv) > 2:
-        rows = [{"kernel": cell.name, "dtype": cell.dtype, "n": cell.n, "nvbench_us": other, "ours_us": cell.ours,
-                 "short_us": cell.short} for cell, other in zip(found, theirs, strict=True)]  # fmt: skip
+        rows = [{"kernel": cell.name, "dtype": cell.dtype, "n": cell.n, "nvbench_us": other, "ours_us": cell.ours}
+                for cell, other in zip(found, theirs, strict=True)]  # fmt: skip
         Path(sys.argv[2]).write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 

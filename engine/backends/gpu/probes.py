@@ -80,8 +80,9 @@ def _probe(kernel: str, grid: int, block: int, *arguments: Any) -> Enqueue:
     return enqueue
 
 
+@lru_cache
 def attribute(number: int) -> int:
-    """A cudaDeviceAttr of the current device."""
+    """A cudaDeviceAttr of the process's device; some take the driver 0.2 ms each."""
     return int(runtime.deviceGetAttribute(number, runtime.getDevice()))
 
 
