@@ -14,7 +14,6 @@ from pathlib import Path
 
 from engine import archive
 from engine.catalogue import LADDERS, default_choice
-from engine.choices import settle
 from engine.history.contract import flat
 from engine.lab.parsers import add_parsers
 from engine.listing import lines, rows
@@ -181,20 +180,11 @@ def _read(path: Path) -> str:
 
 
 def _measured(choices: Sequence[Choice]) -> list[Measurement]:
-    """Each choice through an isolated worker, one after the other: a crash or an endless kernel costs one sentence.
-
-    The worker ends with this process."""
+    """Each choice through an isolated worker: a crash or an endless kernel costs one sentence. The workers end with
+    this process."""
     from engine.service import service
 
-    measurements = []
-    for choice in choices:
-        try:
-            handle = service.submit(settle(choice), "command line")
-        except NotRunnable as refused:
-            measurements.append(failed(choice, refused))
-        else:
-            measurements.append(service.measurement_of(handle, choice))
-    return measurements
+    return service.measured(choices, "command line")
 
 
 def _whole_number(text: str) -> int:

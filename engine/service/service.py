@@ -22,11 +22,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from engine.catalogue import kernel_named
-from engine.choices import check_here
+from engine.choices import check_here, settle
 from engine.host.devices import HostGpu, device_summary, gpus
 from engine.host.processors import cores, memory_bytes
 from engine.measuring.measure import DEADLINES_S, failed
-from engine.records import Choice, Measurement, Settled
+from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.handle import Handle
 from engine.service.job import Job
@@ -35,8 +35,8 @@ from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
-           "WorkerDied", "WorkerSlot", "connect", "device_summary", "disconnect", "failure_of", "gpus",
-           "leave", "measurement_of", "slots_for", "submit"]  # fmt: skip
+           "WorkerDied", "WorkerSlot", "at_once", "connect", "device_summary", "disconnect", "failure_of",
+           "gpus", "leave", "measured", "measurement_of", "slots_for", "submit"]  # fmt: skip
 
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
 EMULATED_BYTES = 5 << 28  # what a worker takes with the largest run: 2^26 doubles take 1.21 GB
@@ -101,6 +101,12 @@ def emulators_for(cores: int, memory: int) -> int:
     return max(1, min(cores - 1, memory // EMULATED_BYTES))
 
 
+def at_once(device: str) -> int:
+    """How many runs of one reader, who takes them in one after the other, leave no worker of the device idle: one for
+    each, and the next for all but the one whose run is waited for."""
+    return max(1, 2 * connect().state().workers.get(device, 0) - 1)
+
+
 def submit(
     choice: Settled,
     session: str,
@@ -124,6 +130,25 @@ def submit(
         device=choice.device,
     )
     return connect().submit(job, session, fresh=fresh, supersede=supersede, urgent=urgent)
+
+
+def measured(choices: Sequence[Choice], session: str) -> list[Measurement]:
+    """The record of each choice, in order, run on as many workers as there are. One that cannot run has one too."""
+    handles: list[Handle | NotRunnable] = []
+    records: list[Measurement] = []
+    for choice in choices:
+        known = len(records) + 2 * len(connect().slots)  # the next run of each worker waits for it
+        handles += [_asked(later, session) for later in choices[len(handles) : known]]
+        handle = handles[len(records)]
+        records.append(measurement_of(handle, choice) if isinstance(handle, Handle) else failed(choice, handle))
+    return records
+
+
+def _asked(choice: Choice, session: str) -> Handle | NotRunnable:
+    try:
+        return submit(settle(choice), session)
+    except NotRunnable as refused:
+        return refused
 
 
 def leave(session: str, *, waiting_only: bool = False) -> None:

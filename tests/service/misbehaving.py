@@ -172,3 +172,11 @@ def gpu_kernel(source: str, name: str) -> int:
     out = cupy.zeros(32, dtype=cupy.int32)
     cupy.RawKernel(source, name)((1,), (32,), (out,))
     return int(out.sum())
+
+
+def gpu_behind(path: str) -> tuple[int, str]:
+    """On a GPU: how many GPUs this worker sees and where the one is that it uses, once the file exists."""
+    import cupy
+
+    gate(path)
+    return cupy.cuda.runtime.getDeviceCount(), cupy.cuda.runtime.deviceGetPCIBusId(0)

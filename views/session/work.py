@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -59,7 +60,7 @@ class PageWork:
         self.taken_over: set[Settled] = set()  # choices that another browser's measurement answered
         self._session, self._fresh, self._urgent, self._had = session, fresh, urgent, had
         self._lock = threading.Lock()
-        self._run: AwaitedRun | None = None
+        self._ahead: deque[AwaitedRun | Measurement] = deque()  # of the choices that follow the results
         self._stopped = False
 
     @property
@@ -70,8 +71,8 @@ class PageWork:
     @property
     def progress(self) -> tuple[float, str]:
         """(fraction of the whole, what is being done)."""
-        done, run = len(self.results), self._run
-        fraction, text = run.progress if run else (0.0, "Starting")
+        done, first = len(self.results), next(iter(self._ahead), None)
+        fraction, text = first.progress if isinstance(first, AwaitedRun) else (0.0, "Starting")
         if done == len(self.choices):
             return 1.0, "Done"
         several = f"{done + 1} of {len(self.choices)}: " if len(self.choices) > 1 else ""
@@ -82,40 +83,47 @@ class PageWork:
         with self._lock:
             if self.finished:
                 return False
-            if self._run is None and not self._submit():
-                return True
-            run = self._run
-        if run is None or not run.wait(patience_s):
+            self._submit()
+            first = self._ahead[0]
+        if isinstance(first, AwaitedRun) and not first.wait(patience_s):
             return False
         with self._lock:
-            if self._run is not run or self._stopped:
+            if self._stopped or not self._ahead or self._ahead[0] is not first:
                 return False
+            self._ahead.popleft()
             choice = self.choices[len(self.results)]
-            self._keep(choice, service.measurement_of(run.handle, choice))
+            self._keep(
+                choice,
+                service.measurement_of(first.handle, choice) if isinstance(first, AwaitedRun) else first,
+            )
         return True
 
     def stop(self) -> None:
         """Give up what is left."""
         with self._lock:
             self._stopped = True
-            if self._run is not None:
-                self._run.cancel()
+            for run in self._ahead:
+                if isinstance(run, AwaitedRun):
+                    run.cancel()
 
-    def _submit(self) -> bool:
-        choice = self.choices[len(self.results)]
+    def _submit(self) -> None:
+        """Ask for the choice at hand, and for as many that follow as there are workers for."""
+        done = len(self.results)
+        upto = min(len(self.choices), done + service.at_once(self.choices[done].device))
+        while done + len(self._ahead) < upto:
+            self._ahead.append(self._asked(self.choices[done + len(self._ahead)]))
+
+    def _asked(self, choice: Settled) -> AwaitedRun | Measurement:
         another = self._another_browsers(choice)
         if another is not None:
             self.taken_over.add(choice)
-            self._keep(choice, another)
-            return False
+            return another
         try:
-            self._run = AwaitedRun(
+            return AwaitedRun(
                 self._session, lambda: service.submit(choice, self._session, fresh=self._fresh, urgent=self._urgent)
             )
         except NotRunnable as refused:
-            self._keep(choice, failed(choice, refused))
-            return False
-        return True
+            return failed(choice, refused)
 
     def _another_browsers(self, choice: Settled) -> Measurement | None:
         if not self._fresh or self._had is None:
@@ -127,7 +135,6 @@ class PageWork:
         return found if whole and _age_s(found) < SHARED_S else None
 
     def _keep(self, choice: Settled, measurement: Measurement) -> None:
-        self._run = None
         self.results.append(measurement)
         if self._had is not None:
             self._had[choice] = _utc(measurement)

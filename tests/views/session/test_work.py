@@ -62,6 +62,7 @@ def handles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Handle]]:
     def measurement_of(handle: Handle, choice: Choice) -> Measurement:
         return emulated(choice, made.index(handle))
 
+    monkeypatch.setattr(service, "at_once", lambda device: 1)
     monkeypatch.setattr(service, "submit", submit)
     monkeypatch.setattr(service, "measurement_of", measurement_of)
     yield made
@@ -82,6 +83,23 @@ def test_one_at_a_time_in_order_and_remembered(handles: list[Handle]) -> None:
         assert history.latest(choice) is not None
     assert running.finished and running.progress == (1.0, "Done")
     assert not running.advance(0.0)
+
+
+def test_several_workers_run_several_choices_and_results_come_in_order(
+    handles: list[Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "at_once", lambda device: 2)
+    running = work()
+    running.advance(0.0)
+    assert [handle.choice for handle in handles] == CHOICES[:2]
+    handles[1].done.set()
+    assert not running.advance(0.0)  # the first is not there yet
+    handles[0].done.set()
+    assert running.advance(0.0) and running.advance(0.0)
+    assert [result.choice for result in running.results] == CHOICES[:2]
+    assert len(handles) == 3
+    running.stop()
+    assert handles[2].cancelled
 
 
 def test_progress_grows_over_the_whole(handles: list[Handle]) -> None:
