@@ -14,6 +14,7 @@ from pathlib import Path
 
 from engine import archive
 from engine.catalogue import LADDERS, default_choice
+from engine.compile.encodings import read_file
 from engine.history.contract import flat
 from engine.lab.parsers import add_parsers
 from engine.listing import lines, rows
@@ -171,12 +172,10 @@ def _choice(
 
 
 def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotRunnable(f"There is no file {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotRunnable(f"{path} cannot be read: {error}.") from None
+    text, said = read_file(path)
+    if said:
+        print(said, file=sys.stderr)
+    return text
 
 
 def _measured(choices: Sequence[Choice]) -> list[Measurement]:

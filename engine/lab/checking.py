@@ -23,6 +23,7 @@ from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.references import checked as checked_against
 from engine.lab.references import named
 from engine.lab.setups import Launching, Setup, launching
+from engine.lab.trial import NOT_TRIED, barred
 from engine.measuring.measure import SHOWN, failed, measure, verdict, with_first_elements
 from engine.plan import plan
 from engine.records import (
@@ -56,11 +57,13 @@ class ArrayShown:
 class Checked:
     """What came of a draft. `arrays`: of a launch of one's own; where nothing says what is right, they are the answer.
 
-    `measurement.check` is None where nothing was checked; its status is then "ok" as long as nothing was found."""
+    `measurement.check` is None where nothing was checked; its status is then "ok" as long as nothing was found.
+    `barred`: why a GPU that others share does not run it, None: it does."""
 
     measurement: Measurement
     marks: tuple[Mark, ...] = ()
     arrays: tuple[ArrayShown, ...] = ()
+    barred: str | None = f"{NOT_TRIED}."
 
 
 def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
@@ -73,7 +76,8 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
         return _failed(choice, error, name)
     sources = dict.fromkeys(step.source for step in launches)
     logs = "\n".join(compiled(source, EMULATED_ARCHITECTURE).warnings for source in sources)
-    return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)))
+    refused = barred(None, [(step.source, step.kernel) for step in launches])
+    return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)), barred=refused)
 
 
 def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None = None) -> Checked:
@@ -87,7 +91,7 @@ def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | N
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
-    return _record(asked, run, found)
+    return replace(_record(asked, run, found), barred=barred(None, [(own.source, own.symbol)]))
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
@@ -159,7 +163,7 @@ def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
         marks = compiler_marks(file_name, error.log)
     if not marks and line:
         marks = (Mark(line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
-    return Checked(measurement, marks)
+    return Checked(measurement, marks, barred=barred(error, ()))
 
 
 def _shown(name: str, array: Array) -> ArrayShown:

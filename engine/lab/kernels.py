@@ -22,6 +22,7 @@ from engine.backends.emulator.state.schedule import parse_schedule
 from engine.backends.emulator.watching import results
 from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
+from engine.compile.encodings import read_file
 from engine.compile.names import readable
 from engine.lab import on_gpu
 from engine.lab.arguments import Argument, Passed, array_names, contents, passed, placed
@@ -174,33 +175,31 @@ def kernel(source: str | Path, name: str | None = None, *, called: str | None = 
     A template by its arguments: "sum<float, 128>". Host code, host headers and `main` are passed over. NotRunnable: no
     such file or kernel, or a file that is too long. CompileError: with the line.
     """
-    file_name, text = read(source)
+    file_name, text, said = read(source)
     made = compilation(called or file_name, text, name)
-    return _kernels(text, made)[0]
+    return _kernels(text, made, said)[0]
 
 
 def kernels(source: str | Path) -> tuple[tuple[Kernel, ...], int]:
     """The kernels of a file that are no templates, compiled together, and how many more there are; as `kernel`."""
-    file_name, text = read(source)
+    file_name, text, said = read(source)
     made = compilation(file_name, text, every=True)
-    return _kernels(text, made), made.left_out
+    return _kernels(text, made, said), made.left_out
 
 
-def _kernels(text: str, made: Compilation) -> tuple[Kernel, ...]:
+def _kernels(text: str, made: Compilation, said: str | None) -> tuple[Kernel, ...]:
+    if said:
+        made = replace(made, warnings=(said, *made.warnings))
     return tuple(Kernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
 
 
-def read(source: str | Path) -> tuple[str, str]:
-    """(what messages call it, its text) of a file's name or a text. NotRunnable where there is no such file."""
+def read(source: str | Path) -> tuple[str, str, str | None]:
+    """(what messages call it, its text, a word on its encoding if it is not plain UTF-8) of a file's name or a text.
+    NotRunnable where there is no such file, or no text in it."""
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return "kernel.cu", source
+        return "kernel.cu", source, None
     path = Path(source)
-    try:
-        return path.name, path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NotRunnable(f"There is no file {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotRunnable(f"{path} cannot be read: {error}.") from None
+    return (path.name, *read_file(path))
 
 
 def _sizes(what: str, sizes: Sizes) -> tuple[int, int, int]:

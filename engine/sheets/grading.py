@@ -22,12 +22,14 @@ from engine.sheets.submissions import HandedIn
 
 @dataclass(frozen=True)
 class Grade:
-    """What came of one submission: its verdicts, or the `reason` why there are none."""
+    """What came of one submission: its verdicts, or the `reason` why there are none. `notes`: what is to be said of its
+    files."""
 
     name: str
     files: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
     reason: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -59,7 +61,8 @@ def _grade(sheet: Sheet, one: HandedIn, deadline: float) -> Grade:
     if one.submission is None:
         return Grade(one.name, one.files, (), one.reason)
     run = run_of(sheet, f"grade {one.name}", deadline)
-    return Grade(one.name, one.files, tuple(verdicts(sheet, one.submission, run, gpu=bool(gpus()))))
+    found = tuple(verdicts(sheet, one.submission, run, gpu=bool(gpus())))
+    return Grade(one.name, one.files, found, notes=one.notes)
 
 
 def record(sheet: Sheet, grades: Sequence[Grade]) -> Mapping[str, Any]:
@@ -76,6 +79,7 @@ def record(sheet: Sheet, grades: Sequence[Grade]) -> Mapping[str, Any]:
                 "files": list(grade.files),
                 "passed": grade.passed,
                 "reason": grade.reason,
+                "notes": list(grade.notes),
                 "checks": [asdict(verdict) for verdict in grade.verdicts],
             }
             for grade in grades
@@ -90,7 +94,8 @@ def table(sheet: Sheet, grades: Sequence[Grade]) -> str:
     head = "  ".join([f"{'submission':{wide}}", *names])
     rows = [_row(grade, names, wide) for grade in grades]
     good = sum(grade.passed for grade in grades)
-    return "\n".join([sheet.title, head, *rows, f"{good} of {len(grades)} passed."])
+    notes = [f"{grade.name}: {note}" for grade in grades for note in grade.notes]
+    return "\n".join([sheet.title, head, *rows, *notes, f"{good} of {len(grades)} passed."])
 
 
 def _row(grade: Grade, names: Sequence[str], wide: int) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.compile.encodings import decoded
 from engine.records import NotRunnable
 from engine.sheets.judging import Submission
 from engine.sheets.sheet import Sheet
@@ -24,12 +25,13 @@ _ANSWER = re.compile(r"^[ \t]*(?://|#|\*)?[ \t]*answer[ \t]+([\w-]+)[ \t]*[:=][ 
 @dataclass(frozen=True)
 class HandedIn:
     """One student's: `name` of the file or folder, without its ending; `submission`, or the `reason` why there is
-    none."""
+    none; `notes`: a word on files that are no plain UTF-8."""
 
     name: str
     files: tuple[str, ...]
     submission: Submission | None
     reason: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
@@ -64,13 +66,15 @@ def _read(sheet: Sheet, path: Path) -> HandedIn:
     try:
         kernels, notes = _files(sheet, path)
         files = tuple(_printable(each.name) for each in (*kernels, *notes))
-        texts = [_text(each) for each in kernels]
-        answers = [answers_in(text) for text in (*texts, *(_text(each) for each in notes))]
+        read = [_text(each) for each in (*kernels, *notes)]
+        texts = [text for text, _ in read]
+        answers = [answers_in(text) for text in texts]
     except NotRunnable as refused:
         return HandedIn(name, files, None, str(refused))
     joined = {question: value for found in answers for question, value in found.items()}
     file_name = files[0] if kernels else "kernel.cu"
-    return HandedIn(name, files, Submission(texts[0] if texts else None, joined, file_name))
+    submission = Submission(texts[0] if kernels else None, joined, file_name)
+    return HandedIn(name, files, submission, notes=tuple(said for _, said in read if said))
 
 
 def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
@@ -87,8 +91,9 @@ def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
     return kernels, notes
 
 
-def _text(path: Path) -> str:
-    """The text of a plain file of at most MOST_BYTES; a link could lead anywhere, and a pipe has no end."""
+def _text(path: Path) -> tuple[str, str | None]:
+    """The text of a plain file of at most MOST_BYTES, and a word on its encoding. A link could lead anywhere, and a
+    pipe has no end."""
     name = _printable(path.name)
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -97,11 +102,9 @@ def _text(path: Path) -> str:
             raw = file.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
             raise NotRunnable(f"{name} has more than {MOST_BYTES >> 10} kB.")
-        return raw.decode("utf-8-sig")
+        return decoded(name, raw)
     except OSError as error:
         raise NotRunnable(f"{name} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise NotRunnable(f"{name} is not UTF-8 text.") from None
 
 
 def _printable(name: str) -> str:

@@ -251,3 +251,37 @@ def test_variables_have_a_bound_together() -> None:
     text = "__device__ int one[1 << 27], two[1 << 27], three;\n__global__ void k() { one[0] = two[0] = three; }"
     with pytest.raises(RunFailed, match=r"the variables of kernel.cu have 1,073,741,828 bytes"):
         engine.kernel(text).run(1, 1)
+
+
+def test_a_texture_is_the_matter_of_the_kernels_that_use_it() -> None:
+    text = """__device__ __noinline__ float at(cudaTextureObject_t map, int x) { return tex1Dfetch<float>(map, x); }
+__global__ void plain(int *out) { out[threadIdx.x] = 7 * threadIdx.x; }
+__global__ void direct(float *out, cudaTextureObject_t source) {
+  out[threadIdx.x] = tex2D<float>(source, 1.5f, 2.5f);
+}
+__global__ void called(float *out, cudaTextureObject_t source) { out[threadIdx.x] = at(source, threadIdx.x); }
+"""
+    run = engine.kernel(text, "plain").run(1, 32, (np.zeros(32, "i4"),))
+    assert run.arrays["out"].tolist() == [7 * t for t in range(32)]
+    for name, line in (("direct", 4), ("called", 1)):
+        with pytest.raises(RunFailed, match=f"line {line}: a texture, a surface [^\n]* is not emulated; run it"):
+            engine.kernel(text, name).run(1, 32, (np.zeros(32, "f4"), 0))
+
+
+@pytest.mark.parametrize(
+    ("raw", "word"),
+    [
+        (SAXPY.replace("done", "größer\u2019").encode("cp1252"), "Windows-1252"),
+        (b"\xff\xfe" + SAXPY.encode("utf-16-le"), "UTF-16"),
+        (b"\xef\xbb\xbf" + SAXPY.replace("\n", "\r\n").encode(), "UTF-8 with a byte order mark"),
+        (SAXPY.replace("done", "größer").encode(), None),
+    ],
+)
+def test_files_of_windows_are_read_with_a_word_about_it(tmp_path: Path, raw: bytes, word: str | None) -> None:
+    (tmp_path / "mine.cu").write_bytes(raw)
+    kernel = engine.kernel(tmp_path / "mine.cu")
+    assert kernel.text.splitlines()[2].endswith("+ threadIdx.x;") and "\r" not in kernel.text
+    assert kernel.warnings == ((f"mine.cu was read as {word}; UTF-8 is what everybody reads.",) if word else ())
+    (tmp_path / "none.cu").write_bytes(b"\x81\x8d" + raw)
+    with pytest.raises(NotRunnable, match=r"none\.cu is no text in UTF-8, UTF-16 or Windows-1252"):
+        engine.kernel(tmp_path / "none.cu")

@@ -8,8 +8,10 @@ import pytest
 import engine
 from engine.catalogue import default_choice
 from engine.choices import settle
-from engine.lab.trial import tried, tried_choice
-from engine.records import CompileError, NotRunnable, Settled
+from engine.lab.checking import check_own, check_rung
+from engine.lab.setups import setup_of
+from engine.lab.trial import tried
+from engine.records import NotRunnable, Settled
 
 HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
 
@@ -37,12 +39,23 @@ def test_what_ends_well_is_handed_back() -> None:
 def _own(body: str) -> Settled:
     text = f'extern "C" __global__ void reduce_sequential(const T *in, T *out, unsigned int n) {{ {body} }}'
     choice = default_choice("reduce_sequential")
-    return settle(type(choice)(choice.kernel, 1 << 24, 128, device="gpu", source=text, source_name="mine.cu"))
+    return settle(type(choice)(choice.kernel, 1000, 128, device="emulator", source=text, source_name="mine.cu"))
 
 
-def test_an_edited_rung_is_tried_at_a_small_n() -> None:
-    assert tried_choice(_own("out[blockIdx.x] = in[blockIdx.x];"), 1000).output.size == 1
-    with pytest.raises(NotRunnable, match=r"mine.cu, line 1: thread 0 of block 0 reads element 1000 of `in`"):
-        tried_choice(_own("out[blockIdx.x] = in[n];"), 1000)
-    with pytest.raises(CompileError):
-        tried_choice(_own("oops"), 1000)
+UNKNOWN = 'if (n == 9) asm("wgmma.fence.sync.aligned;");'
+
+
+def test_an_edited_rung_passes_the_same_gate() -> None:
+    assert check_rung(_own("out[blockIdx.x] = in[blockIdx.x];")).barred is None  # wrong, and tame
+    wild = check_rung(_own("out[blockIdx.x] = in[n];")).barred
+    assert wild and wild.startswith("A shared GPU runs what ended well on the emulator, and this did not: mine.cu")
+    assert "reads element 1000 of `in`" in wild
+    assert "does not know wgmma" in str(check_rung(_own(f"{UNKNOWN} out[blockIdx.x] = 1;")).barred)
+    assert "does not compile" in str(check_rung(_own("oops")).barred)
+
+
+def test_a_launch_of_ones_own_passes_it_too() -> None:
+    setup = setup_of("k<<<1, 32>>>(int32[n], n)")
+    assert check_own(setup, 32, HEAD + "a[i] = n; }", "mine.cu").barred is None
+    assert "writes element 32 of `a`" in str(check_own(setup, 32, HEAD + "a[i + 1] = n; }", "mine.cu").barred)
+    assert "does not know wgmma" in str(check_own(setup, 32, f"{HEAD}{UNKNOWN} a[i] = n; }}", "mine.cu").barred)

@@ -66,7 +66,7 @@ def test_a_hostile_submission_costs_its_own_sentence(folder: Path, capsys: pytes
         assert sentence in lines[name]
     for name, sentence in (
         ("big", "more than 256 kB."),
-        ("binary", "is not UTF-8 text."),
+        ("binary", "binary.cu is no text in UTF-8, UTF-16 or Windows-1252."),
         ("link", "link.cu is no plain file."),
         ("pipe", "pipe.cu is no plain file."),
         ("two", "name one crovella-row-sums.cu."),

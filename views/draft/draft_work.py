@@ -20,10 +20,6 @@ from engine.service.drafts import submit_own, submit_rung, submit_time
 from views.session import presence, work
 from views.session.jobs import PageJobs
 
-# What a GPU is never given: it would take the whole of it down, for everyone.
-WILD = ("out-of-bounds", "misaligned", "step-limit")
-NOT_TAME = "A shared GPU runs what ended well on the emulator, and this did not."
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -105,16 +101,16 @@ class DraftWork(PageJobs):
             self.checked = Checked(service.failure_of(self._choice, error))
         if self.asked.action == "run" and self.checked is not None:
             try:
-                self._run(self.checked.measurement)
+                self._run(self.checked)
             except NotRunnable as refused:
                 self.ran = failed(self._on_gpu, refused)
 
-    def _run(self, found: Measurement) -> None:
-        """Give the draft to the GPU. NotRunnable: there is none, or it ran wild on the emulator."""
+    def _run(self, found: Checked) -> None:
+        """Give the draft to the GPU. NotRunnable: there is none, or it does not run this."""
         asked = self.asked
         check_gpu()
-        if found.counters is None or any(one.kind in WILD for one in found.findings):
-            raise NotRunnable(NOT_TAME)
+        if found.barred is not None:
+            raise NotRunnable(found.barred)
         if asked.timed is not None:
             edited = replace(asked.timed, source=asked.text, source_name=asked.file)
             self._add("gpu", partial(service.submit, edited, self._session, fresh=True))

@@ -156,6 +156,11 @@ class Editor {
     this.tell();
   }
 
+  open(name, { text, said }) {
+    this.replace(text, name);
+    if (said) this.say(said);
+  }
+
   async share() {
     try {
       this.parts.link.value = await linkOf(this.text);
@@ -183,7 +188,7 @@ class Editor {
     on(parts.share, 'click', () => this.share());
     on(parts.chosen, 'change', async () => {
       const [file] = parts.chosen.files;
-      try { if (file && this.view) this.replace(await read(file), file.name); } catch (error) { this.say(error.message, true); }
+      try { if (file && this.view) this.open(file.name, await read(file)); } catch (error) { this.say(error.message, true); }
       parts.chosen.value = '';
     });
     on(parts.text, 'focusout', () => { if (this.changed) { this.keep(); this.tell(); } });

@@ -11,9 +11,22 @@ export function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// A file's text, and a word on its encoding where it is no plain UTF-8.
 export async function read(file) {
   if (file.size > LARGEST) throw new Error(`${file.name} has ${Math.ceil(file.size / 1024)} kB: a source has at most ${LARGEST / 1024} kB.`);
-  return (await file.text()).replace(/\r\n?/g, '\n');
+  const [text, encoding] = decoded(new Uint8Array(await file.arrayBuffer()));
+  return { text: text.replace(/\r\n?/g, '\n'), said: encoding ? `${file.name} was read as ${encoding}; it is UTF-8 from now on.` : '' };
+}
+
+// UTF-8, UTF-16 that says so, and what Windows' editors wrote for decades.
+function decoded(bytes) {
+  const [first, second, third] = bytes;
+  if (first === 0xff && second === 0xfe) return [new TextDecoder('utf-16le').decode(bytes), 'UTF-16'];
+  if (first === 0xfe && second === 0xff) return [new TextDecoder('utf-16be').decode(bytes), 'UTF-16'];
+  const mark = first === 0xef && second === 0xbb && third === 0xbf;
+  try {
+    return [new TextDecoder('utf-8', { fatal: true }).decode(bytes), mark ? 'UTF-8 with a byte order mark' : ''];
+  } catch { return [new TextDecoder('windows-1252').decode(bytes), 'Windows-1252']; }
 }
 
 // The page's address with the source in it, compressed. Throws a sentence where it is too long.

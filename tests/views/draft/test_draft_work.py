@@ -1,4 +1,4 @@
-"""A GPU is given a draft only once the emulator has run it to its end without a wild access."""
+"""A GPU is given a draft only where the trial on the emulator bars it not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from views.draft.draft_work import Asked, DraftWork
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
 RIGHT = Measurement(RUNG, {"kind": "emulator", "name": None}, "ok", check=Check(True, 1, 1, 0, 0), counts=Counts({}))
 RACE = Finding("shared-race", 3, None, "A race.")
-WILD = failed(RUNG, RunFailed("out-of-bounds", "Thread 3 writes element 9 of `out`, which has 4.", 3, "out-of-bounds"))
 
 
 class Done:
@@ -50,7 +49,7 @@ def test_a_launch_of_ones_own_is_timed_on_the_gpu(monkeypatch: pytest.MonkeyPatc
         return Done(RIGHT)
 
     monkeypatch.setattr(draft_work, "check_gpu", lambda: None)
-    monkeypatch.setattr(draft_work, "submit_own", lambda *_: Done(Checked(RIGHT)))
+    monkeypatch.setattr(draft_work, "submit_own", lambda *_: Done(Checked(RIGHT, barred=None)))
     monkeypatch.setattr(draft_work, "submit_time", submit)
     work = DraftWork(OWN, "session")
     work.advance(0.0)
@@ -64,7 +63,7 @@ def test_without_a_gpu_it_is_checked_all_the_same(monkeypatch: pytest.MonkeyPatc
     assert work.checked == Checked(RIGHT) and work.ran is not None and work.ran.status == "refused"
 
 
-def run(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> tuple[DraftWork, list[Settled]]:
+def run(monkeypatch: pytest.MonkeyPatch, found: Checked) -> tuple[DraftWork, list[Settled]]:
     given: list[Settled] = []
 
     def submit(choice: Settled, session: str, **_: Any) -> Done:
@@ -72,7 +71,7 @@ def run(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> tuple[DraftWork,
         return Done(replace(RIGHT, choice=choice))
 
     monkeypatch.setattr(draft_work, "check_gpu", lambda: None)
-    monkeypatch.setattr(draft_work, "submit_rung", lambda choice, session: Done(Checked(found)))
+    monkeypatch.setattr(draft_work, "submit_rung", lambda choice, session: Done(found))
     monkeypatch.setattr(service, "submit", submit)
     asked = Asked("id", "text", "mine.cu", 4096, action="run", rung=RUNG, timed=replace(RUNG, device="gpu", n=4096))
     work = DraftWork(asked, "session")
@@ -85,13 +84,14 @@ def run(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> tuple[DraftWork,
 def test_a_draft_that_ran_on_the_emulator_is_run_on_the_gpu(
     monkeypatch: pytest.MonkeyPatch, found: Measurement
 ) -> None:
-    work, given = run(monkeypatch, found)
+    work, given = run(monkeypatch, Checked(found, barred=None))
     assert work.ran is not None and work.beside is not None
     assert [(choice.n, choice.source, choice.source_name) for choice in given] == [(4096, "text", "mine.cu")]
 
 
-@pytest.mark.parametrize("found", [WILD, replace(RIGHT, findings=(replace(RACE, kind="misaligned"),)),
-                                   failed(RUNG, RunFailed("deadlock", "It never ends.", 3))])  # fmt: skip
-def test_a_wild_draft_never_reaches_the_gpu(monkeypatch: pytest.MonkeyPatch, found: Measurement) -> None:
+@pytest.mark.parametrize("found", [Checked(RIGHT, barred="The emulator does not know wgmma."),
+                                   Checked(failed(RUNG, RunFailed("timeout", "It took too long.")))])  # fmt: skip
+def test_what_is_barred_never_reaches_the_gpu(monkeypatch: pytest.MonkeyPatch, found: Checked) -> None:
+    """What ended without a word of the trial's, as a worker that was killed, is barred as well."""
     work, given = run(monkeypatch, found)
-    assert work.ran is not None and work.ran.reason == draft_work.NOT_TAME and given == []
+    assert work.ran is not None and work.ran.reason == found.barred and given == []

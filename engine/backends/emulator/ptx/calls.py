@@ -126,7 +126,10 @@ class CallGraph:
             name = ahead.pop()
             if name in self._edges:
                 continue
-            direct, indirect = self._callees(self.module.functions[name])
+            function = self.module.functions[name]
+            if function.refused is not None:
+                raise function.refused
+            direct, indirect = self._callees(function)
             pointed |= indirect
             self._edges[name] = frozenset(direct | indirect)
             ahead += self._edges[name]

@@ -55,19 +55,23 @@ class _Parser:
         self.variables: dict[str, Variable] = {}
         self.declared: set[str] = set()
         self.scopes: list[dict[str, Operand]] = []
+        self.refused: PtxError | None = None
 
     def module(self) -> Module:
-        """Read everything."""
-        try:
-            for statement in self.statements:
+        """Read everything. What is valid and not emulated is the matter of the function where it stands."""
+        for statement in self.statements:
+            try:
                 if self.scopes:
                     self._in_function(statement)
                 else:
                     self._at_top(statement)
-            if self.scopes:
-                raise InvalidPtx(f"the PTX of {self.name} does not end")
-        except PtxError as error:
-            raise error.at(self.statements.line if self.scopes else None, self.statements.place) from None
+            except PtxError as error:
+                placed = error.at(self.statements.line if self.scopes else None, self.statements.place)
+                if not self.scopes or (isinstance(error, InvalidPtx) and self.refused is None):
+                    raise placed from None
+                self.refused = self.refused or placed  # what follows in this function may be its consequence
+        if self.scopes:
+            raise InvalidPtx(f"the PTX of {self.name} does not end", self.statements.line, self.statements.place)
         return Module(self.functions, self.variables, frozenset(self.declared))
 
     # ---- outside functions
@@ -91,6 +95,7 @@ class _Parser:
         self.name, self.entry, self.params, self.returns = name, kind[1] == "entry", params, returns
         self.widths: list[int] = []
         self.body: list[Instruction | Label] = []
+        self.refused = None
         self.locals: list[Variable] = []
         self.tables: dict[str, tuple[str, ...]] = {}
         self.prototypes: dict[str, Form] = {}
@@ -152,11 +157,13 @@ class _Parser:
     def _close(self) -> None:
         if any(scope for scope, _ in self.labels):
             self._resolve()
-        check_targets(self.body, self.tables)
+        if self.refused is None:
+            check_targets(self.body, self.tables)
         first = next((item.line for item in self.body if isinstance(item, Instruction) and item.line), 0)
         self.functions[self.name] = Function(
             self.name, self.entry, self.params, self.returns, tuple(self.body), tuple(self.widths),
             tuple(self.locals), self.tables, first, self.prototypes, self.choices,
+            self.refused,
         )  # fmt: skip
 
     def _declaration(self, statement: str) -> None:
@@ -258,7 +265,7 @@ class _Parser:
 
     def _address(self, text: str) -> Address:
         if "," in text:
-            raise PtxError(f"a texture, a surface or a map for the copy engine is not emulated: [{text}]")
+            raise PtxError("a texture, a surface or a map for the copy engine is not emulated")
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)

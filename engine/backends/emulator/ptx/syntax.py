@@ -218,7 +218,8 @@ class Function:
     """A kernel or device function. `widths[i]` is the width in bits of register i (1 for a predicate).
 
     By label: `tables`, where a `brx.idx` may go; `prototypes` and `choices`, what a call through a pointer may call: a
-    function of this form, or one of these.
+    function of this form, or one of these. `refused`: why nothing that calls it can be emulated; then its body is not
+    whole.
     """
 
     name: str
@@ -232,6 +233,7 @@ class Function:
     line: int = 0
     prototypes: Mapping[str, Form] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    refused: PtxError | None = None
 
 
 @dataclass(frozen=True)

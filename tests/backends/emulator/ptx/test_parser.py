@@ -170,7 +170,7 @@ def test_calls_are_inlined_with_names_of_their_own():
 ])  # fmt: skip
 def test_what_cannot_be_read_is_named(text, clause):
     with pytest.raises(PtxError, match=clause):
-        module(f".visible .entry f(.param .u64 p)\n{{\n{text}\nret;\n}}\n")
+        link(module(f".visible .entry f(.param .u64 p)\n{{\n{text}\nret;\n}}\n"), "f")
 
 
 def test_a_missing_kernel_is_named():
