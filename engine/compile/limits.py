@@ -11,6 +11,7 @@ CPU_S = 5  # of one core: what other programs do at the same time makes no hones
 WALL_S = 15.0
 MEMORY_BYTES = 2 << 30
 PTX_BYTES = 2 << 20  # the largest of the catalogue has a twentieth; the emulator reads a megabyte in a second
+ASSEMBLED_BYTES = 512 << 10  # of PTX; beyond, the assembler takes several seconds, and the emulator goes by the PTX
 LOG_BYTES = 64 << 10
 SENTENCE = 400  # characters of what the compiler says, in a sentence
 

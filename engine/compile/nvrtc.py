@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from engine.compile.includes import check_includes
-from engine.compile.limits import LOG_BYTES, PTX_BYTES, SENTENCE
+from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES, SENTENCE
 from engine.compile.process import apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
@@ -30,6 +30,15 @@ TENSOR_MAP_BYTES = 128
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
 # Headers of CUDA's that lie in packages of their own, and those: one is small and required, the other has 60 MB.
 _PACKAGES = {"crt/mma.h": "nvidia-cuda-crt", "curand_kernel.h": "nvidia-curand"}
+# What the compiler says first of a kernel whose parameter has an unknown type, which it says next.
+_CONSEQUENCE = re.compile(r'error: (?:attribute "__\w+__" does not apply here|incomplete type "void" is not allowed)')
+_ADVICE = (
+    (
+        re.compile(r'"(__(?:shfl|shfl_up|shfl_down|shfl_xor|any|all|ballot))" is undefined'),
+        r"; since Volta it is \1_sync",
+    ),
+    (re.compile("^device-side kernel launch"), "; a kernel that launches kernels cannot be compiled here"),
+)
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 
 
@@ -75,12 +84,21 @@ def keep(source: Source, architecture: str, made: Compiled) -> None:
 def compiled_here(source: Source, architecture: str) -> Compiled:
     """`compiled`, in this process."""
     if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
+        if source.foreign and "mma.h" in source.text:  # what that unrolls to may take the assembler too long
+            made = _compiled(source, architecture)
+            if not assembled(made.ptx):
+                return made
         try:
             return _compiled(source, ASSEMBLED_ARCHITECTURE)
         except CompileError as error:
             if "ptxas" not in error.log:  # what only the assembler refuses is PTX all the same
                 raise
     return _compiled(source, architecture)
+
+
+def assembled(ptx: bytes) -> bool:
+    """Whether the assembler is asked what it makes of this."""
+    return len(ptx) <= ASSEMBLED_BYTES
 
 
 _KEPT = 512
@@ -193,7 +211,10 @@ def _explained(source: Source, log: str) -> CompileError:
     """The first error of the log in one sentence: one of the file's own lines, if there is one."""
     lines = [text for text in log.splitlines() if _ERROR.search(text)]
     own = re.compile(re.escape(source.name) + r"\((\d+)\): ")
-    first = next((text for text in lines if own.match(text)), lines[0] if lines else log.strip().partition("\n")[0])
+    first = next(
+        (text for text in sorted(lines, key=lambda text: bool(_CONSEQUENCE.search(text))) if own.match(text)),
+        lines[0] if lines else log.strip().partition("\n")[0],
+    )
     found, place = _ERROR.search(first), own.match(first)
     what = (found[1] if found else first).rstrip(". ")
     what = what if len(what) <= SENTENCE else f"{what[:SENTENCE]} …"
@@ -201,6 +222,7 @@ def _explained(source: Source, log: str) -> CompileError:
     if first.startswith("At end of source"):
         line = max(1, len(source.text.splitlines()))
         what += " before the file ends"
+    what += next((found.expand(advice) for asked, advice in _ADVICE if (found := asked.search(what))), "")
     package = next((package for header, package in _PACKAGES.items() if f'"{header}"' in what), None)
     if package is not None:
         what += f", which the Python package {package} brings (pip install {package})"

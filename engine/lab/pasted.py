@@ -7,33 +7,40 @@ constants stay, as kernels use them, and go one by one where they do not compile
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from engine.compile.includes import check_includes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compiled_here, include_folders
-from engine.lab.top_level import Declaration, blanked, declarations, directives
+from engine.lab.top_level import Declaration, blanked, declarations, directives, members
 from engine.records import CompileError, Source
 
 _OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
+_IN_LAYOUT = frozenset(("virtual", "override", "final"))  # an object has room for what these are called by
 _CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
 # Headers that hold something for kernels. Any other in angle brackets is the host's: NVRTC has what a kernel can use.
 _FOR_KERNELS = re.compile(
     r"(?:cooperative_groups|cuda/|cub/|thrust/(?!host_vector|device_vector)|cuda_(?:fp|bf|pipeline|awbarrier)|cuComplex|"
-    r"math_constants|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
+    r"math_constants|helper_math\.h|cufft(?:Xt)?\.h|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
     r"c(?:stdio|stdlib|assert|string|stddef|stdint|limits|float|math)$)"
 )
 _LIBRARIES = ("cub", "thrust")  # seconds to compile, and most of it is for the host
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
-_OF_SAMPLES = re.compile(r"(?:.*/)?(?:helper_\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h")
+_OF_SAMPLES = re.compile(
+    r"(?:.*/)?(?:helper_(?!math)\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h"
+)
 # What nvcc includes or declares by itself and kernels use.
 HEAD = (
     "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
     "typedef unsigned int uint;\ntypedef unsigned long ulong;\n"
+    "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
-_OPTIONS = ("-default-device",)  # member functions of a struct need no __device__
+# Member functions of a struct need no __device__; what nvcc knows on Linux; and what it takes with a warning.
+_OPTIONS = ("-default-device", "-D__linux__", "-Dregister=")
+_GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # as if it were a literal with a suffix
 _MOST_BLANKED = 40
 _WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
@@ -42,6 +49,7 @@ _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "templ
 
 def device_part(text: str) -> str:
     """`text` without host functions, host variables and host headers."""
+    text = _GLUED.sub(r"extern\1 ", text)
     for one in declarations(text):
         if not _kept(one):
             text = blanked(text, one.start, one.end)
@@ -134,9 +142,22 @@ def warnings_of(source: Source, log: str) -> tuple[str, ...]:
 
 
 def _of_host(text: str, line: int) -> Declaration | None:
-    """The declaration at a line that may be the host's: it does not say that it is the device's."""
-    for one in declarations(text):
-        first, last = (text.count("\n", 0, place) + 1 for place in (one.start, one.end))
-        if first <= line <= last and not set(one.words) & _OF_DEVICE and "__global__" not in text[one.start : one.end]:
-            return one
+    """The declaration at a line that may be the host's: it does not say that it is the device's. Of a type, the
+    function there alone, if the type stays the same without it."""
+    for one in _at(declarations(text), text, line):
+        if not set(one.words) & _OF_DEVICE and "__global__" not in text[one.start : one.end]:
+            own = _at(members(text, one), text, line) if one.kind == "type" else ()
+            return next((each for each in own if _left_out(each)), one)
     return None
+
+
+def _left_out(member: Declaration) -> bool:
+    return member.kind == "function" and member.body and not set(member.words) & (_OF_DEVICE | _IN_LAYOUT)
+
+
+def _at(found: Iterable[Declaration], text: str, line: int) -> Iterator[Declaration]:
+    """Those that stand, or partly, in a line."""
+    for one in found:
+        first, last = (text.count("\n", 0, place) + 1 for place in (one.start, one.end))
+        if first <= line <= last:
+            yield one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # What is one piece whatever stands inside it. Identifiers and numbers are among them, as quotes follow both. What is
 # not closed ends with the line or the text: to look for its end from every place in it would take the text's square.
@@ -24,6 +24,7 @@ _QUALIFIED = (
     "decltype",
 )  # words with brackets that call nothing
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
+_ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,14 @@ def declarations(text: str) -> list[Declaration]:
     if start >= 0:
         made.append(Declaration(start, len(text), tuple(words), called, depth > 0))
     return made
+
+
+def members(text: str, one: Declaration) -> list[Declaration]:
+    """What the type `one` declares in its braces."""
+    opened = next((found.end() for found in _PIECE.finditer(text, one.start, one.end) if found["sign"] == "{"), one.end)
+    inside = _ACCESS.sub(lambda found: " " * len(found[0]), text[opened : one.end])
+    found = (replace(own, start=own.start + opened, end=own.end + opened) for own in declarations(inside))
+    return [replace(own, start=own.start - 1) if text[own.start - 1] == "~" else own for own in found]
 
 
 def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, rounds: int) -> tuple[int, int]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import engine
+from engine.compile import nvrtc
 from engine.lab.pasted import compiled_for_device, device_part, warnings_of
 from engine.lab.signatures import kernels_in
 from engine.lab.top_level import declarations
@@ -50,6 +52,18 @@ FILES = {
     "an operator of the host": "std::ostream &operator<<(std::ostream &o, int3 v) { return o << v.x; }\n" + KERNEL,
     "launch bounds": "__global__ __launch_bounds__(256, 2) void k(int *__restrict__ a) { a[0] = 1; }\nint main() { }\n",
     "a lambda": "auto f = [](int x) { return x; };\nstd::function<int(int)> g = [](int x) { return x; };\n" + KERNEL,
+    "a class with functions of the host's": "class Managed {\npublic:\n  void *operator new(size_t n) {\n"
+    "    void *p; cudaMallocManaged(&p, n); return p;\n  }\n  ~Managed() {\n    cudaFree(this);\n  }\n"
+    "  __device__ int half() { return value / 2; }\n  int value;\n};\n"
+    "__global__ void k(Managed *a) { a->value = a->half(); }\n",
+    "what nvcc knows": "#ifndef __linux__\n#error unsupported\n#endif\n"
+    "__global__ void k(int *a) {\n  register int x = 3;\n  a[0] = x;\n}\n",
+    "vectors as in the samples": '#include <helper_cuda.h>\n#include "helper_math.h"\n'
+    "__global__ void k(float3 *a, uint2 *b, cudaTextureObject_t, CUtexObject) {\n"
+    "  float3 x = normalize(cross(a[0], make_float3(1.f))) * 2 + 0.5f * lerp(a[0], a[1], 0.25f);\n"
+    "  x -= clamp(x, 0.f, 1.f); b[0] = b[1] * 3u + make_uint2(2); a[0] = -x / length(x); a[1].x = dot(x, x);\n}\n",
+    "cuFFT's numbers": "#include <cufftXt.h>\nvoid f(cudaLibXtDesc *);\n"
+    "__global__ void k(cufftComplex *a, cufftDoubleReal b) { a[0].x = b; }\n",
     "a function's default": "void f(int a = (3), std::string s = \"};\") {}\n" + KERNEL,
 }  # fmt: skip
 
@@ -66,6 +80,37 @@ def test_an_error_of_the_kernel_is_told_and_not_one_of_the_host() -> None:
     text = FILES["a host class between"].replace("a[0] = 1", "a[0] =\n b") + "struct Other { std::string s; };\n"
     with pytest.raises(CompileError, match='line 3: identifier "b" is undefined'):
         compiled_for_device("pasted.cu", text)
+
+
+def test_what_is_said_first_is_the_cause_and_not_what_follows_from_it() -> None:
+    with pytest.raises(CompileError, match='line 1: identifier "Node" is undefined'):
+        compiled_for_device("pasted.cu", "__global__ void k(Node *a) { a[0] = 1; }\n")
+    with pytest.raises(CompileError, match='"__shfl_xor" is undefined; since Volta it is __shfl_xor_sync'):
+        compiled_for_device("pasted.cu", "__global__ void k(int *a) { a[0] = __shfl_xor(a[0], 1); }\n")
+    with pytest.raises(CompileError, match="a kernel that launches kernels cannot be compiled here"):
+        compiled_for_device("pasted.cu", "__global__ void k(int *a) { k<<<1, 1>>>(a); }\n")
+
+
+def test_a_class_whose_shape_a_function_is_part_of_goes_whole() -> None:
+    text = "struct P {\n  virtual void f() { std::string s; }\n  int x;\n};\n__global__ void k(P *a) { a[0].x = 1; }\n"
+    with pytest.raises(CompileError, match="line 2: "):
+        compiled_for_device("pasted.cu", text)
+
+
+def test_a_word_that_is_glued_to_extern_c_is_a_word() -> None:
+    source, made = compiled_for_device("pasted.cu", 'extern "C"__global__\nvoid k(int *a) { a[0] = 1; }\n', ("k",))
+    assert b".entry k(" in made.ptx and source.text.count("\n") == 2
+
+
+@pytest.mark.thorough
+def test_what_would_hold_up_the_assembler_is_taken_as_the_compiler_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "#include <mma.h>\n__global__ void k(float *a) { __shared__ float s[32]; s[0] = a[0]; a[1] = s[0]; }\n"
+    assert compiled_for_device("pasted.cu", text, ("k",))[1].cubin
+    monkeypatch.setattr(nvrtc, "ASSEMBLED_BYTES", 100)
+    made = compiled_for_device("pasted.cu", text, ("k",))[1]
+    assert not made.cubin and made.ptx
+    kernel, values = engine.kernel(text, "k"), np.arange(2, dtype="f4")
+    assert kernel.run(1, 1, (values,)).arrays["a"].tolist() == [0, 0]
 
 
 def test_a_type_that_a_kernel_needs_is_told_by_its_own_error() -> None:

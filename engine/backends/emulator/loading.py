@@ -11,7 +11,7 @@ from engine.backends.emulator.ptx.program import Program, link
 from engine.backends.emulator.ptx.requests import Requests
 from engine.backends.emulator.ptx.syntax import Module
 from engine.compile.assembly import shared_accesses
-from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, compile_source
+from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, assembled, compile_source
 from engine.records import CompileError, NotRunnable, Source
 
 
@@ -30,11 +30,13 @@ def load(source: Source, kernel: str) -> Program:
 
 
 def _requests(source: Source, program: Program) -> Requests:
-    """As the assembler makes them; as the PTX says, where it makes nothing."""
+    """As the assembler makes them; as the PTX says, where it makes nothing or would take too long."""
+    ptx = compile_source(source, EMULATED_ARCHITECTURE)
+    if not assembled(ptx):
+        return Requests()
     try:
         cubin = compile_source(source, ASSEMBLED_ARCHITECTURE)
     except (CompileError, NotRunnable):
         return Requests()
-    ptx = compile_source(source, EMULATED_ARCHITECTURE).decode()
-    accesses = shared_accesses(cubin, ptx, program.name)
+    accesses = shared_accesses(cubin, ptx.decode(), program.name)
     return Requests() if accesses is None else requests_of(program, accesses)
