@@ -6,6 +6,7 @@ from math import ceil
 import pytest
 
 from engine.catalogue import KERNELS, default_choice, topic_of
+from engine.catalogue.topics import matmul_split
 from engine.catalogue.topics.tensor import MULTIPLE
 from engine.plan import ELEMENTS, grid_for, offered, plan, strides
 from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
@@ -44,6 +45,7 @@ CHOICE = replace(default_choice("reduce_first_add"), source="")
         ({"kernel": "matmul_tiled", "n": 64, "block_size": 16}, "choose float32"),
         ({"kernel": "tensor_mma", "n": 1000, "block_size": 256, "dtype": "bfloat16"}, "no multiple of 256"),
         ({"kernel": "tensor_mma", "n": 1024, "block_size": 256, "dtype": "float32"}, "choose bfloat16"),
+        ({"kernel": "matmul_split", "n": 1000, "block_size": 16, "dtype": "float32"}, "no multiple of 256"),
         (
             {"kernel": "tensor_wgmma", "n": 1024, "block_size": 256, "dtype": "bfloat16", "device": "emulator"},
             "runs only on a GPU",
@@ -61,7 +63,7 @@ def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, words
 @pytest.mark.parametrize("n", [2, 33, 1000, 4097])
 def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):
     entry = KERNELS[kernel]
-    if entry.topic == "tensor":
+    if entry.topic == "tensor" or entry is matmul_split.KERNEL:
         n = max(1, n // MULTIPLE) * MULTIPLE
     for block_size in entry.block_sizes:
         for combine in entry.combines:

@@ -65,12 +65,14 @@ class Parameter:
 class Tile:
     """What a thread of a matrix kernel computes: `rows` x `columns` elements of P.
 
-    `shared`: the block reads an element of M or N once for all its threads, through shared memory.
+    `shared`: the block reads an element of M or N once for all its threads, through shared memory. `cut`: blocks share
+    the sums of a piece of P, which starts as zeros; as many blocks as there are multiprocessors.
     """
 
     rows: int = 1
     columns: int = 1
     shared: bool = True
+    cut: bool = False
 
 
 @dataclass(frozen=True)

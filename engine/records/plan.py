@@ -51,13 +51,14 @@ class Scalar:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A square matrix of bfloat16 as Hopper's copy engine sees it: `width` elements a side, copied in boxes of
-    `rows` x `columns`, of which a row has 128 bytes. It is passed by value."""
+    """Square matrices of bfloat16, `many` of them below each other, as Hopper's copy engine sees them: `width` elements
+    a side, copied in boxes of `rows` x `columns`, of which a row has 128 bytes. It is passed by value."""
 
     buffer: str
     width: int
     rows: int
     columns: int
+    many: int = 1
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ _ALIGNMENT = 64
 
 
 def encoded(asked: TensorMap, pointer: int) -> Any:
-    """The map of the matrix at `pointer`, as ctypes bytes. NotRunnable: this driver makes none."""
+    """The map of the matrices at `pointer`, as ctypes bytes. NotRunnable: this driver makes none."""
     row_bytes = asked.width * dtype_of("bfloat16").itemsize
     room = ctypes.create_string_buffer(TENSOR_MAP_BYTES + _ALIGNMENT)
     start = -ctypes.addressof(room) % _ALIGNMENT
     status = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
         ctypes.byref(room, start), _BFLOAT16, 2, ctypes.c_void_p(pointer),
-        (ctypes.c_uint64 * 2)(asked.width, asked.width), (ctypes.c_uint64 * 1)(row_bytes),
+        (ctypes.c_uint64 * 2)(asked.width, asked.many * asked.width), (ctypes.c_uint64 * 1)(row_bytes),
         (ctypes.c_uint32 * 2)(asked.columns, asked.rows), (ctypes.c_uint32 * 2)(1, 1),
         _NOT_INTERLEAVED, _SWIZZLE_128, _PROMOTE_128, _ZEROS,
     )  # fmt: skip

@@ -67,10 +67,16 @@ _BEYOND_TILING = Ladder(
              "At widths around 1,000 most multiprocessors had no block, and a ragged number of blocks leaves many "
              "idle; now blocks are smaller, and four slices of each share the length of the sums. Elsewhere the rung "
              "before is faster.", promise="slower"),
+        Rung("matmul_stream_k", "stream k",
+             "The last round of blocks was ragged and left multiprocessors idle; now all share all products evenly, "
+             "and blocks that share a piece of P add their sums to it.", promise="faster"),
         Rung("matmul_warp_slices", "warp slices",
              "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
              "no other, and a piece of P is 32 x 32. Above that width the rung before is faster.",
              promise="slower"),
+        Rung("matmul_split", "split floats",
+             "The float units were the roof; now each float is the sum of three 16-bit parts, and the tensor cores "
+             "multiply six pairs of parts in less time than the float units one of floats.", promise="faster"),
     ),
 )  # fmt: skip
 

@@ -11,10 +11,11 @@ from math import ceil
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Tile, Topic
+from engine.catalogue.gpu_models import MULTIPROCESSORS
 from engine.catalogue.ladders.matmul import LADDERS
 from engine.catalogue.plans import given_source
-from engine.catalogue.topics import products
-from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled
+from engine.catalogue.topics import matmul_split, products
+from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, Zero
 
 SEEDS = {"M": 512, "N": 1024}
 
@@ -45,6 +46,7 @@ _WARPS = dict.fromkeys(
     ("8", "32"),
     "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
 )
+DEPTH = 8  # of k: what the kernels that cut the sums take in a phase
 _COPIES = "80"  # the first compute capability with asynchronous copies
 
 KERNELS = (
@@ -69,17 +71,27 @@ KERNELS = (
     Kernel("matmul_sliced_k", "matmul", "Four slices of a block share the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES,
            shows="+global_load_sectors", capability=_COPIES),
+    Kernel("matmul_stream_k", "matmul", "All blocks share all products evenly", dtypes=("float32",),
+           block_sizes=(16,), tile=Tile(4, 8, cut=True), refuses=_ONLY_FLOAT | _SLICES, shows="+atomics",
+           capability=_COPIES),
     Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS,
            shows="+global_load_sectors", capability=_COPIES),
+    matmul_split.KERNEL,
 )  # fmt: skip
 
 
 def plan(kernel: Kernel, choice: Settled) -> Plan:
-    """One launch of enough tiles to cover P; the choice has passed engine.plan's checks."""
+    """One launch of enough tiles to cover P, or of a block for each multiprocessor; the choice has passed engine.plan's
+    checks."""
+    if kernel is matmul_split.KERNEL:
+        return matmul_split.plan(kernel, choice)
     n, width = choice.n, choice.block_size
     rows, columns = block_shape(kernel, width)
     grid = (ceil(n / columns), ceil(n / rows), 1)
+    cut = kernel.tile is not None and kernel.tile.cut
+    if cut:
+        grid = (min(MULTIPROCESSORS, grid[0] * grid[1] * ceil(n / DEPTH)), 1, 1)
     launch = Launch(
         kernel=kernel.name,
         source=given_source(kernel, choice, ("TILE_WIDTH", width)),
@@ -94,7 +106,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
             Buffer("N", choice.dtype, n * n, "input"),
             Buffer("P", choice.dtype, n * n, "poison"),
         ),
-        steps=(launch,),
+        steps=(Zero("P"), launch) if cut else (launch,),
         result="P",
         result_count=n * n,
         bytes_moved=4 * reads(kernel, n, width),
@@ -133,8 +145,11 @@ def _reference(dtype: str, n: int) -> products.Reference:
 
 def check(plan: Plan, output: Array) -> Check:
     """The product against float64, element by element; result and expected are the element that misses by most."""
-    dtype = plan.choice.dtype
-    return products.check(plan, output, _reference(dtype, plan.choice.n), data.unit_roundoff(dtype))
+    choice = plan.choice
+    roundoff = data.unit_roundoff(choice.dtype)
+    if choice.kernel == matmul_split.KERNEL.name:
+        roundoff += matmul_split.missing(matmul_split.KERNEL, choice)
+    return products.check(plan, output, _reference(choice.dtype, choice.n), roundoff)
 
 
 TOPIC = Topic(
