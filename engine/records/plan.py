@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.records.choice import Settled
+from engine.records.choice import Settled, dtype_of
 
 
 @dataclass(frozen=True)
@@ -125,3 +125,8 @@ class Plan:
     flops: int
     additions: int
     grid_size: int
+
+    @property
+    def memory(self) -> int:
+        """The bytes of its buffers."""
+        return sum(buffer.count * dtype_of(buffer.dtype).itemsize for buffer in self.buffers)

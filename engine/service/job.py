@@ -13,6 +13,7 @@ class Job:
     A function with a parameter `progress` is given one: progress(fraction, text). `deadline`: seconds, from the moment
     the worker takes the job. `key`: jobs of equal key are the same job: they share one run, and its value is kept.
     None: never shared or kept. `device`: "gpu" or "emulator", what it needs; None: what the queue's first slot has.
+    `n` and `memory`: the size of what it computes and the bytes of its arrays, which may be limited; 0 where unknown.
     """
 
     function: str
@@ -21,3 +22,5 @@ class Job:
     key: str | None = None
     keywords: tuple[tuple[str, Any], ...] = ()
     device: str | None = None
+    n: int = 0
+    memory: int = 0

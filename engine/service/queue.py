@@ -41,12 +41,18 @@ class QueueState:
 class JobQueue:
     """Serves jobs on worker slots. Every method may be called from any thread; none but `close` waits.
 
-    `told`: is called, by a thread of the queue, with each job that a worker has ended.
+    `told`: is called, by a thread of the queue, with each job that a worker has ended. `admit`: is called with a
+    session and its job that would begin a run, and may raise Rejected.
     """
 
-    def __init__(self, slots: Sequence[WorkerSlot], told: Callable[[JobEnd], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        slots: Sequence[WorkerSlot],
+        told: Callable[[JobEnd], None] = lambda _: None,
+        admit: Callable[[str, Job], None] = lambda _session, _job: None,
+    ) -> None:
         self.slots = tuple(slots)
-        self._told = told
+        self._told, self._admit = told, admit
         self._joined = self._answered = 0
         self._changed = threading.Condition()
         self._waiting: dict[str, Turns[Run]] = {slot.device: Turns() for slot in self.slots}
@@ -73,7 +79,8 @@ class JobQueue:
     def submit(
         self, job: Job, session: str, *, fresh: bool = False, supersede: bool = False, urgent: bool = False
     ) -> Handle:
-        """Queue `job` for `session`. Rejected if the queue is full; pickle's error if its arguments cannot travel.
+        """Queue `job` for `session`. Rejected if the queue is full, or `admit` says so; pickle's error if its arguments
+        cannot travel.
 
         `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first. `urgent`:
         before all that waits and is not.
@@ -95,6 +102,7 @@ class JobQueue:
                 self._joined += running is not None
                 if running is None:
                     self._check_room(session, without=len(old))
+                    self._admit(session, job)
                     self._enqueue(run, urgent)
                 elif urgent and running.state == "waiting":  # now its place is this session's
                     self._waiting[running.device].remove(running.session, running)

@@ -26,11 +26,13 @@ from engine.choices import check_here, settle
 from engine.host.devices import HostGpu, device_summary, gpus
 from engine.host.processors import cores, memory_bytes
 from engine.measuring.measure import DEADLINES_S, failed
+from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.handle import Handle
 from engine.service.job import Job
-from engine.service.journal import Journal
+from engine.service.journal import JobEnd, Journal
+from engine.service.limits import Allowances
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 
@@ -42,6 +44,7 @@ EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which mu
 EMULATED_BYTES = 5 << 28  # what a worker takes with the largest run: 2^26 doubles take 1.21 GB
 
 JOURNAL = Journal()  # of the process-wide queue
+ALLOWANCES = Allowances()  # of those who ask it
 
 _connecting = threading.Lock()
 _connected: JobQueue | None = None
@@ -57,7 +60,7 @@ def connect() -> JobQueue:
         if _connected is None or _connected.closed:
             if _connected is None:
                 atexit.register(disconnect)
-            _connected = JobQueue(slots_for(gpus()), JOURNAL.add)
+            _connected = JobQueue(slots_for(gpus()), _told, ALLOWANCES.admit)
         return _connected
 
 
@@ -128,6 +131,8 @@ def submit(
         deadline=DEADLINES_S[choice.device] if deadline is None else deadline,
         key=_key(choice),
         device=choice.device,
+        n=choice.n,
+        memory=memory_of(choice),
     )
     return connect().submit(job, session, fresh=fresh, supersede=supersede, urgent=urgent)
 
@@ -153,6 +158,8 @@ def _asked(choice: Choice, session: str) -> Handle | NotRunnable:
 
 def leave(session: str, *, waiting_only: bool = False) -> None:
     """Give up all that `session` asked for, because its browser has gone; or of it what no worker has taken yet."""
+    if not waiting_only:
+        ALLOWANCES.leave(session)
     with _connecting:
         if _connected is not None:
             _connected.leave(session, waiting_only=waiting_only)
@@ -187,6 +194,24 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
     if record.device["kind"] == "gpu" and gpus():
         record = replace(record, device={"kind": "gpu", "name": gpus()[0].name})
     return record
+
+
+def memory_of(choice: Settled) -> int:
+    """The bytes of a run's arrays; 0 of one that cannot run, of which the worker says why."""
+    return _memory(replace(choice, source=None, source_name=None))  # whatever the text: its arrays are the rung's
+
+
+@lru_cache(maxsize=4096)
+def _memory(choice: Settled) -> int:
+    try:
+        return plan(choice).memory
+    except NotRunnable:
+        return 0
+
+
+def _told(end: JobEnd) -> None:
+    JOURNAL.add(end)
+    ALLOWANCES.ended(end)
 
 
 def _key(choice: Settled) -> str:

@@ -38,5 +38,7 @@ def _submit(function: str, choice: Settled, block: int, session: str, launch: in
         key=hashlib.sha256(same.encode()).hexdigest(),
         keywords=(("launch", launch),),
         device="emulator",
+        n=settled.n,
+        memory=service.memory_of(settled),
     )
     return service.connect().submit(job, session, fresh=fresh, urgent=urgent)

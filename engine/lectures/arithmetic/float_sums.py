@@ -113,12 +113,18 @@ def orders_of(made: Plan) -> str:
 def submit_repeats(choice: Settled, session: str) -> Handle:
     """`repeat` on a worker of the choice's device; the handle's result is Repeats. NotRunnable where it cannot run."""
     made = repeated_choice(choice)
-    plan(made)
+    memory = plan(made).memory
     runs = RUNS[made.device]
     same = repr(("repeats", KERNELS[choice.kernel].text, made, runs))
     key = hashlib.sha256(same.encode()).hexdigest()
     job = Job(
-        "engine.lectures.arithmetic.float_sums:repeat", (made, runs), deadline=DEADLINE_S, key=key, device=made.device
+        "engine.lectures.arithmetic.float_sums:repeat",
+        (made, runs),
+        deadline=DEADLINE_S,
+        key=key,
+        device=made.device,
+        n=made.n,
+        memory=memory,
     )
     return service.connect().submit(job, session, fresh=True)
 

@@ -1,0 +1,144 @@
+"""How much one browser may ask of the workers, and how much each has asked for lately."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from engine.service.failures import Rejected
+from engine.service.job import Job
+from engine.service.journal import JobEnd
+
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one browser of `who`; None: as much as there is. `runs` and `worker_s`, seconds of workers' time: a minute,
+    and at once after a quiet one. `n` and `memory`, bytes of its arrays: of one run."""
+
+    who: str
+    runs: int | None = None
+    worker_s: int | None = None
+    n: int | None = None
+    memory: int | None = None
+
+    @property
+    def said(self) -> str:
+        """All of them in a sentence; "" if there are none."""
+        parts = (
+            (self.runs, f"{self.runs} runs a minute"),
+            (self.worker_s, f"{self.worker_s} s of a worker's time a minute"),
+            (self.n, f"N = {self.n:,}" if self.n else ""),
+            (self.memory, f"{_gib(self.memory or 0)} in a run"),
+        )
+        words = ", ".join(text for limit, text in parts if limit is not None)
+        return f"Your browser may use up to {words}." if words else ""
+
+
+class _Budget:
+    """An amount that is full at first and fills up again within a minute; it may be overdrawn. `full` None: no end."""
+
+    def __init__(self, full: float | None) -> None:
+        self._full, self._spent, self._then = full, 0.0, 0.0
+
+    def spend(self, amount: float, now: float) -> None:
+        """Take `amount` off what there is at `now`, in seconds."""
+        self._spent, self._then = self.spent(now) + amount, now
+
+    def spent(self, now: float) -> float:
+        """What is missing; more than there was, after a long run."""
+        return max(0.0, self._spent - (now - self._then) * self._full / MINUTE_S) if self._full else 0.0
+
+    def wait_s(self, least: float, now: float) -> float:
+        """Seconds until `least` is there."""
+        return max(0.0, (least + self.spent(now) - self._full) * MINUTE_S / self._full) if self._full else 0.0
+
+
+class _Browser:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.runs, self.worker_s = _Budget(limits.runs), _Budget(limits.worker_s)
+
+    def at_rest(self, now: float) -> bool:
+        """Whether it has all again that it may have."""
+        return not self.runs.spent(now) and not self.worker_s.spent(now)
+
+
+class Allowances:
+    """Who may run what by now. A session that was never enrolled has no limits: the command line, a notebook. Every
+    method may be called from any thread. `clock`: seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._browsers: dict[str, _Browser] = {}
+        self._of_session: dict[str, str] = {}
+
+    def enrol(self, session: str, browser: str, limits: Limits) -> None:
+        """From now on what `session` asks for counts as that browser's, which has these limits."""
+        with self._lock:
+            self._of_session[session] = browser
+            known = self._browsers.get(browser)
+            if known is None or known.limits != limits:
+                self._drop_the_gone()
+                self._browsers[browser] = _Browser(limits)
+
+    def leave(self, session: str) -> None:
+        """The session is over. What its browser spent counts on: it may be back in another tab."""
+        with self._lock:
+            self._of_session.pop(session, None)
+
+    def admit(self, session: str, job: Job) -> None:
+        """Count a run that is to begin. Rejected, with the limit and when there is room again."""
+        with self._lock:
+            known = self._known(session)
+            if known is None:
+                return
+            limits, now = known.limits, self._clock()
+            if limits.n is not None and job.n > limits.n:
+                raise Rejected(f"N = {job.n:,} is too large: {limits.who} may run up to {limits.n:,} here.")
+            if limits.memory is not None and job.memory > limits.memory:
+                raise Rejected(
+                    f"The arrays take {_gib(job.memory)}, and {limits.who} may use {_gib(limits.memory)} in a run: "
+                    "choose a smaller N."
+                )
+            if wait_s := known.worker_s.wait_s(0.0, now):
+                raise Rejected(
+                    f"Your runs have taken more than the {limits.worker_s} s of a worker's time a minute that "
+                    f"{limits.who} may use: the next can start in {_seconds(wait_s)}."
+                )
+            if wait_s := known.runs.wait_s(1.0, now):
+                raise Rejected(
+                    f"You have started as many runs as {limits.who} may, {limits.runs} a minute: the next can start "
+                    f"in {_seconds(wait_s)}."
+                )
+            known.runs.spend(1.0, now)
+
+    def ended(self, end: JobEnd) -> None:
+        """Count the time that a run took."""
+        with self._lock:
+            known = self._known(end.session)
+            if known is not None:
+                known.worker_s.spend(end.ran_s, self._clock())
+
+    def _known(self, session: str) -> _Browser | None:
+        return self._browsers.get(self._of_session.get(session, ""))
+
+    def _drop_the_gone(self) -> None:
+        """Forget the browsers without a session that have nothing left to wait for."""
+        here, now = set(self._of_session.values()), self._clock()
+        for name in self._browsers.keys() - here:
+            if self._browsers[name].at_rest(now):
+                del self._browsers[name]
+
+
+def _seconds(wait_s: float) -> str:
+    return f"{ceil(wait_s)} s"
+
+
+def _gib(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB"
