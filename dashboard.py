@@ -15,6 +15,10 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from views.access import badge, visitor
+from views.access.gate import Gate
+from views.access.headers import Headers
+from views.access.return_address import ReturnAddress
 from views.rung import desk
 from views.session import keyboard, server, state
 from views.session.compressed import CompressedAssets, compress_ahead
@@ -28,6 +32,9 @@ FOLDER = Path(__file__).parent
 def frame() -> None:
     """What every page has in common, then the page itself."""
     st.set_page_config(page_title="Kernel Ladder", page_icon=str(FOLDER / "views" / "html" / "icon.svg"), layout="wide")
+    if visitor.role() is None:
+        badge.ask()
+        return
     ladder = st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True)
     page = st.navigation(
         [
@@ -64,7 +71,7 @@ if get_script_run_ctx(suppress_warning=True) is not None:
 else:
     app = st.App(
         Path(__file__),
-        middleware=[Middleware(Presence), Middleware(CompressedAssets), Middleware(EntryPage)],
+        middleware=[Middleware(kind) for kind in (Headers, Gate, ReturnAddress, Presence, CompressedAssets, EntryPage)],
         routes=ROUTES,
         lifespan=server.serving(prepare),
     )

@@ -12,6 +12,7 @@ import streamlit as st
 
 from engine.service import service
 from views import warm_up
+from views.access import badge, visitor
 from views.session import keyboard
 from views.sheet import overview
 
@@ -27,9 +28,11 @@ def checks() -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """The list, and what is ready for a lecture."""
-    keyboard.on_key({"run": warm_up.start})
+    """Where kernels run; for who may see it, the doctor's list, what is ready for a lecture and who is where."""
+    may = visitor.rights()
+    keyboard.on_key({"run": warm_up.start} if may.prepares else {})
     st.header("This machine")
+    badge.show()
     found = service.gpus()
     st.write(
         f"Kernels run on {service.device_summary()}."
@@ -37,6 +40,16 @@ def main() -> None:
         else "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
         "times come from recorded runs of a named GPU and say so."
     )
+    if may.sees_service:
+        doctor()
+    if may.prepares:
+        warm_up.show()
+    if may.sees_students:
+        overview.show()
+
+
+def doctor() -> None:
+    """The list, with a fix for each line."""
     rows = checks()
     if not rows:
         st.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
@@ -53,8 +66,6 @@ def main() -> None:
     if st.button("Look again", icon=":material/refresh:"):
         checks.clear()
         st.rerun()
-    warm_up.show()
-    overview.show()
 
 
 def _fix(row: dict[str, object]) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, Ladder
 from engine.service.warm_up import Readiness, readiness, run_of
+from views.access import visitor
 from views.html.code import code_in
 from views.session import work
 from views.session.place import Place
@@ -38,7 +39,9 @@ def show() -> None:
 
 
 def start() -> None:
-    """Run every rung of the chosen ladder. For callbacks."""
+    """Run every rung of the chosen ladder, for who may. For callbacks."""
+    if not visitor.rights().prepares:
+        return
     ladder = _ladder()
     work.start(WORK, [run_of(ladder, rung) for rung in ladder.rungs],
                [f"{rung.label} {KERNELS[rung.kernel].title}" for rung in ladder.rungs])  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from views.access import content_policy
 from views.session import keys, state
 from views.session.compressed import ASSETS
 
@@ -43,7 +44,9 @@ class EntryPage:
                 if not message.get("more_body", False):
                     page = page.replace(b"<head>", b"<head>" + _head(), 1)
                     kept = [(name, value) for name, value in start["headers"] if name not in _OWN]
-                    await send({**start, "headers": [*kept, (b"content-length", str(len(page)).encode())]})
+                    kept += [(b"content-length", str(len(page)).encode()),
+                             (b"content-security-policy", content_policy.of_page(page).encode())]  # fmt: skip
+                    await send({**start, "headers": kept})
                     await send({"type": "http.response.body", "body": page})
             else:
                 await send(message)

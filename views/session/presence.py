@@ -13,6 +13,7 @@ import streamlit as st
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.service import service
+from views.access import visitor
 
 GRACE_S = 5.0
 GOING_AWAY = 1001  # how a browser closes the connection of a page that is left
@@ -30,6 +31,9 @@ def session() -> str:
     with _lock:
         if connection in _open:
             _open[connection] = name
+    browser = visitor.browser()
+    if browser is not None:
+        service.ALLOWANCES.enrol(name, browser, visitor.rights().limits)
     return name
 
 

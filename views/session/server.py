@@ -17,6 +17,8 @@ from streamlit import config
 from streamlit.web import bootstrap, cli
 
 from engine.service import journal, service
+from views.access import policy
+from views.access.keys import BadKeys
 
 USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [-- STREAMLIT'S OWN OPTIONS]"
 DESCRIPTION = "Serves the dashboard until Ctrl-C, and prints its address. It opens no browser window."
@@ -39,6 +41,7 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
         journal.to_stderr()
+        policy.begin()
         await asyncio.to_thread(lambda: service.connect().warm())
         ahead = asyncio.create_task(asyncio.to_thread(prepare))
         yield
@@ -62,10 +65,13 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
                 config.get_option("server.port"),
                 asked=config.is_manually_set("server.port"),
             )
+            policy.current()  # what is wrong with the keys is said before anything is served
             cli.main_run.invoke(context)
     except click.ClickException as refusal:
         refusal.show()
         sys.exit(refusal.exit_code)
+    except BadKeys as refusal:
+        sys.exit(str(refusal))
     except KeyboardInterrupt:  # the workers have ended by now
         return
 

@@ -23,6 +23,7 @@ from engine.history.live import LASTING
 from engine.measuring.measure import failed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
+from views.access import visitor
 from views.session import presence
 from views.session.awaited_run import AwaitedRun
 from views.session.choices import refusal
@@ -170,8 +171,8 @@ def start(name: str, choices: Sequence[Settled], names: Sequence[str], fresh: bo
 
 
 def is_presenting() -> bool:
-    """Whether a hall looks at this browser: its runs go first, and are its own."""
-    return st.session_state.get("present") == "1"
+    """Whether a hall looks at this browser: its runs go first, and are its own. Only who may presents to a hall."""
+    return st.session_state.get("present") == "1" and visitor.rights().goes_first
 
 
 def taken_over(name: str, choice: Settled) -> bool:

@@ -1,4 +1,4 @@
-"""Who is where in a sheet, for who gives the lab: shown on the server's own computer only, as names are in it."""
+"""Who is where in a sheet, for who gives the lab: names are in it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ ALL = "all sheets"
 def show() -> None:
     """The menu and the table."""
     st.subheader("Lab sheets: who is where")
-    if st.context.ip_address is not None:  # None: this browser runs on the server's own computer
-        st.write("Names are shown in a browser on the server's own computer; there a terminal tells them as well: "
-                 "`python -m engine progress`")  # fmt: skip
-        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox("Sheet", [ALL, *names()], key="sheet to look at", width=420, format_func=_title)
         st.button("Look again", key="look at sheets", icon=":material/refresh:")

@@ -1,0 +1,118 @@
+"""What each role may do, and what the pages make of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+
+from engine.catalogue import LADDERS, TOPICS
+from engine.choices import settle
+from engine.records import Choice
+from engine.service import service
+from engine.service.limits import Limits
+from engine.sheets import progress
+from engine.sheets.folder import load, names
+from engine.sheets.sheet import Verdict
+from tests.views.pages import html_of, opened
+from views.access import cookies, policy
+from views.access.accounts import role_of
+from views.access.keys import KEYS
+from views.access.roles import ASSISTANT, PRESENTER, ROLES, STUDENT, Role
+from views.session import presence, work
+
+SHEET = load(names()[0])
+
+
+def come_as(role: Role, browser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next runs of a script are for a browser that has signed in so."""
+    keys = ",".join(f"{name}=a-key-of-{name}" for name in ROLES)
+    asks = policy.decided("0.0.0.0", {KEYS: keys}, accounts=False)
+    monkeypatch.setattr(policy, "_current", asks)
+    held = {cookies.NAME: asks.signer.issue(role.name, browser)}
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: held))
+
+
+def test_the_table() -> None:
+    assert PRESENTER.goes_first and PRESENTER.leads and not any((ASSISTANT.goes_first, ASSISTANT.leads))
+    assert PRESENTER.sees_students and ASSISTANT.sees_students and not STUDENT.sees_students
+    assert not any((STUDENT.goes_first, STUDENT.leads, STUDENT.prepares, STUDENT.sees_service))
+    assert PRESENTER.limits == replace(PRESENTER.limits, runs=None, worker_s=None, n=None, memory=None)
+
+
+def test_every_ladder_runs_as_it_opens_for_a_student() -> None:
+    for ladder in LADDERS.values():
+        for rung in ladder.rungs:
+            choice = settle(Choice(rung.kernel, ladder.n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine))
+            assert choice.n <= (STUDENT.limits.n or 0) and service.memory_of(choice) <= (STUDENT.limits.memory or 0)
+    assert {topic.emulator_max_n <= (STUDENT.limits.n or 0) for topic in TOPICS.values()} == {True}
+
+
+def test_students_progress_is_shown_to_who_gives_the_lab_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress.remember("Anna <b>", SHEET, [Verdict("answer", True, "Right.")])
+    for role in (STUDENT, ASSISTANT):
+        come_as(role, "0123456789abcdef", monkeypatch)
+        app = opened("machine")
+        assert ("Anna &lt;b&gt;" in html_of(app)) == role.sees_students
+        assert any("Warm up" in one.value for one in app.subheader) == role.prepares
+        assert f"You are here as <b>{role.name}</b>" in html_of(app)
+
+
+def test_a_student_comes_upon_nobodys_progress_by_typing_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(role: Role, browser: str, name: str) -> str:
+        come_as(role, browser, monkeypatch)
+        return html_of(opened("sheets", sheet=SHEET.name, student=name))
+
+    progress.remember("Anna (aaaa)", SHEET, [Verdict(check.name, True, "Right.") for check in SHEET.checks])
+    all_of_them = f"{len(SHEET.checks)} of {len(SHEET.checks)} passed"
+    assert all_of_them in shown(STUDENT, "aaaa1111", "Anna")
+    assert all_of_them not in shown(STUDENT, "bbbb2222", "Anna")
+    assert all_of_them not in shown(STUDENT, "bbbb2222", "Anna (aaaa)")
+    assert all_of_them in shown(ASSISTANT, "cccc3333", "Anna (aaaa)")
+
+
+def test_a_students_slide_goes_before_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work.st, "session_state", {"present": "1"})
+    for role in ROLES.values():
+        come_as(role, "aaaa1111", monkeypatch)
+        assert work.is_presenting() == role.goes_first
+
+
+def test_the_queue_knows_whose_browser_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    enrolled: list[tuple[str, str, Limits]] = []
+    monkeypatch.setattr(service, "ALLOWANCES", SimpleNamespace(enrol=lambda *one: enrolled.append(one)))
+    monkeypatch.setattr(presence.st, "session_state", {"session": "tab"})
+    come_as(STUDENT, "dddd4444", monkeypatch)
+    assert presence.session() == "tab" and enrolled == [("tab", "dddd4444", STUDENT.limits)]
+    monkeypatch.setattr(policy, "_current", policy.decided("127.0.0.1", {}, accounts=False))
+    presence.session()  # who needs no key has no limits
+    assert len(enrolled) == 1
+
+
+def test_who_has_signed_in_no_longer_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    come_as(STUDENT, "eeee5555", monkeypatch)
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
+    app = opened()
+    assert [one.value for one in app.header] == ["Sign in"] and not html_of(app)
+    assert "Your sign-in has ended" in app.markdown[0].value
+
+
+USER = {"is_logged_in": True, "email": "Ada@School.edu", "groups": ["tutors", "staff"]}
+
+
+@pytest.mark.parametrize(
+    ("user", "roles", "found"),
+    [
+        ({}, {}, None),
+        (USER, {}, STUDENT),
+        (USER, {"presenter": ["ada@school.edu"]}, PRESENTER),
+        (USER, {"presenter": ["bob@school.edu"], "student": ["carol@school.edu"]}, None),
+        (USER, {"claim": "groups", "assistant": ["Tutors"]}, ASSISTANT),
+        (USER, {"claim": "nothing", "student": ["x"]}, None),
+        ({**USER, "email_verified": False}, {"presenter": ["ada@school.edu"]}, None),
+    ],
+)
+def test_an_accounts_role(user: dict[str, object], roles: dict[str, object], found: Role | None) -> None:
+    assert role_of(user, {"roles": roles}) == found

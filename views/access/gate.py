@@ -1,0 +1,114 @@
+"""Where everybody comes in: who has no business here gets no further than this, whatever was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import config
+
+from views.access import cookies, policy, sign_in
+from views.access.policy import Policy, is_loopback
+from views.access.roles import ROLES, Role
+
+ALIVE = ("/healthz", "/_stcore/health")  # tell that the server lives, and nothing else
+SERVICE = ("/metrics", "/readyz", "/_stcore/metrics")
+SIGN_OUT = "/sign-out"
+PARTS = ("/static/", "/media/", "/component/", "/_stcore/")  # what a page is made of
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+
+ONLY_HERE = (
+    "This dashboard is open to its own computer alone. To let others in, its owner starts it with a class key: "
+    "see docs/class.md."
+)
+
+
+class Gate:
+    """ASGI middleware: answers whoever may not pass, and those who sign in or out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        answer = await _answer(HTTPConnection(scope), receive, policy.current())
+        if answer is None:
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()  # websocket.connect
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await answer(scope, receive, send)
+
+
+async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Response | None:
+    """What to say instead of what was asked for; None: let it pass."""
+    path, method = path_of(asked), str(asked.scope.get("method", ""))
+    if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, and changes things
+        return _refused("This came from another site.", 403)
+    if path in ALIVE:
+        return None
+    token = cookies.token_of(asks, asked.cookies)
+    if path in SERVICE:
+        return await asyncio.to_thread(_service, asked, asks, ROLES[token.role] if token else None)
+    if asks.asks == "nothing":
+        return None if is_local(asked) else _refused(ONLY_HERE, 403)
+    if asks.asks == "account":  # Streamlit's own pages ask, see `views.access.visitor`
+        return None
+    if token is not None:
+        return sign_in.out(asks, token) if method == "POST" and path == SIGN_OUT else None
+    if method == "POST" and asked.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        return await sign_in.received(Request(asked.scope, receive), asks)
+    if method not in _SAFE or path.startswith(PARTS):
+        return _refused("Sign in first: open the dashboard's own address.", 401)
+    return sign_in.page(401)
+
+
+def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response | None:
+    """The service's numbers: for programs on this computer, for who may see them, or with such a key."""
+    if is_local(asked) or (role is not None and role.sees_service):
+        return None
+    kind, _, key = asked.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer":
+        return _refused("For this computer, or with a key: Authorization: Bearer KEY.", 401)
+    name, wait_s = sign_in.checked(asks, key, sign_in.address_of(asked))
+    if name is None:
+        return _refused(sign_in.sentence(wait_s), 429 if wait_s else 401)
+    return None if ROLES[name].sees_service else _refused("This is not for students.", 403)
+
+
+def is_local(asked: HTTPConnection) -> bool:
+    """Whether a program on this computer asks, and no proxy does for somebody else."""
+    if asked.client is None or not is_loopback(asked.client.host) or not is_loopback(_host(asked)):
+        return False
+    # A proxy that tells nothing about itself speaks HTTP/1.0, as nginx does unless it is told otherwise.
+    return asked.scope.get("http_version") != "1.0" and not any(name in asked.headers for name in _FORWARDED)
+
+
+def _host(asked: HTTPConnection) -> str:
+    return urlsplit(f"//{asked.headers.get('host', '')}").hostname or ""
+
+
+def _of_this_site(asked: HTTPConnection) -> bool:
+    """Whether a browser asks from a page of this server; what is no browser does not say."""
+    origin = asked.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == asked.headers.get("host")
+
+
+def path_of(asked: HTTPConnection) -> str:
+    """The path below the address at which the dashboard begins."""
+    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    path = str(asked.scope["path"])
+    return path.removeprefix(f"/{base}") or "/" if base and f"{path}/".startswith(f"/{base}/") else path
+
+
+def _refused(sentence: str, status: int) -> Response:
+    headers = {"cache-control": "no-store"} | ({"www-authenticate": "Bearer"} if status == 401 else {})
+    return PlainTextResponse(sentence, status, headers)
