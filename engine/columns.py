@@ -53,6 +53,7 @@ COLUMNS: dict[str, Column] = {
         Column("status", "Correct?", meaning="Every answer is compared with a reference before it is timed."),
         Column("reason", "Why"),
         Column("checked", "Checked"),
+        Column("answer", "Answer"),
         Column("time_us", "Time", "µs", MEASURED, "Median of the samples; all levels of the reduction included."),
         Column("low_us", "Time from", "µs", MEASURED, "Lower end of the median's 95% confidence interval."),
         Column("high_us", "Time to", "µs", MEASURED, "Upper end of the median's 95% confidence interval."),

@@ -5,11 +5,13 @@ A kernel that strides over the grid can be asked for by elements per thread: how
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
 from engine.catalogue.entries import MAX_BLOCK
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, NotRunnable, Plan, Settled
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, Launch, NotRunnable, Plan, Settled
 
 MAX_GRID = 2**31 - 1
 ELEMENTS: tuple[int, ...] = tuple(2**power for power in range(15))  # per thread
@@ -35,6 +37,31 @@ def grid_for(n: int, block_size: int, elements: int) -> int:
 def offered(n: int, block_size: int) -> tuple[int, ...]:
     """Those of ELEMENTS that fit: from one element a thread up to all numbers in one block."""
     return tuple(elements for elements in ELEMENTS if elements == 1 or grid_for(n, block_size, elements // 2) > 1)
+
+
+def launched(choice: Settled) -> str:
+    """How a GPU is asked to answer `choice`: "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1"; "" where
+    nothing is launched, or the choice cannot run."""
+    try:
+        steps = plan(replace(choice, device="gpu")).steps
+    except NotRunnable:
+        return ""
+    said, before = [], None
+    for step in steps:
+        if isinstance(step, Launch):
+            grid, block = ([size for size in sizes if size > 1] or [1] for sizes in (step.grid, step.block))
+            words = _by(grid)
+            if block != before or len(said) == 1:
+                words += f" block{'' if grid == [1] else 's'}"
+            if block != before:
+                words += f" of {_by(block)} thread{'' if block == [1] else 's'}"
+            said.append(words)
+            before = block
+    return ", then ".join(said)
+
+
+def _by(sizes: Sequence[int]) -> str:
+    return " x ".join(f"{size:,}" for size in sizes)
 
 
 def strides(kernel: Kernel) -> bool:

@@ -236,7 +236,7 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
     found: dict[str, float] = {}
     dtype = timed[0].choice.dtype
     if peak := peak_of(device, topic.metric, dtype):
-        name = "Peak" if topic.metric == "bandwidth_gb_s" else f"FP{8 * dtype_of(dtype).itemsize} peak"
+        name = "Memory peak" if topic.metric == "bandwidth_gb_s" else f"FP{8 * dtype_of(dtype).itemsize} peak"
         found[name] = float(peak)
     for peer in topic.peers:
         rates = [

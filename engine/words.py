@@ -55,6 +55,8 @@ def text_of(key: str, value: object) -> str:
         return "< 0.1%" if 0 < value < 0.1 else f"{three_digits(value)}%"
     if key == "n":
         return f"{value:,}"
+    if key == "answer":
+        return f"{value:,.10g}"
     if key in COUNTERS and value == int(value):
         return count_text(int(value))
     return three_digits(value)

@@ -8,7 +8,7 @@ import pytest
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.topics import matmul_split
 from engine.catalogue.topics.tensor import MULTIPLE
-from engine.plan import ELEMENTS, grid_for, offered, plan, strides
+from engine.plan import ELEMENTS, grid_for, launched, offered, plan, strides
 from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
 
 CHOICE = replace(default_choice("reduce_first_add"), source="")
@@ -128,3 +128,12 @@ def test_every_kernel_that_strides_takes_these_grids(kernel) -> None:
         grid = grid_for(2**16, kernel.block_sizes[-1], each)
         made = plan(Choice(kernel.name, 2**16, kernel.block_sizes[-1], grid, dtype=kernel.dtypes[0]))
         assert made.grid_size == grid
+
+
+def test_how_a_gpu_is_asked_is_told_in_words() -> None:
+    asked = replace(CHOICE, kernel="reduce_interleaved", n=2**22, block_size=128)
+    assert launched(asked) == "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1"
+    assert launched(replace(CHOICE, kernel="matmul_naive", n=1024, block_size=16, dtype="float32")) == (
+        "64 x 64 blocks of 16 x 16 threads"
+    )
+    assert launched(default_choice("reduce_scalar")) == "" == launched(replace(CHOICE, n=0))

@@ -123,7 +123,7 @@ def test_marks_are_the_peak_and_the_median_peer_of_one_gpu() -> None:
 
     topic = TOPICS["reduction"]
     marks = tables.marks(topic, [known(20, 10), known(10, 10), Known()])
-    assert marks == {"Peak": 4800.0, "CUB": pytest.approx(2**24 / 10 / 1e3)}
+    assert marks == {"Memory peak": 4800.0, "CUB": pytest.approx(2**24 / 10 / 1e3)}
     assert tables.marks(topic, [known(20, 10), known(10, 10, "another")]) == {}
     assert tables.marks(topic, [Known()]) == {}
 

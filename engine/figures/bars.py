@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from engine.columns import COLUMNS, COUNTED, MEASURED
-from engine.figures.look import BLUE, GREEN, GREY, ORANGE, RED, Figure, Look, base_layout, centred, scaled
-from engine.figures.ticks import LETTER, fitting, linear_ticks, log_ticks
+from engine.figures.look import BLUE, GREEN, GREY, LETTER, ORANGE, RED, Figure, Look, base_layout, centred, scaled
+from engine.figures.ticks import fitting, linear_ticks, log_ticks
 from engine.tables import counted_text
 from engine.words import text_of
 
@@ -114,7 +114,7 @@ def _with_ticks(figure: Figure, look: Look) -> Figure:
 
 
 def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Look) -> None:
-    """`marks` (name, value) as lines, with their numbers above the plot, a line of words each.
+    """`marks` (name, value) as lines, with their numbers above the plot, beside each other where there is room.
 
     A line has a gap where it would meet the number of a bar. What is far off the longest bar stands at the right edge
     as a number alone.
@@ -130,17 +130,23 @@ def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Loo
         furthest = (log10(max(near)) if log else max(near)) - low
         high = layout["xaxis"]["range"][1] = max(high, low + 1.04 * furthest)
         _with_ticks(figure, look)
-    line = look.font * 1.5
-    layout["margin"]["t"] = round(12 + len(marks) * line)
+    line, width = look.font * 1.5, _width(layout, look)
+    places = [((log10(value) if log else value) - low) / (high - low) for _, value in marks]
+    words = [f"{name} {text_of(key, value)}{'' if value in near else ' ▸'}" for name, value in marks]
+    reach = [
+        _reach(text, place if value in near else 1.0, width, look)
+        for text, place, (_, value) in zip(words, places, marks, strict=True)
+    ]
+    rows = _stacked(reach, look.font)
+    layout["margin"]["t"] = round(12 + (max(rows) + 1) * line)
     half, numbers = _half_row(len(figure["data"][0]["y"]), layout, look), _numbers(figure, look)
     for i, (name, value) in enumerate(marks):
-        colour = (GREY, ORANGE, GREEN)[i % 3]
-        place = ((log10(value) if log else value) - low) / (high - low)
-        text = f"<b>{name}</b> {text_of(key, value)}"
-        note = {"y": 1, "yref": "paper", "yanchor": "bottom", "yshift": round(4 + i * line), "showarrow": False,
+        colour, place = (GREY, ORANGE, GREEN)[i % 3], places[i]
+        text = f"<b>{name}</b>{words[i].removeprefix(name)}"
+        note = {"y": 1, "yref": "paper", "yanchor": "bottom", "yshift": round(4 + rows[i] * line), "showarrow": False,
                 "font": {"size": look.font - 1, "color": colour}}  # fmt: skip
         if value not in near:
-            layout["annotations"].append(note | {"text": f"{text} ▸", "x": 1, "xref": "paper", "xanchor": "right"})
+            layout["annotations"].append(note | {"text": text, "x": 1, "xref": "paper", "xanchor": "right"})
             continue
         right = place > 0.5
         layout["annotations"].append(
@@ -154,6 +160,22 @@ def mark(figure: Figure, key: str, marks: Sequence[tuple[str, float]], look: Loo
         )  # fmt: skip
 
 
+def _reach(text: str, place: float, width: float, look: Look) -> tuple[float, float]:
+    """From where to where the words at a `place` of the axis, 0 to 1, reach, in pixels: on its side with more room."""
+    long, at = len(text) * LETTER * look.font, place * width
+    return (at - 4 - long, at - 4) if place > 0.5 else (at + 4, at + 4 + long)
+
+
+def _stacked(reach: Sequence[tuple[float, float]], apart: float) -> list[int]:
+    """On which line, from below, words stand that reach so far, so that none meets another."""
+    rows: list[int] = []
+    for begin, end in reach:
+        others = list(zip(reach, rows, strict=False))
+        meets = {row for (left, right), row in others if begin < right + apart and left < end + apart}
+        rows.append(next(row for row in range(len(reach)) if row not in meets))
+    return rows
+
+
 def _half_row(rows: int, layout: dict[str, Any], look: Look) -> float:
     """Half of what a row and its number take in height, in rows."""
     if look.height is None:  # it fills what place there is
@@ -163,14 +185,15 @@ def _half_row(rows: int, layout: dict[str, Any], look: Look) -> float:
 
 
 def _numbers(figure: Figure, look: Look) -> list[tuple[float, float]]:
-    """From where to where each row's number reaches, as parts of the axis; all of it where words stand for a bar."""
+    """From where to where each row's number reaches, or the words that stand for it, as parts of the axis."""
     bars, axis = figure["data"][0], figure["layout"]["xaxis"]
     low, high = axis["range"]
     width = _width(figure["layout"], look)
+    said = {note["y"]: len(note["text"]) for note in figure["layout"]["annotations"] if note.get("yref") != "paper"}
     found = []
-    for value, text in zip(bars["x"], bars["text"], strict=True):
+    for row, (value, text) in enumerate(zip(bars["x"], bars["text"], strict=True)):
         if value is None:
-            found.append((0.0, 1.0))
+            found.append((0.0, (said.get(row, 0) + 1) * LETTER * bars["textfont"]["size"] / width))
             continue
         end = ((log10(value) if axis["type"] == "log" and value > 0 else value) - low) / (high - low)
         letters = len(re.sub("<[^>]*>", "", text)) + 2  # and a distance before and behind it

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import floor, inf, log10
+from statistics import median
 from typing import Any
 
 from engine.figures.look import (
@@ -22,6 +24,8 @@ from engine.figures.look import (
 from engine.figures.ticks import log_ticks, spread
 from engine.words import size_text
 
+AROUND = 150  # pixels of the legend and the axis
+SPREAD = 0.7  # of the distance between two N: how far apart the points of one N are at most
 SMALL = 420  # pixels: below that the legend leaves the plot its place
 Points = Sequence[tuple[int, float]]  # (N, error); 0: the answer was exact
 
@@ -53,13 +57,15 @@ def error_lines(
     finite = [e for points in every for _, e in points if 0 < e < inf]
     low = floor(log10(min(finite, default=1e-16)))
     high = log10(max(finite, default=1.0))
-    zero = low - max(1.0, 0.1 * (high - low))  # its word must not meet the lowest power's
-    exact = any(e == 0 for part in series for _, e in part.points)
-    data = [_line(curve, i) for i, curve in enumerate(curves)]
-    data += [_dots(part, 10**zero, look) for part in series if part.points]
-    sizes = sorted({size for points in every for size, _ in points})
     layout = base_layout(look)
     layout["height"] = look.height or 470
+    rows = max(2.0, (layout["height"] - AROUND) / (1.5 * look.font))  # of type that fit the axis
+    zero = low - max(1.0, 1.6 * (high - low) / rows)  # its word must not meet the lowest power's
+    exact = any(e == 0 for part in series for _, e in part.points)
+    sizes = sorted({size for points in every for size, _ in points})
+    data = [_line(curve, i) for i, curve in enumerate(curves)]
+    drawn = [part for part in series if part.points]
+    data += [_dots(part, 10**zero, look, _aside(i, len(drawn), sizes)) for i, part in enumerate(drawn)]
     shown = spread(sizes, 7, log=True)
     layout["xaxis"] |= {
         "type": "log",
@@ -67,7 +73,7 @@ def error_lines(
         "tickvals": shown,
         "ticktext": [size_text(s) for s in shown],
     }
-    ticks = log_ticks(low, high, max(3, min(8, (layout["height"] - 150) // 40)))
+    ticks = log_ticks(low, high, max(3, min(8, (layout["height"] - AROUND) // 40)))
     layout["yaxis"] |= {
         "type": "log",
         "title": {"text": scaled("error"), "font": {"size": look.font - 1}},
@@ -99,16 +105,23 @@ def _line(curve: Curve, number: int) -> dict[str, Any]:
     }
 
 
-def _dots(part: Series, zero: float, look: Look) -> dict[str, Any]:
+def _aside(place: int, of: int, sizes: Sequence[int]) -> float:
+    """By which factor the points of one of so many rungs stand beside their N, so that equal ones are all seen."""
+    steps = [after / before for before, after in pairwise(sizes) if before > 0]
+    apart = median(steps) if steps else 1.0
+    return float(apart ** (SPREAD * (place / (of - 1) - 0.5))) if of > 1 else 1.0
+
+
+def _dots(part: Series, zero: float, look: Look, aside: float) -> dict[str, Any]:
     symbol = SYMBOLS[part.colour % len(SYMBOLS)] + ("-open" if part.open else "")
     return {
         "type": "scatter",
         "mode": "markers" if part.open else "lines+markers",
         "name": part.name,
-        "x": [n for n, _ in part.points],
+        "x": [n * aside for n, _ in part.points],
         "y": [e or zero for _, e in part.points],
-        "customdata": [f"{e:.3g}" if e else "exact" for _, e in part.points],
+        "customdata": [f"N = {n:,}: {f'{e:.3g}' if e else 'exact'}" for n, e in part.points],
         "line": {"color": LINES[part.colour % len(LINES)], "width": 1.5},
         "marker": {"symbol": symbol, "size": look.font - 4, "line": {"width": 2}},
-        "hovertemplate": f"{part.name}<br>N = %{{x:,}}: %{{customdata}}<extra></extra>",
+        "hovertemplate": f"{part.name}<br>%{{customdata}}<extra></extra>",
     }

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, Figure, Look, base_layout
+from engine.figures.bars import bars, hatched, mark
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, RED, Figure, Look, base_layout
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement
 from engine.words import size_text
 
 MOST_BARS = 40
+NO_ANSWERS = "Nothing has run yet.<br>Run the ladder (L)."
 
 
 def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) -> Figure:
@@ -41,6 +45,22 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
             "marker": {"color": BLUE, "line": {"width": 0}},
             "hovertemplate": "%{y} runs: %{customdata}<extra></extra>"}  # fmt: skip
     return {"data": [bars], "layout": layout}
+
+
+def answers_bars(
+    frame: pd.DataFrame, answers: Sequence[float | None], recorded: Sequence[bool], exact: float | None, look: Look
+) -> Figure:
+    """Bars of the rungs' `answers`, those `recorded` hatched, and the `exact` sum as a line that they reach or miss.
+
+    `frame`: the ladder's table. None: not run.
+    """
+    own = pd.DataFrame({"rung": frame["rung"], "title": frame["title"], "answer": list(answers)}, dtype=object)
+    figure = bars(own.assign(status=None, origin=None), "answer", look, NO_ANSWERS, may_be_log=False)
+    missed = [value is not None and value != exact for value in answers]
+    figure["data"][0]["marker"] |= {"color": [RED if miss else BLUE for miss in missed], "pattern": hatched(recorded)}
+    if exact is not None:
+        mark(figure, "answer", [("exact", exact)], look)
+    return figure
 
 
 def origin(found: Repeats) -> str:

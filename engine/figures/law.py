@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, log10
 from typing import Any
 
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled
+from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled, upright
 from engine.figures.ticks import linear_ticks, log_ticks
 from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
@@ -16,7 +16,7 @@ from engine.words import size_text, time_text
 
 HEIGHT = 430
 WORDS = 0.74  # of the type: that of the words above the plot, whose lines must fit a column and leave room for a plot
-ALIKE = 1.12  # two rungs whose largest times differ by less share a label
+DENSE, SQUARE = 16, 13  # points beyond which the squares of times are smaller; pixels of a square
 
 Times = Sequence[tuple[int, float]]
 
@@ -31,12 +31,17 @@ def law_figure(
     """
     timed = [(point.value, point.time_us) for point in found if point.time_us is not None]
     layout = base_layout(look)
+    every = {"": timed, **{label: list(times) for label, times in others.items() if times}} if timed else {}
     words = _words(law, choice, found, bool(timed))
+    beside = [label for label in every if label]
+    if len(beside) > 1:  # their ends would meet: they are named here
+        words.append((f"<b>—</b> GPU time of {', '.join(beside)}", GREY))
     top = 14 + round(len(words) * _words_type(look) * 1.5)
     layout["height"] = max(look.height or HEIGHT, top + 13 * look.font)  # what the words leave must still be a plot
     layout["margin"] |= {"t": top, "l": 66, "r": 74 if timed else 16, "b": 24 + 2 * look.font}
+    height = layout["height"] - top - layout["margin"]["b"]
     layout["xaxis"] |= _across(law, choice, found, look)
-    layout["yaxis"] |= _upright(law, found, look)
+    layout["yaxis"] |= _upright(law, found, look, height)
     layout["shapes"] = [
         {"type": "line", "x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper", "layer": "below",
          "line": {"color": GREY, "width": 1, "dash": "dot"}}
@@ -44,11 +49,10 @@ def law_figure(
     layout["annotations"] = [_line(text, colour, i, look) for i, (text, colour) in enumerate(reversed(words))]
     data = _law_lines(law, found)
     if timed:
-        every = {"": timed, **{label: list(times) for label, times in others.items() if times}}
-        layout["yaxis2"] = _times_axis(law, every, look)
+        layout["yaxis2"] = _times_axis(law, every, look, height)
         data += _time_lines(found, every)
-        if len(every) > 1:
-            layout["annotations"] += _labels(every, layout, law, look)
+        if len(beside) == 1:
+            layout["annotations"].append(_label(beside[0], every, layout, law, look, height))
     data.append(_counts(law, found))
     return {"data": data, "layout": layout}
 
@@ -99,9 +103,10 @@ def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> di
     return axis | {"tickvals": ticks, "range": [values[0] - 0.8, values[-1] + 0.8], "showgrid": False}
 
 
-def _upright(law: Law, found: Sequence[Point], look: Look) -> dict[str, Any]:
+def _upright(law: Law, found: Sequence[Point], look: Look, height: float) -> dict[str, Any]:
     most = max(max(point.expected, point.lecture or 0, point.counted or 0) for point in found)
-    title = {"text": scaled(law.unit[:1].upper() + law.unit[1:], law.decades), "font": {"size": look.font}}
+    size = _words_type(look)
+    title = {"text": upright(law.unit[:1].upper() + law.unit[1:], law.decades, height, size), "font": {"size": size}}
     if not law.decades:
         return {"title": title, "range": [0, most * 1.08], "rangemode": "tozero", "zeroline": True}
     ticks = [2**power for power in range(0, 6) if 2**power <= max(most, 2) * 1.01]
@@ -133,11 +138,12 @@ def _counts(law: Law, found: Sequence[Point]) -> dict[str, Any]:
     }
 
 
-def _times_axis(law: Law, every: Mapping[str, Times], look: Look) -> dict[str, Any]:
+def _times_axis(law: Law, every: Mapping[str, Times], look: Look, height: float) -> dict[str, Any]:
     known = [time for times in every.values() for _, time in times]
     axis: dict[str, Any] = {
         "overlaying": "y", "side": "right", "showgrid": False, "fixedrange": True, "zeroline": False,
-        "title": {"text": scaled("Time (µs)", law.decades), "font": {"color": GREEN, "size": look.font}},
+        "title": {"text": upright("Time (µs)", law.decades, height, _words_type(look)),
+                  "font": {"color": GREEN, "size": _words_type(look)}},
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
     if not law.decades:
@@ -161,7 +167,8 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
                 "y": [time for _, time in times],
                 "yaxis": "y2",
                 "line": {"color": GREEN if own else GREY, "width": 1.5},
-                "marker": {"color": GREEN, "size": 13, "line": {"width": 2, "color": GREEN},
+                "marker": {"color": GREEN, "size": SQUARE if len(times) <= DENSE else SQUARE // 2 + 1,
+                           "line": {"width": 2, "color": GREEN},
                            "symbol": ["square" if live.get(value) else "square-open" for value, _ in times]},
                 "opacity": 1 if own else 0.8,
                 "customdata": [f"{label} {time_text(time)}".strip() for _, time in times],
@@ -171,30 +178,16 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
     return lines
 
 
-def _labels(every: Mapping[str, Times], layout: Mapping[str, Any], law: Law, look: Look) -> list[dict[str, Any]]:
-    """The names of the other rungs at their slowest points; rungs that are slowest alike share a label."""
-    peaks: list[tuple[int, float, list[str]]] = []
-    for label, times in every.items():
-        if label:
-            value, time = max(times, key=lambda entry: entry[1])
-            near = next((names for x, y, names in peaks if x == value and 1 / ALIKE < y / time < ALIKE), None)
-            if near is not None:
-                near.append(label)
-            else:
-                peaks.append((value, time, [label]))
+def _label(
+    name: str, every: Mapping[str, Times], layout: Mapping[str, Any], law: Law, look: Look, height: float
+) -> dict[str, Any]:
+    """The name of another rung at its slowest point."""
     axis = layout["yaxis2"]
     low, high = axis["range"]
-    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     left, right = layout["xaxis"]["range"]
-    labels, taken = [], {True: -1e9, False: -1e9}  # by side: pixels from the bottom up to where there are names
-    for value, time, names in sorted(peaks, key=lambda peak: peak[1]):
-        x, y = (log10(value) if law.decades else value), (log10(time) if axis.get("type") == "log" else time)
-        late = x > (left + right) / 2
-        at = (y - low) / (high - low) * height
-        taken[late] = max(min(at + 4, height - 1.2 * look.font), taken[late] + 1.2 * look.font)
-        labels.append(
-            {"text": ", ".join(names), "x": x, "y": y, "yref": "y2", "xanchor": "right" if late else "left",
-             "yanchor": "bottom", "xshift": -8 if late else 8, "yshift": round(taken[late] - at), "showarrow": False,
-             "font": {"size": look.font - 2, "color": GREY}}
-        )  # fmt: skip
-    return labels
+    value, time = max(every[name], key=lambda entry: entry[1])
+    x, y = (log10(value) if law.decades else value), (log10(time) if axis.get("type") == "log" else time)
+    late, at = x > (left + right) / 2, (y - low) / (high - low) * height
+    return {"text": name, "x": x, "y": y, "yref": "y2", "xanchor": "right" if late else "left", "yanchor": "bottom",
+            "xshift": -8 if late else 8, "yshift": round(min(4, height - 1.2 * look.font - at)), "showarrow": False,
+            "font": {"size": look.font - 2, "color": GREY}}  # fmt: skip

@@ -8,6 +8,7 @@ can tell apart and that stands out on both backgrounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 Figure = dict[str, Any]
@@ -20,14 +21,31 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
+LETTER = 0.56  # of the size of the type: how wide a letter is
+ROW = 1.15  # lines of type that a row of bars takes at least
+EDGES = 28  # pixels above and below a plot that hold nothing
+SLACK = 12  # pixels that rows may be closer than that before they scroll
+
+
 @dataclass(frozen=True)
 class Look:
     """How large a figure is drawn: the size of its type, its height in pixels (None: as its rows need), and how wide it
-    is at least: at 1280 x 720, beside the code, unless something else is known."""
+    is at least: at 1280 x 720, beside the code, unless something else is known. `pane`: pixels of its height that are
+    seen at once where it is too high for its place; None: all of it."""
 
     font: int = 15
     height: int | None = None
     width: int = 480
+    pane: int | None = None
+
+    @classmethod
+    def of_rows(cls, rows: int, pane: int, width: int, smallest: int, largest: int) -> Look:
+        """That of bars in a `pane` of so many pixels: the largest type in which no row meets the next. Where not even
+        the `smallest` leaves each row its line, the figure is higher than the pane, and scrolls in it."""
+        lines = rows * ROW + 3.5  # of type: the rows, the marks above them, the axis and its title below
+        font = max(smallest, min(largest, int((pane - EDGES) / lines)))
+        height = round(font * lines) + EDGES
+        return cls(font, max(pane, height), width, pane if height > pane + SLACK else None)
 
 
 ON_PAGE = Look()
@@ -54,6 +72,15 @@ def base_layout(look: Look) -> dict[str, Any]:
 def scaled(title: str, log: bool = True) -> str:
     """The title of an axis, which says that its scale is logarithmic."""
     return f"{title}, log scale" if log else title
+
+
+def upright(title: str, log: bool, height: float, font: int) -> str:
+    """The title of an upright axis so many pixels high, on as many lines as it needs."""
+    letters = max(8, int(height / (LETTER * font)))
+    if len(scaled(title, log)) <= letters:
+        return scaled(title, log)
+    lines = wrap(title, letters)
+    return "<br>".join([*lines[:-1], f"{lines[-1]},", "log scale"] if log else lines)
 
 
 def centred(text: str, size: int) -> dict[str, Any]:

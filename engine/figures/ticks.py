@@ -7,9 +7,8 @@ from itertools import count
 from math import ceil, floor, log10
 from typing import Any
 
+from engine.figures.look import LETTER
 from engine.words import count_text
-
-LETTER = 0.56  # of the size of the type: how wide a letter is
 
 
 def log_ticks(low: float, high: float, most: int = 6, unit: str = "") -> dict[str, Any]:

@@ -36,6 +36,14 @@ TROUBLES = """() => {
     if (part.clientHeight > 2.1 * parseFloat(getComputedStyle(part).lineHeight)) found.push('a long outcome');
   const source = document.querySelector('.slide .lines');
   if (parseFloat(getComputedStyle(source).fontSize) < 15) found.push('small type');
+  const type = parseFloat(getComputedStyle(source).fontSize), least = Math.max(15, 0.021 * high);
+  const scrolls = source.scrollHeight > source.clientHeight + 1;
+  if (scrolls && type > least + 0.6) found.push('a source that scrolls in large type');
+  const end = source.lastElementChild.getBoundingClientRect().bottom;
+  if (source.getBoundingClientRect().bottom - end > 0.25 * high) found.push('an empty half');
+  const slide = document.querySelector('.slide').getBoundingClientRect();
+  const last = document.querySelector('dl.hall').getBoundingClientRect();
+  if (slide.bottom - last.bottom > 0.25 * high) found.push('an empty half');
   const first = source.querySelector('.changed, .gone')?.getBoundingClientRect(), pane = source.getBoundingClientRect();
   if (first && (first.top < pane.top - 1 || first.top > pane.bottom)) found.push('the change is out of sight');
   return found;

@@ -73,8 +73,10 @@ def test_recorded_bars_are_hatched_and_live_ones_are_not() -> None:
 def test_marks_are_lines_with_labels_that_do_not_meet() -> None:
     layout = every(table())["metric"]["layout"]
     assert {shape["x0"] for shape in layout["shapes"]} == {4800.0, 1600.0}
-    labels = [note for note in layout["annotations"] if note.get("yref") == "paper"]
-    assert len({note["yshift"] for note in labels}) == 2
+    for cub, lines in ((1600.0, 1), (4700.0, 2)):  # beside each other where there is room
+        layout = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": cub})["layout"]
+        labels = [note for note in layout["annotations"] if note.get("yref") == "paper"]
+        assert len({note["yshift"] for note in labels}) == lines
 
 
 @pytest.mark.parametrize("look", [Look(), Look(19, 400), Look(28, 1000)])
@@ -86,7 +88,8 @@ def test_no_line_crosses_a_number(look: Look) -> None:
     crossed = 0
     for place, (value, text) in enumerate(zip(bars["x"], bars["text"], strict=True)):
         begin = value or 0.0
-        number = (begin, high if value is None else begin + 0.5 * look.font * len(text) / look.width * (high - low))
+        said = text if value is not None else "✗ wrong"
+        number = (begin, begin + 0.5 * look.font * len(said) / look.width * (high - low))
         for shape in layout["shapes"]:
             crossed += not number[0] <= shape["x0"] <= number[1] and shape["y0"] < place < shape["y1"]
             if number[0] <= shape["x0"] <= number[1]:
@@ -163,3 +166,14 @@ def test_ticks_do_not_meet_and_end_labels_stay_in_the_picture() -> None:
     runs = [measured(kernel, 10.0, n=n, bandwidth_gb_s=1000.0) for kernel in kernels for n in (1024, 4096)]
     figure = size_lines(tables.measurement_table(runs), "bandwidth_gb_s", {k: k for k in kernels})
     assert max(note["y"] for note in figure["layout"]["annotations"]) <= 1.0
+
+
+def test_bars_have_type_that_fits_their_rows_and_scroll_where_none_does() -> None:
+    """From few rungs on a large window to more than a small one holds."""
+    for rows, pane in ((3, 300), (11, 282), (12, 249), (28, 249), (28, 600)):
+        look = Look.of_rows(rows, pane, 480, smallest=12, largest=15)
+        assert look.height is not None and 12 <= look.font <= 15
+        margins = 28 + 3.5 * look.font
+        assert (look.height - margins) / rows >= 1.05 * look.font, "no row meets the next"
+        assert (look.pane is None) == (look.height == pane)
+        assert (look.pane is None) == (rows < 20 or pane == 600)

@@ -321,6 +321,13 @@ def test_where_an_answer_differs_is_marked() -> None:
     assert "NaN" in strip_html(replace(found, check=replace(found.check, answer=(None, 2, 3))))
 
 
+def test_a_long_number_of_an_answer_is_whole_in_a_cell_twice_as_wide() -> None:
+    found = measured(CHOICE, result=3, expected=3, error=0, error_bound=0, answer=(1, -2110674561, 3) * 8,
+                     answer_count=24, answer_expected=(1, -2110674561, 3) * 8, status="ok")  # fmt: skip
+    html = strip_html(found)
+    assert html.count("<u>") == 8 and "-2110674561" in html and 'class="answer wide"' in html
+
+
 def test_the_hall_sees_the_first_elements_too() -> None:
     address = {"ladder": "all-atomics", "rung": "filter_atomic", "n": "1024"}
     opened(**address).button(key="run").click().run()

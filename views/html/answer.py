@@ -10,6 +10,7 @@ from engine.plan import plan
 from engine.records import Check, HostSum, Measurement, NotRunnable, Settled
 
 SHOWN, SHOWN_IN_HALL = 16, 8
+DIGITS = 6.5  # that fit a cell: of longer numbers half as many are shown, in cells twice as wide
 # Kernels whose threads reserve their places: what they write lies packed, in the order in which they came.
 _PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
 
@@ -46,8 +47,9 @@ def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
     if measurement is None or checked is None or not checked.answer:
         return ""
     off = set(checked.off)
-    begin = max(0, min(min(off), len(checked.answer) - shown)) if off and min(off) >= shown else 0
-    values = checked.answer[begin : begin + shown]
+    begin, values = _first(checked, shown)
+    if wide := _wide(values):
+        begin, values = _first(checked, shown // 2)
     bars = [_share(value, values) for value in values] if _counts(measurement.kernel) else None
     cells = "".join(
         _cell(
@@ -59,20 +61,34 @@ def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
         )
         for place, value in enumerate(values, begin)
     )
-    return _strip(_caption(measurement, checked, len(values)), cells)
+    return _strip(_caption(measurement, checked, len(values)), cells, wide)
+
+
+def _first(checked: Check, shown: int) -> tuple[int, Sequence[float | None]]:
+    """(place of the first, the elements that are shown): those with an element that misses, if one does."""
+    answer, off = checked.answer, checked.off
+    begin = max(0, min(min(off), len(answer) - shown)) if off and min(off) >= shown else 0
+    return begin, answer[begin : begin + shown]
 
 
 def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | None], shown: int = SHOWN) -> str:
     """The first elements of an array of a kernel of one's own, with nothing beside them."""
+    wide = _wide(first[:shown])
+    shown = shown // 2 if wide else shown
     words = f"{name}: {count:,} x {dtype}" + (f", the first {min(shown, len(first))}" if count > shown else "")
-    return _strip(
-        words, "".join(_cell(at, _number(value), None, False, None) for at, value in enumerate(first[:shown]))
-    )
+    cells = "".join(_cell(at, _number(value), None, False, None) for at, value in enumerate(first[:shown]))
+    return _strip(words, cells, wide)
 
 
-def _strip(caption: str, cells: str) -> str:
+def _wide(values: Sequence[float | None]) -> bool:
+    """Whether a number of them would be cut in a cell; half a number is a wrong one."""
+    texts = map(_number, values)
+    return any(len(text) - 0.5 * sum(text.count(narrow) for narrow in "-.") > DIGITS for text in texts)
+
+
+def _strip(caption: str, cells: str, wide: bool = False) -> str:
     said = f'<figcaption title="{escape(caption)}">{escape(caption)}</figcaption>'
-    return f'<figure class="answer">{said}{cells}</figure>'
+    return f'<figure class="answer{" wide" if wide else ""}">{said}{cells}</figure>'
 
 
 def _caption(m: Measurement, checked: Check, shown: int) -> str:
@@ -92,7 +108,7 @@ def _counts(kernel: str) -> bool:
     return own is not None and own.name == "BINS"
 
 
-def _share(value: float | None, values: tuple[float | None, ...]) -> float:
+def _share(value: float | None, values: Sequence[float | None]) -> float:
     largest = max((v for v in values if v is not None), default=0)
     return max(0.0, value / largest) if value is not None and largest > 0 else 0.0
 

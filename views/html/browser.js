@@ -138,8 +138,8 @@ window.kernelLadder = (() => {
     for (const lines of document.querySelectorAll('.source:not(.inside) .lines')) {
       if (seen.has(lines)) continue;
       seen.add(lines);
-      const first = lines.querySelector('.changed, .gone');
-      if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
+      if (lines.closest('.slide')) sized.observe(lines.closest('.slide'));
+      toChange(lines);
     }
     const at = document.querySelector('[data-rung]')?.dataset.rung; // the rung on the page
     for (const rung of document.querySelectorAll('.rungs button')) {
@@ -153,12 +153,41 @@ window.kernelLadder = (() => {
       const bars = plot.querySelector('.barlayer .trace');
       for (const bar of bars?.querySelectorAll('.point') ?? []) bar.classList.toggle('current', String(bar.__data__?.i) === at);
       for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
+      bring(plot, at);
     }
     for (const table of document.querySelectorAll('.scroll:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
     if (!region.isConnected) app().append(region);
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;
   };
+  // A slide's source has the largest type in which all of it is seen, as far as the back row can read it.
+  const sized = new ResizeObserver((slides) => {
+    for (const slide of slides) fit(slide.target.querySelector('.lines'));
+  });
+  function fit(lines) {
+    lines.style.fontSize = '';
+    let size = parseFloat(getComputedStyle(lines).fontSize);
+    const least = Math.max(15, 0.021 * innerHeight);
+    while (lines.scrollHeight > lines.clientHeight + 1 && size > least) {
+      size = Math.max(least, size - 0.5);
+      lines.style.fontSize = `${size}px`;
+    }
+    toChange(lines);
+  }
+  function toChange(lines) {
+    const first = lines.querySelector('.changed, .gone');
+    if (first && lines.scrollHeight > lines.clientHeight + 4) lines.scrollTop = first.offsetTop - lines.offsetTop - lines.clientHeight / 5;
+  }
+
+  // A plot of more rungs than its place holds shows the rung on the page, and can be scrolled by keys.
+  function bring(plot, at) {
+    const pane = plot.closest('.st-key-drawing'), tick = plot.querySelector('.ytick.current');
+    if (!pane || !tick || plot.shownAt === at || pane.scrollHeight <= pane.clientHeight + 4) return;
+    plot.shownAt = at;
+    pane.tabIndex = 0;
+    const [row, place] = [tick.getBoundingClientRect(), pane.getBoundingClientRect()];
+    pane.scrollTop += (row.top + row.bottom - place.top - place.bottom) / 2;
+  }
   let due = false;
   new MutationObserver((changes) => {
     if (due || changes.every((change) => change.target === region)) return;

@@ -215,10 +215,12 @@ def presenting_title(ladder: Ladder, position: int) -> str:
     )
 
 
-def presenting_source(ladder: Ladder, position: int) -> str:
-    """The source in the hall; below it what this rung fixes, and what still limits it."""
+def presenting_source(ladder: Ladder, position: int, n: int, launched: str) -> str:
+    """The source in the hall; below it what this rung fixes, what still limits it, and how large what is timed is:
+    its N, and how the GPU is asked for it."""
     kernel = KERNELS[ladder.rungs[position].kernel]
     told = _told(kernel, (("Fixes", "Fixes"), ("Still limits", "Limit")))
+    told += f"<dt>Size</dt><dd>N = {n:,}{': ' if launched else ''}{escape(launched)}</dd>"
     lines = kernel.text.splitlines()
     short = " short" if rows_of(lines[header_length(lines) :]) <= SHORT else ""
     return f'<div class="slide{short}">{rung_source(ladder, position, fold=True)}<dl class="hall">{told}</dl></div>'

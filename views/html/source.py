@@ -65,7 +65,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
 
 def _legend(since: Difference, what_before: str) -> str:
     changed = f"<span><i></i>{many(len(since.changed), 'line')} new or changed since {what_before}</span>"
-    gone = f'<span><i class="gone"></i>{since.removed} as they were</span>' if since.removed else ""
+    gone = f'<span><i class="gone"></i>{many(since.removed, "old line")}</span>' if since.removed else ""
     return f'<div class="legend">{changed}{gone}</div>'
 
 

@@ -16,6 +16,7 @@ PICTURES: tuple[Picture, ...] = (
     trapezoids.TRAPEZOIDS,
     trapezoids.ERRORS,
     complexity.PICTURE,
+    floats.ANSWERS,
     floats.PICTURE,
     floats.REPEATS,
     paper.PICTURE,

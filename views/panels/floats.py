@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures import errors
-from engine.figures.floats import repeats_figure
+from engine.figures.floats import answers_bars, repeats_figure
 from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.float_sums import (
@@ -130,6 +130,25 @@ def repeat_words(page: Page, facts: Sequence[Known]) -> str:
     return f'<section class="verdict"><p>{escape(said)}</p></section>'
 
 
+# ---- the answers
+
+
+def answers_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """The answer of every rung, and the exact sum."""
+    ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
+    recorded = [one is not None and one.origin == "recorded" for one in ran]
+    checks = [one.check if one is not None else None for one in ran]
+    exact = next((check.expected for check in checks if check is not None), None)
+    return answers_bars(frame, [check.result if check else None for check in checks], recorded, exact, look)
+
+
+def answers_words(page: Page, facts: Sequence[Known]) -> str:
+    """Whose answers they are."""
+    found = {_origin(one) for choice in page.choices if can_repeat(choice) and (one := _answered(choice)) is not None}
+    said = f"Answers: {'; '.join(sorted(found))}." if found else ""
+    return f'<div class="outcome">{escape(said)}</div>'
+
+
 # ---- errors over N
 
 
@@ -227,6 +246,7 @@ def _origin(ran: Measurement) -> str:
     return device_line(ran) if ran.origin == "recorded" else checked_by(ran)
 
 
+ANSWERS = Picture("answers", "Answers", offered, answers_figure, None, answers_words)
 REPEATS = Picture("repeats", "Run to run", offered, repeat_figure, repeat_controls, repeat_words)
 PICTURE = Picture("rounding", "Rounding", offered, error_lines, error_controls, error_words)
 SECTION = Section("floats", "Float truths", offered, html)

@@ -33,6 +33,8 @@ class Drawing:
         """`height`: in pixels, or what is left of the place around it."""
         self._page, self._look = page, look
         self._place = st.container(key="drawing", height=height, border=False)
+        if look.pane:
+            self._place = self._place.container(key="longer")
         self._drawn: list[str] = []
         self._scene = panels.scenes_of(page).get(plot_shown(page))
         if self._scene is not None:
@@ -55,7 +57,7 @@ class Drawing:
             validated(text),
             key=shown,
             config=CONFIG,
-            height="stretch",
+            height=self._look.height if self._look.pane and self._look.height else "stretch",
             alt=f"{plots_of(self._page)[plot_shown(self._page)]}: {self._page.ladder.title}",
         )
 

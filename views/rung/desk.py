@@ -26,8 +26,8 @@ from views.session.toolbar import toolbar
 Container = st.delta_generator.DeltaGenerator
 SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
 SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 400, 520, 360
-SMALLEST_ROW, ROW, AXIS = 15, 52, 58  # of a rung's bar and what is around it; of the axis below the bars
-SMALLEST, LARGEST = 13, 15  # pixels of type
+ROW = 52  # pixels of a rung's bar and what is around it, at most
+SMALLEST, LARGEST = 12, 15  # pixels of type
 
 
 def show(page: Page, top: Container) -> None:
@@ -43,7 +43,7 @@ def show(page: Page, top: Container) -> None:
         )
     with right:
         look = plot_look(page)
-        results = Results(page, look, look.height or SMALLEST_PLOT)
+        results = Results(page, look, look.pane or look.height or SMALLEST_PLOT)
     table = Table(page)
     section = section_chosen(page)
     below = Place(f"section {section.name}") if section else None
@@ -83,18 +83,15 @@ def buttons(page: Page) -> None:
 
 
 def plot_look(page: Page) -> Look:
-    """The whole plot stands beside the code: as high as the window leaves it, no higher than its bars need.
-
-    Higher than the window only where there are more bars than it can hold with words that can be read.
-    """
+    """The plot stands beside the code: as high as the window leaves it, no higher than its bars need. More bars than it
+    can hold with words that can be read scroll in its place."""
     rows, left, width = len(page.ladder.rungs), room.height(page), room.width()
     if plot_shown(page) in panels.scenes_of(page):
         return Look(LARGEST, max(SMALLEST_SCENE, left), width)
     if plot_shown(page) in panels.pictures_of(page):
         height = max(SMALLEST_PLOT, min(left, LARGEST_PICTURE))
         return Look(LARGEST if height >= ROOMY else SMALLEST, height, width)
-    height = max(SMALLEST_PLOT, rows * SMALLEST_ROW + AXIS, min(left, rows * ROW + 100, LARGEST_PLOT))
-    return Look(max(SMALLEST, min(LARGEST, round((height - 120) / rows / 1.15))), height, width)
+    return Look.of_rows(rows, max(SMALLEST_PLOT, min(left, rows * ROW + 100, LARGEST_PLOT)), width, SMALLEST, LARGEST)
 
 
 def section_chosen(page: Page) -> Section | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.figures.look import Look
+from engine.plan import launched
 from views import panels
 from views.html import answer, rung_html
 from views.panels.plot import menu, plot_shown
@@ -18,6 +19,7 @@ from views.session import choices, keyboard, rungs, work
 from views.session.facts import facts_of
 from views.session.page import WORK, Page
 
+SMALLEST, LARGEST = 0.019, 0.026  # of the window's height: the type in a plot
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
 
 
@@ -30,7 +32,7 @@ def show(page: Page) -> None:
         wide = [1.3, 1] if not moving else [1, 1.9] if component.beside() else [1, 1.35]
         left, right = st.columns(wide, gap="medium")
         with left:
-            st.html(rung_html.presenting_source(page.ladder, page.position))
+            st.html(rung_html.presenting_source(page.ladder, page.position, page.choice.n, launched(page.choice)))
         with right:
             results = Results(page, plot_look(page, wide), "stretch")
     bar(page)
@@ -64,5 +66,8 @@ def plot_look(page: Page, wide: Sequence[float]) -> Look:
     share = 0.56 if page.counting else 0.66
     if answer.is_array(page.run):
         share -= 0.17  # its first elements stand below
-    font = min(round(height * 0.026), round(height * (share - 0.12) / len(page.ladder.rungs) / 1.2))
-    return Look(font, round(height * share), round(0.94 * width * wide[1] / sum(wide)))
+    column = round(0.94 * width * wide[1] / sum(wide))
+    if plot_shown(page) in panels.pictures_of(page):
+        return Look(round(height * LARGEST), round(height * share), column)
+    return Look.of_rows(len(page.ladder.rungs), round(height * share), column, round(height * SMALLEST),
+                        round(height * LARGEST))  # fmt: skip

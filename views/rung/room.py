@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from views.panels.plot import controls_of, plots_of
 from views.session import keyboard
 from views.session.page import Page
-from views.session.rungs import PICKERS, labels
+from views.session.rungs import MENU, labels
 
 COLUMNS = (1.12, 1)  # the text and the source, the numbers and the plot
 MARGINS, GAP = 64, 24  # pixels beside the page, and between its columns
@@ -25,7 +25,7 @@ def width() -> int:
 def height(page: Page) -> int:
     """Pixels of the window below the plot's menu."""
     wide, high = keyboard.window()
-    stepper = (wide - MARGINS - GAP) * PICKERS[1] / sum(PICKERS)
+    stepper = wide - MARGINS - MENU - GAP
     rungs = lines([button(word, BUTTON) for word in ("←", "→", *labels(page.ladder))], stepper)
     plots = lines([*(button(word, SEGMENT) for word in plots_of(page).values()), *controls_of(page)], width())
     return high - ABOVE - COUNTERS * page.counting - RUNGS * (rungs - 1) - PLOTS * (plots - 1) - BELOW

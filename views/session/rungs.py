@@ -12,7 +12,7 @@ from engine.catalogue import LADDERS, Ladder
 from views.session import state
 from views.session.choices import AUTO
 
-PICKERS = (1.45, 3.3)  # the widths of the menu of the ladders and of the rungs
+MENU = 396  # pixels: the menu of the ladders, as wide as the longest title
 MOST_LABELS = 14  # rungs beyond which the buttons have numbers: their labels would push the page down
 
 
@@ -73,15 +73,14 @@ def own_choices(ladder: Ladder) -> dict[str, str]:
 
 def pickers(ladder: Ladder) -> int:
     """The menus for the ladder and the rung; returns the rung's position."""
-    left, right = st.columns(PICKERS, vertical_alignment="center")
     every = names(ladder)
     position = every.index(st.session_state["rung"])
-    with left:
-        st.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder",
-                     format_func=lambda name: LADDERS[name].title, on_change=_take_ladder,
-                     label_visibility="collapsed")  # fmt: skip
+    row = st.container(horizontal=True, vertical_alignment="center", key="pickers")
+    row.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder", width=MENU,
+                  format_func=lambda name: LADDERS[name].title, on_change=_take_ladder,
+                  label_visibility="collapsed")  # fmt: skip
     # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
-    with right, st.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
+    with row.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
         # Both arrows come first: they keep their places, however many lines the rungs take.
         st.button("←", key="previous", on_click=step, args=(ladder, -1), disabled=position == 0,
                   help="The rung before (arrow left)")  # fmt: skip

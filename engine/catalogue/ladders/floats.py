@@ -13,7 +13,7 @@ _FLOATS = Ladder(
     n=2**24 + 2**20,
     block_size=256,
     dtype="float32",
-    picture="rounding",
+    picture="answers",
     rungs=(
         Rung("floats_serial", "serial", "The loop anybody would write. It stops counting at 2^24 = 16,777,216.",
              "Further study: Floating point"),

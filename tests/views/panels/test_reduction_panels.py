@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from engine.figures.look import BLUE, RED
 from engine.recording import float_sums
 from tests.views.pages import figures_of, html_of, opened
 
@@ -77,3 +78,11 @@ def test_every_rungs_error_stands_beside_its_worst_case(monkeypatch: pytest.Monk
 def test_the_numbers_are_chosen_by_name() -> None:
     app = opened(**FLOATS, rung="floats_tree")
     assert app.selectbox(key="parameter").options == ["ones", "random"]
+
+
+def test_float_truths_open_on_what_is_left_of_the_ones() -> None:
+    figure = json.loads(figures_of(opened(ladder="float-truths"))[0])
+    bars = figure["data"][0]
+    assert bars["text"] == ["16,777,216", "16,777,216", "17,825,792", "17,825,792", "17,825,792"]
+    assert bars["marker"]["color"] == [RED, RED, BLUE, BLUE, BLUE] and set(bars["marker"]["pattern"]["shape"]) == {"/"}
+    assert any("exact" in note["text"] and "17,825,792" in note["text"] for note in figure["layout"]["annotations"])
