@@ -21,6 +21,7 @@ from views.access.headers import Headers
 from views.access.return_address import ReturnAddress
 from views.rung import desk
 from views.session import keyboard, server, state
+from views.session.browser_name import BrowserName
 from views.session.compressed import CompressedAssets, compress_ahead
 from views.session.endpoints import ROUTES
 from views.session.entry import EntryPage, parts
@@ -71,7 +72,10 @@ if get_script_run_ctx(suppress_warning=True) is not None:
 else:
     app = st.App(
         Path(__file__),
-        middleware=[Middleware(kind) for kind in (Headers, Gate, ReturnAddress, Presence, CompressedAssets, EntryPage)],
+        middleware=[
+            Middleware(kind)
+            for kind in (Headers, Gate, ReturnAddress, BrowserName, Presence, CompressedAssets, EntryPage)
+        ],
         routes=ROUTES,
         lifespan=server.serving(prepare),
     )

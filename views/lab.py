@@ -17,8 +17,9 @@ from engine.lab.templates import TEMPLATES
 from engine.lectures import changes
 from engine.records import Choice, NotRunnable, Settled
 from views.draft import draft_work, drafts, form, hall, outcome
+from views.draft.draft import Draft
 from views.draft.draft_work import Asked
-from views.draft.drafts import RUNG, Draft
+from views.draft.drafts import RUNG
 from views.editor import component
 from views.session import choices, keyboard, rungs, state
 from views.session.choices import AUTO, LOCKSTEP

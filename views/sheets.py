@@ -9,13 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from engine.sheets.folder import load, names, titles
 from engine.sheets.sheet import Sheet
-from views.draft import drafts
-from views.draft.drafts import Draft
+from views.draft import drafts, stored
+from views.draft.draft import Draft
 from views.editor import component
 from views.session import keyboard, state
-from views.sheet import panel, student
+from views.sheet import menu, panel, student
 
 HTML = Path(__file__).parent / "html"
 
@@ -31,6 +30,13 @@ def main() -> None:
     number = st.session_state.pop(panel.ASKED, None)
     if number is not None and (not number or number != panel.heard(sheet)):  # the editor may tell a press twice
         panel.start(sheet, draft.text, draft.file, number)
+    show(sheet, draft)
+    if menu.is_old():
+        st.rerun()
+
+
+def show(sheet: Sheet, draft: Draft) -> None:
+    """The editor, where the sheet asks for a file, and the panel."""
     if sheet.function is None:
         panel.show(sheet, "", "")
         return
@@ -46,19 +52,11 @@ def main() -> None:
 
 def chosen() -> Sheet:
     """The menu of sheets, and the student's name."""
-    listed = names()
-    now = st.session_state.get("sheet")
-    if now not in listed:
-        if now:
-            st.error(f"There is no sheet {now!r}. Shown instead: {listed[0]}.")
-        st.session_state["sheet"] = listed[0]
     left, right = st.columns([4, 1.3], vertical_alignment="bottom")
     with right:
         student.field()
     with left:
-        st.selectbox("Lab sheet", listed, listed.index(str(st.session_state["sheet"])), key="sheet",
-                     format_func=lambda name: titles().get(name, name))  # fmt: skip
-    return load(str(st.session_state["sheet"]))
+        return menu.chosen()
 
 
 def opened(sheet: Sheet) -> Draft:
@@ -66,19 +64,19 @@ def opened(sheet: Sheet) -> Draft:
     key = f"sheet-{sheet.name}"[:40]
     known = drafts.of(key)
     if known is None:
-        known = Draft(key, "sheet", sheet.start, f"{sheet.name}.cu")
+        known = stored.load(Draft(key, "sheet", sheet.start, f"{sheet.name}.cu"))
         drafts.keep(known)
     shared = st.session_state.pop("source", None)
     if shared:
         with drafts.said():
             known = replace(known, text=drafts.unpacked(shared), at=component.now())
-            drafts.keep(known)
+            drafts.save(known)
     return known
 
 
 def start_over(sheet: Sheet) -> None:
     """The file as it was handed out, instead of what the browser has kept. For callbacks."""
-    drafts.keep(replace(opened(sheet), text=sheet.start, at=component.now()))
+    drafts.save(replace(opened(sheet), text=sheet.start, at=component.now()))
 
 
 def asked(told: Mapping[str, Any]) -> None:

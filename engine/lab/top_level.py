@@ -72,7 +72,7 @@ def declarations(text: str) -> list[Declaration]:
                 rounds += 1
             case ")":
                 rounds = max(0, rounds - 1)
-            case "=" if depth == rounds == 0:
+            case "=" if depth == rounds == 0 and words[-1:] != ["operator"]:
                 assigned = True
             case "{" if depth == 0 and rounds == 0 and words[:1] and words[0] in _OPENED and not called:
                 start = -1  # a namespace: what follows are declarations again

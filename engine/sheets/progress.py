@@ -5,7 +5,7 @@ An owner is whatever a student is called by: the name that they gave, or their b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Verdict
@@ -33,6 +33,10 @@ class Progress:
         """How many checks were passed when they were made last."""
         return sum(state is True for state in self.checks.values())
 
+    def done(self, sheet: Sheet) -> bool:
+        """Whether every check was made, as far as it can be here, and none was missed."""
+        return all(self.checks.get(check.name, False) is not False for check in sheet.checks)
+
 
 def remember(owner: str, sheet: Sheet, found: Iterable[Verdict], answers: Mapping[str, str] | None = None) -> None:
     """Keep what came of the checks, and what was answered."""
@@ -56,6 +60,12 @@ def open_solution(owner: str, sheet: Sheet) -> None:
 def of(owner: str, sheet: Sheet) -> Progress:
     """How far an owner is."""
     return _read(sheet, progress.load(owner, sheet.name))
+
+
+def of_all(owner: str, named: Callable[[str], Sheet], names: Container[str]) -> dict[Sheet, Progress]:
+    """How far an owner is in each of these sheets that they have touched. `named`: a sheet by its name."""
+    states = {name: found for name, found in progress.of_owner(owner).items() if name in names}
+    return {sheet: _read(sheet, found) for sheet, found in ((named(name), found) for name, found in states.items())}
 
 
 def of_everybody(sheet: Sheet) -> dict[str, Progress]:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from sqlite3 import Connection
+
 from engine.store.database import now, read, write
 
+_OLDEST = (
+    "DELETE FROM drafts WHERE owner = ? AND name NOT IN"
+    " (SELECT name FROM drafts WHERE owner = ? ORDER BY utc DESC, name LIMIT ?)"
+)
 
-def save(owner: str, name: str, text: str) -> None:
-    """Keep `text` as the owner's draft of that name, in place of the one before."""
+
+def save(owner: str, name: str, text: str, most: int | None = None) -> None:
+    """Keep `text` as the owner's draft of that name, in place of the one before. `most`: how many the owner may have;
+    beyond, the oldest go."""
     row = (owner, name, text, now())
-    write(lambda connection: connection.execute("REPLACE INTO drafts VALUES (?, ?, ?, ?)", row))
+
+    def replace(connection: Connection) -> None:
+        connection.execute("REPLACE INTO drafts VALUES (?, ?, ?, ?)", row)
+        if most is not None:
+            connection.execute(_OLDEST, (owner, owner, most))
+
+    write(replace)
 
 
 def load(owner: str, name: str) -> str | None:

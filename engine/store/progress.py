@@ -17,6 +17,14 @@ def load(owner: str, sheet: str) -> dict[str, str]:
     return {str(task): str(state) for task, state in found}
 
 
+def of_owner(owner: str) -> dict[str, dict[str, str]]:
+    """sheet -> task -> state, of all that the owner has touched."""
+    found: dict[str, dict[str, str]] = {}
+    for sheet, task, state in read("SELECT sheet, task, state FROM progress WHERE owner = ?", owner):
+        found.setdefault(str(sheet), {})[str(task)] = str(state)
+    return found
+
+
 def of_everybody(sheet: str) -> dict[str, dict[str, str]]:
     """owner -> task -> state, for whoever gives the lab."""
     found: dict[str, dict[str, str]] = {}

@@ -127,6 +127,21 @@ def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
 
 
 @pytest.mark.thorough
+def test_the_server_has_what_the_browser_has_lost_and_shows_it_to_nobody_else(page: Page, address: str) -> None:
+    text = editor_at(page, f"{address}{SAXPY}")
+    typed(page, "a * x[i]", "1 + ")
+    checked(page, "Wrong")
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    expect(text).to_contain_text("1 + a * x[i]")
+    there = page.context.browser.new_context() if page.context.browser else page.context
+    other = there.new_page()
+    expect(editor_at(other, page.url)).to_contain_text("a * x[i]")
+    expect(other.locator(".cm-content")).not_to_contain_text("1 + a * x[i]")
+    there.close()
+
+
+@pytest.mark.thorough
 def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     kernel = b"__global__ void mine(float *v, int n) {\r\n    v[256 * blockIdx.x + threadIdx.x] = n;\r\n}\r\n"
@@ -144,6 +159,10 @@ def test_a_file_is_opened_and_saved_and_the_tries_are_presented(page: Page, addr
     expect(page.locator(".presenting h1")).to_contain_text("mine.cu")
     page.keyboard.press("Escape")
     expect(text).to_contain_text("v[256 * blockIdx.x + threadIdx.x] = n")
+    german = "// größer als 3\n".encode("cp1252") + kernel
+    page.locator("[data-part=chosen]").set_input_files({"name": "alt.cu", "mimeType": "text/plain", "buffer": german})
+    expect(text).to_contain_text("größer als 3")
+    expect(page.locator(".told")).to_contain_text("alt.cu was read as Windows-1252")
 
 
 @pytest.mark.thorough

@@ -1,6 +1,7 @@
 """The drafts of one browser: the text of each as the server was last told it, and what each started from.
 
-A draft is known by a number in the address. The browser owns its text, which it keeps; the server has a copy.
+A draft is known by a number in the address. The browser owns its text, which it keeps; the server has a copy, in the
+session and, for when both are gone, in its store.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import secrets
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,28 +21,16 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, Ladder
 from engine.compile.limits import SOURCE_BYTES
-from engine.lab.setups import Setup, setup_of
+from engine.lab.setups import setup_of
 from engine.lab.templates import TEMPLATES
 from engine.records import NotRunnable
+from views.draft import stored
+from views.draft.draft import Draft
 from views.draft.tries import Try, tries_of
 from views.session import rungs, state
 
 RUNG, DEFAULT = "rung", "saxpy"
 _DRAFTS, _OF_STARTS = "drafts", "drafts of starts"
-
-
-@dataclass(frozen=True)
-class Draft:
-    """`start`: "rung", or a template's name; `at`: when the text was kept, in ms since 1970, 0 as it started; `setup`:
-    how a kernel of one's own is launched, None of a rung's."""
-
-    id: str
-    start: str
-    text: str
-    file: str
-    at: int = 0
-    setup: Setup | None = None
-    tries: tuple[Try, ...] = ()
 
 
 def start() -> str:
@@ -71,7 +60,7 @@ def opened(ladder: Ladder | None, position: int) -> Draft:
         drafts[known[key]] = _begun(known[key], name, ladder, position)
     if shared:
         with said():
-            keep(replace(drafts[known[key]], text=unpacked(shared)))
+            save(replace(drafts[known[key]], text=unpacked(shared)))
     return drafts[known[key]]
 
 
@@ -84,8 +73,14 @@ def begin_anew(draft: Draft) -> None:
 
 
 def keep(draft: Draft) -> None:
-    """Remember the draft as it is now."""
+    """Remember the draft as it is now, while the browser is here."""
     _drafts()[draft.id] = draft
+
+
+def save(draft: Draft) -> None:
+    """Remember it beyond that: its text is another one."""
+    keep(draft)
+    stored.save(draft)
 
 
 def with_try(draft: Draft, tries: tuple[Try, ...]) -> Draft:
@@ -105,8 +100,9 @@ def take(told: Mapping[str, Any]) -> None:
     if draft is None or not isinstance(text, str) or len(text) > SOURCE_BYTES:
         return
     file = re.sub(r"[^\w.-]", "_", str(told.get("file") or draft.file))[:80]
-    keep(replace(draft, text=text, file=file, at=int(told.get("at") or 0),
-                 tries=draft.tries or tries_of(told.get("tries"))))  # fmt: skip
+    now = replace(draft, text=text, file=file, at=int(told.get("at") or 0),
+                  tries=draft.tries or tries_of(told.get("tries")))  # fmt: skip
+    (keep if (now.text, now.file) == (draft.text, draft.file) else save)(now)
 
 
 def _drafts() -> dict[str, Draft]:
@@ -116,9 +112,9 @@ def _drafts() -> dict[str, Draft]:
 def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
     if ladder is not None:
         kernel = KERNELS[ladder.rungs[position].kernel]
-        return Draft(id, RUNG, kernel.text, Path(kernel.file_name).name)
+        return stored.load(Draft(id, RUNG, kernel.text, Path(kernel.file_name).name))
     template = TEMPLATES[name]
-    draft = Draft(id, name, template.text, template.file_name, setup=template.setup)
+    draft = stored.load(Draft(id, name, template.text, template.file_name, setup=template.setup))
     with said():
         if state.given("call"):
             setup = setup_of(str(st.session_state.get("call")), str(st.session_state.get("right") or ""))

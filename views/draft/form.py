@@ -12,7 +12,7 @@ from engine.lab.references import REFERENCES
 from engine.lab.setups import Right, Setup, bare, fitted, proposed
 from engine.lab.signatures import Declared, kernels_in, parts
 from engine.records import NotRunnable
-from views.draft.drafts import Draft
+from views.draft.draft import Draft
 
 TYPES = ("float32", "float64", "float16", "int32", "uint32", "int64", "int16", "uint8", "int8", "bool")
 FILLS = ("zeros", "ones", "range", "random")

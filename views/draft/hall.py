@@ -11,7 +11,7 @@ import streamlit as st
 from engine.columns import COLUMNS
 from engine.counters import IN_TABLE
 from engine.words import size_text, text_of
-from views.draft.drafts import Draft
+from views.draft.draft import Draft
 from views.draft.results import tries_html
 from views.draft.tries import Try
 from views.html.code import code_in

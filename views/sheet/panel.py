@@ -142,8 +142,7 @@ def _hints(sheet: Sheet, owner: str) -> None:
 def _solution(sheet: Sheet, owner: str) -> None:
     """Open to who has passed, or has seen all hints and asks for it."""
     known = progress.of(owner, sheet)
-    passed = all(known.checks.get(check.name, False) is not False for check in sheet.checks)
-    if not passed and not known.solution:
+    if not known.done(sheet) and not known.solution:
         if known.hints == len(sheet.hints):
             st.button("Show the solution", key="solution", icon=":material/lock_open:",
                       on_click=progress.open_solution, args=(owner, sheet))  # fmt: skip
