@@ -52,15 +52,15 @@ def served(folder: Path, port: int = 0) -> Iterator[str]:
 
 
 @contextmanager
-def running(folder: Path, port: int = 0) -> Iterator[tuple[str, int]]:
-    """The same: its address and its process."""
+def running(folder: Path, port: int = 0, script: str = "dashboard.py", gpu: bool = False) -> Iterator[tuple[str, int]]:
+    """The same: its address and its process. `script`: the app that is served; `gpu`: with what GPUs there are."""
     log = folder / "log"
     port = port or free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     with log.open("w") as out:
         server = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-            env={**os.environ, **places(folder), "CUDA_VISIBLE_DEVICES": ""},
+            env={**os.environ, **places(folder), **({} if gpu else {"CUDA_VISIBLE_DEVICES": ""})},
         )  # fmt: skip
     try:
         url = f"http://127.0.0.1:{port}"

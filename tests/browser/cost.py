@@ -11,7 +11,6 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.conftest import CHROMIUM, FLAGS, running
+from tests.load.process import cpu_s
 
 QUIET_S = 0.4  # without a sign of the script: the server has answered
 WANTED_MS = 25
@@ -60,8 +60,8 @@ PAGES = {
 
 
 def cpu_ms(process: int) -> float:
-    """Milliseconds of CPU that a process has used, all its threads together."""
-    return 1000 * time.clock_gettime((~process << 3) | 2)  # Linux's name for the clock of a process
+    """Milliseconds of CPU that a process has used."""
+    return 1000 * cpu_s(process)
 
 
 def settled(page: Page, process: int) -> None:

@@ -1,0 +1,165 @@
+"""A browser as the server knows one: it asks for the page and its scripts, keeps a connection, and presses keys.
+
+It speaks Streamlit's protocol and keeps what it was told as a browser does, but it draws nothing: a hundred of them
+take little of the machine that they share with the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+import urllib.parse
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+PATIENCE_S = 60.0  # no answer by then is a failure
+CONNECTIONS = 6  # to one server at once, as browsers have
+LEFT = 1001  # how a browser closes the connection of a page that is left
+NAMED = re.compile(rb'(?:src|href)="\./(static/(?:js|css)/[^"]+)"')
+KEYBOARD = "kernel_ladder_browser"  # the component through which pressed keys are told
+
+
+class Failure(Exception):
+    """The server said that something went wrong, or did not answer."""
+
+
+class Browser:
+    """One tab. `run` is called with what to wait for: everything else is between a click and the end of its answer."""
+
+    def __init__(self, address: str, path: str) -> None:
+        """`address`: http://host:port; `path`: of the page, with its choices."""
+        parts = urllib.parse.urlsplit(address + path)
+        self._host, self._port = str(parts.hostname), int(parts.port or 80)
+        self._page, self._query = parts.path.strip("/"), parts.query
+        self._connection: ClientConnection | None = None
+        self._script = ""  # which of the server's pages this is, as it calls it
+        self._keyboard = ""
+        self._pressed: list[dict[str, object]] = []
+        self._chosen: dict[str, WidgetState] = {}  # what the menus on the page say, which goes along with every click
+        self._bodies: dict[tuple[int, ...], str] = {}  # HTML by its place on the page
+        self._kept: dict[str, ForwardMsg] = {}  # messages that the server need not send again
+
+    async def open(self, *, scripts: bool = True) -> float:
+        """Open the page as a browser that was never here; seconds until it stands. `scripts`: fetch those it names."""
+        began = time.perf_counter()
+        async with asyncio.timeout(PATIENCE_S):
+            page = await _fetched(self._host, self._port, [f"/{self._page}?{self._query}"])
+            if scripts:
+                names = [f"/{name.decode()}" for name in dict.fromkeys(NAMED.findall(page))]
+                shares = [names[first::CONNECTIONS] for first in range(CONNECTIONS)]
+                await asyncio.gather(*(_fetched(self._host, self._port, share) for share in shares if share))
+            self._connection = await connect(
+                f"ws://{self._host}:{self._port}/_stcore/stream",
+                origin=f"http://{self._host}:{self._port}",  # type: ignore[arg-type]
+                subprotocols=["streamlit"],  # type: ignore[list-item]
+                compression=None,
+                max_size=None,
+            )
+            await self._rerun()
+        return time.perf_counter() - began
+
+    async def press(self, action: str) -> float:
+        """Press the key of an action ("next", "run"); seconds until the page shows what came of it."""
+        began = time.perf_counter()
+        number = int(str(self._pressed[-1]["number"])) + 1 if self._pressed else 1
+        self._pressed = [*self._pressed, {"name": action, "number": number}][-20:]
+        async with asyncio.timeout(PATIENCE_S):
+            await self._rerun()
+        return time.perf_counter() - began
+
+    async def listen(self) -> None:
+        """Take what comes in by itself, until cancelled or the connection ends."""
+        assert self._connection is not None
+        async for message in self._connection:
+            self._take(ForwardMsg.FromString(bytes(message)))  # type: ignore[arg-type]
+
+    async def close(self) -> None:
+        """Leave the page."""
+        if self._connection is not None:
+            await self._connection.close(LEFT)
+
+    def text(self, mark: str) -> str:
+        """The HTML on the page that has `mark` in it; "" where nothing has."""
+        return next((body for body in self._bodies.values() if mark in body), "")
+
+    async def _rerun(self) -> None:
+        """Ask for a run of the script, and take what comes until it has ended."""
+        assert self._connection is not None
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string, state.page_name = self._query, self._page
+        state.cached_message_hashes.extend(self._kept)
+        state.page_script_hash = self._script
+        state.context_info.timezone, state.context_info.locale = "Europe/Berlin", "de-DE"
+        state.widget_states.widgets.extend(self._chosen.values())
+        if self._pressed:
+            value = json.dumps({"pressed": self._pressed})
+            state.widget_states.widgets.append(WidgetState(id=self._keyboard, json_value=value))
+        await self._connection.send(message.SerializeToString())
+        begun = False
+        while True:
+            found = ForwardMsg.FromString(bytes(await self._connection.recv(decode=False)))
+            self._take(found)
+            begun |= found.HasField("new_session")
+            if begun and found.HasField("script_finished"):
+                if found.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                    return
+                if found.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                    raise Failure("the script does not compile")
+
+    def _take(self, message: ForwardMsg) -> None:
+        if message.HasField("ref_hash"):
+            meant = ForwardMsg()
+            meant.CopyFrom(self._kept[message.ref_hash])
+            meant.metadata.CopyFrom(message.metadata)
+            message = meant
+        elif message.metadata.cacheable:
+            self._kept[message.hash] = message
+        if message.HasField("page_info_changed"):
+            self._query = message.page_info_changed.query_string
+        if message.HasField("new_session"):
+            self._script = message.new_session.page_script_hash
+            self._chosen = {}
+        if message.HasField("delta") and message.delta.HasField("new_element"):
+            self._see(message.delta.new_element, tuple(message.metadata.delta_path))
+
+    def _see(self, element: Element, place: tuple[int, ...]) -> None:
+        if element.HasField("exception"):
+            raise Failure(f"{element.exception.type}: {element.exception.message}")
+        if element.HasField("html"):
+            self._bodies[place] = element.html.body
+        elif element.HasField("bidi_component") and KEYBOARD in element.bidi_component.component_name:
+            self._keyboard = element.bidi_component.id
+        elif element.HasField("selectbox"):
+            menu = element.selectbox
+            value = menu.raw_value if menu.set_value else menu.options[menu.default]
+            self._chosen[menu.id] = WidgetState(id=menu.id, string_value=value)
+        elif element.HasField("button_group"):
+            buttons = element.button_group
+            pressed = [buttons.options[i].content for i in buttons.default]
+            state = WidgetState(id=buttons.id)
+            state.string_array_value.data.extend(buttons.raw_values if buttons.set_value else pressed)
+            self._chosen[buttons.id] = state
+
+
+async def _fetched(host: str, port: int, paths: list[str]) -> bytes:
+    """The bodies at these paths, one after the other over one connection."""
+    reader, writer = await asyncio.open_connection(host, port)
+    bodies = []
+    try:
+        for path in paths:
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            length = re.search(r"content-length: (\d+)", head)
+            if not head.startswith("http/1.1 200") or length is None:
+                raise Failure(f"{path}: {head.partition(chr(13))[0]}")
+            bodies.append(await reader.readexactly(int(length[1])))
+    finally:
+        writer.close()
+    return b"".join(bodies)

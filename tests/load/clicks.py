@@ -1,0 +1,161 @@
+"""A class at work, and one that watches:
+
+    python -m tests.load.clicks [--browsers 100] [--minutes 3] [--ladder NAME] [--watching 200]
+
+Browsers open the page one after the other within ten seconds; then each steps and runs in turn, a click every ten
+seconds, on the lecture's ladder or, with `--ladder all`, each on another one. Afterwards as many as are `watching` have
+the page open while one browser, the lecturer's, goes on clicking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.catalogue import LADDERS
+from tests.browser.conftest import running
+from tests.load.browser import Browser, Failure
+from tests.load.goals import Goal, machine, percentile, told
+from tests.load.process import cpu_s, taken
+
+EVERY_S = 10.0  # between a browser's clicks
+CLICK_S, FIRST_S, WATCHED_CORES = 1.0, 1.5, 0.5
+OUTCOME = 'class="outcome '
+CANCELLED = "cancelled"  # an outcome that nobody asked for
+
+
+@dataclass
+class Seen:
+    """Seconds that the browsers waited, and what failed."""
+
+    first: list[float] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
+    runs: list[float] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+async def opened(address: str, ladder: str, rung: int, seen: Seen) -> Browser | None:
+    """A browser on a rung of a ladder; None, and a failure, where the page did not come."""
+    kernels = LADDERS[ladder].rungs
+    browser = Browser(address, f"/?ladder={ladder}&rung={kernels[rung % len(kernels)].kernel}")
+    try:
+        seen.first.append(await browser.open())
+    except (Failure, OSError, TimeoutError) as failure:
+        seen.failures.append(f"first page: {failure!r}")
+        return None
+    return browser
+
+
+async def clicked(browser: Browser, turn: int, seen: Seen) -> None:
+    """A step, there and back, or a run."""
+    step = ("next", "previous")[turn // 2 % 2]
+    try:
+        if turn % 2 == 0:
+            seen.steps.append(await browser.press(step))
+        else:
+            seen.runs.append(await browser.press("run"))
+            outcome = browser.text(OUTCOME).partition(OUTCOME)[2]
+            if not outcome or CANCELLED in outcome:
+                seen.failures.append(f"outcome: {outcome[:300]!r}")
+    except (Failure, OSError, TimeoutError) as failure:
+        seen.failures.append(f"click {turn}: {failure!r}")
+
+
+async def student(address: str, number: int, of: int, ladder: str, until: float, seen: Seen) -> None:
+    """One browser's lesson. It clicks by the clock: who waits longer for an answer clicks no less often."""
+    loop = asyncio.get_running_loop()
+    due = loop.time() + EVERY_S * number / of
+    await asyncio.sleep(EVERY_S * number / of)
+    ladders = list(LADDERS)
+    own = ladders[number % len(ladders)] if ladder == "all" else ladder
+    browser = await opened(address, own, number, seen)
+    turn = 0
+    while browser is not None:
+        due = max(due + EVERY_S, loop.time())
+        if due > until:
+            break
+        await asyncio.sleep(due - loop.time())
+        await clicked(browser, turn, seen)
+        turn += 1
+    if browser is not None:
+        await browser.close()
+
+
+async def working(address: str, browsers: int, seconds: float, ladder: str) -> Seen:
+    """The class at work."""
+    seen = Seen()
+    until = asyncio.get_running_loop().time() + seconds
+    await asyncio.gather(*(student(address, i, browsers, ladder, until, seen) for i in range(browsers)))
+    return seen
+
+
+async def watched(address: str, process: int, browsers: int, seconds: float, ladder: str) -> tuple[float, Seen]:
+    """How many cores the server takes while so many look on and one clicks."""
+    seen = Seen()
+    there = [await opened(address, ladder, 0, seen) for _ in range(browsers)]
+    listening = [asyncio.create_task(browser.listen()) for browser in there if browser is not None]
+    before, began = cpu_s(process), time.perf_counter()
+    await student(address, 0, 1, ladder, asyncio.get_running_loop().time() + seconds, seen)
+    cores = (cpu_s(process) - before) / (time.perf_counter() - began)
+    for task in listening:
+        task.cancel()
+    ended = await asyncio.gather(*listening, return_exceptions=True)
+    seen.failures += [repr(end) for end in ended if not isinstance(end, asyncio.CancelledError)]
+    await asyncio.gather(*(browser.close() for browser in there if browser is not None))
+    return cores, seen
+
+
+def _waits(name: str, seconds: list[float], most: float | None = None) -> list[Goal]:
+    return [
+        Goal(f"{name}, median", percentile(seconds, 0.5), unit="s"),
+        Goal(f"{name}, 95 of 100", percentile(seconds, 0.95), most, "s"),
+    ]
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.load.clicks", description="A class that clicks or watches.")
+    parser.add_argument("--browsers", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--ladder", choices=[*LADDERS, "all"], default="harris")
+    parser.add_argument("--watching", type=int, default=200)
+    asked = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
+        goals = figures(address, process, asked.browsers, 60 * asked.minutes, asked.ladder, asked.watching)
+    raise SystemExit(told(goals))
+
+
+def figures(address: str, process: int, browsers: int, seconds: float, ladder: str, watching: int) -> list[Goal]:
+    """What a class at work waits for, and what one that watches takes."""
+    before, began = cpu_s(process), time.perf_counter()
+    seen = asyncio.run(working(address, browsers, seconds, ladder))
+    cores = (cpu_s(process) - before) / (time.perf_counter() - began)
+    clicks = seen.steps + seen.runs
+    goals = [
+        *_waits("first page", seen.first, FIRST_S),
+        *_waits("step", seen.steps),
+        *_waits("run", seen.runs),
+        *_waits("click", clicks, CLICK_S),
+        Goal("clicks", len(clicks)),
+        Goal("server, cores", cores),
+        Goal("server, memory", taken(process).memory_kb / 1024, unit="MB"),
+    ]
+    if watching:
+        # A minute at least: what is done now and then is seen too.
+        cores, watched_by = asyncio.run(
+            watched(address, process, watching, max(60.0, seconds / 3), "harris" if ladder == "all" else ladder)
+        )
+        seen.failures += watched_by.failures
+        goals.append(Goal(f"server, cores, {watching} watching", cores, WATCHED_CORES))
+    for failure in seen.failures[:10]:
+        print(failure)
+    return [*goals, Goal("failures", len(seen.failures), 0)]
+
+
+if __name__ == "__main__":
+    main()

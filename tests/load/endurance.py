@@ -1,0 +1,133 @@
+"""A day's runs through one server, one after the other, and what grows:
+
+    python -m tests.load.endurance [--runs 20000] [--minutes 40]
+
+A few lecturers' browsers, whose every Run measures anew, press it as soon as the one before has been answered, on
+ladders of their own. Where the minutes are over before the runs are, the figures are of those that were made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.browser.conftest import running
+from tests.load.browser import Browser, Failure
+from tests.load.goals import Goal, machine, told
+from tests.load.process import taken
+
+LADDERS = ("harris", "crovella", "heidelberg-histogram", "cs121-banks")
+N = 1024  # a run takes some milliseconds
+STEPS = 6  # runs before a browser goes on to the next rung
+SAMPLES = 40
+GROWTH_KB = 0.1  # a run; the smallest object that was kept of each would take as much
+
+
+@dataclass(frozen=True)
+class Sample:
+    """After so many `runs`: memory in kB of the server and of its workers, and what they hold."""
+
+    runs: int
+    server_kb: int
+    workers_kb: int
+    threads: int
+    files: int
+    processes: int
+
+
+def sample(process: int, runs: int) -> Sample:
+    """What the server takes now."""
+    server = taken(process)
+    workers = [taken(child) for child in server.children]
+    return Sample(
+        runs,
+        server.memory_kb,
+        sum(worker.memory_kb for worker in workers),
+        server.threads + sum(worker.threads for worker in workers),
+        server.files + sum(worker.files for worker in workers),
+        len(workers),
+    )
+
+
+async def lecturer(browser: Browser, left: Iterator[int], until: float, done: list[int], failures: list[str]) -> None:
+    """Run, run, run, step."""
+    await browser.open(scripts=False)
+    for number in left:
+        if time.monotonic() > until or len(failures) > 10:
+            break
+        try:
+            await browser.press("run")
+            done.append(number)
+            if number % STEPS == 0:
+                await browser.press(("next", "previous")[number // STEPS % 2])
+        except (Failure, OSError, TimeoutError) as failure:
+            failures.append(f"run {number}: {failure!r}")
+    await browser.close()
+
+
+async def lectures(address: str, process: int, runs: int, seconds: float) -> tuple[list[Sample], list[str]]:
+    """All of them; samples after equal numbers of runs."""
+    left, until = iter(range(runs)), time.monotonic() + seconds
+    done: list[int] = []
+    failures: list[str] = []
+    pages = (f"/?ladder={ladder}&n={N}&present=1" for ladder in LADDERS)
+    going = [asyncio.create_task(lecturer(Browser(address, page), left, until, done, failures)) for page in pages]
+    found: list[Sample] = []
+    for due in itertools.count(runs // SAMPLES, runs // SAMPLES):
+        while len(done) < due and not all(task.done() for task in going):
+            await asyncio.sleep(0.05)
+        if all(task.done() for task in going):
+            break
+        found.append(sample(process, len(done)))
+    await asyncio.gather(*going)
+    return found, failures
+
+
+def growth(samples: Sequence[Sample], of: str) -> float:
+    """How much the last quarter has more at its least than the second one, in which all that is bounded is full. What
+    is there for the moment, as the thread of a script that runs, is not in the least."""
+    quarter = len(samples) // 4
+    early, late = samples[quarter : 2 * quarter], samples[-quarter:]
+    return float(min(getattr(one, of) for one in late) - min(getattr(one, of) for one in early))
+
+
+def figures(address: str, process: int, runs: int, seconds: float) -> list[Goal]:
+    """What has grown."""
+    began = time.monotonic()
+    samples, failures = asyncio.run(lectures(address, process, runs, seconds))
+    took = time.monotonic() - began
+    for one in samples[:: max(1, len(samples) // 10)]:
+        print(one)
+    for failure in failures[:10]:
+        print(failure)
+    made = samples[-1].runs - samples[len(samples) // 4].runs
+    return [
+        Goal("runs", samples[-1].runs),
+        Goal("runs a second", samples[-1].runs / took),
+        Goal("server's memory, growth of a run", growth(samples, "server_kb") / made, GROWTH_KB, "kB"),
+        Goal("workers' memory, growth of a run", growth(samples, "workers_kb") / made, GROWTH_KB, "kB"),
+        *(Goal(f"{what} more", growth(samples, what), 0) for what in ("threads", "files", "processes")),
+        Goal("failures", len(failures), 0),
+    ]
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.load.endurance", description="A day's runs, and what grows.")
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--minutes", type=float, default=40.0)
+    asked = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
+        goals = figures(address, process, asked.runs, 60 * asked.minutes)
+    raise SystemExit(told(goals))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""A small class, for a release: the same scripts as for a large one, whose seconds are for a quiet machine to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import running
+from tests.load import chaos, clicks, endurance, visits
+from tests.load.goals import Goal
+
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("browser")]
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        pytest.param(lambda address, process: clicks.figures(address, process, 12, 40, "harris", 20), id="clicks"),
+        pytest.param(lambda address, process: visits.figures(address, process, 60, 140, 8), id="visits"),
+        pytest.param(lambda address, process: endurance.figures(address, process, 800, 240), id="endurance"),
+    ],
+)
+def test_nothing_fails_and_nothing_is_left_open(figures: Callable[[str, int], list[Goal]], tmp_path: Path) -> None:
+    """Memory is the long scripts' business: what is kept for all browsers is still being filled here."""
+    with running(tmp_path) as (address, process):
+        found = figures(address, process)
+    assert not [goal for goal in found if not goal.reached and goal.unit not in ("s", "kB")]
+
+
+def test_whatever_is_killed_every_job_ends_once_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where its servers keep what is measured
+    found = chaos.figures(tmp_path, count=40, kills=6, seed=2)
+    assert not [goal for goal in found if not goal.reached]
