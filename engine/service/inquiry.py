@@ -1,13 +1,16 @@
-"""What a running server says of itself, asked from outside."""
+"""What a running server says of itself, asked from outside; with the key in KERNEL_LADDER_KEY, where it wants one."""
 
 from __future__ import annotations
 
 import json
+import os
 import urllib.error
 import urllib.request
 from typing import Any
 
 TIMEOUT_S = 5.0
+KEY = "KERNEL_LADDER_KEY"
+ASKS = f"it asks for a key: give {KEY} the presenter's or an assistant's"
 
 
 def ready(address: str) -> tuple[bool, str]:
@@ -16,11 +19,15 @@ def ready(address: str) -> tuple[bool, str]:
     if not url.startswith(("http://", "https://")):
         return False, f"{address} is no address of a server: write http://127.0.0.1:8501"
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+        key = os.environ.get(KEY)
+        asked = urllib.request.Request(url)
+        if key:
+            asked.add_unredirected_header("Authorization", f"Bearer {key}")
+        with urllib.request.urlopen(asked, timeout=TIMEOUT_S) as answer:
             found = json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
-            return False, _refusal(error.read(), error.code)
+            return False, ASKS if error.code in (401, 403) else _refusal(error.read(), error.code)
     except (OSError, ValueError) as error:
         return False, f"{url} does not answer: {error}"
     return not found["reasons"], "; ".join([*found["reasons"], *_told(found["queue"])])

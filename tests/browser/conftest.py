@@ -18,12 +18,15 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.home import places
+from views.access.keys import KEYS
+from views.access.roles import ROLES
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
+GIVEN = {role: f"the-key-of-{role}" for role in ROLES}
 PATIENCE_MS = 45_000  # a busy machine's first page; what is right is seen at once
 
 
@@ -42,17 +45,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(folder: Path, port: int = 0) -> Iterator[str]:
+def served(folder: Path, port: int = 0, **environment: str) -> Iterator[str]:
     """A dashboard whose home is `folder`, without a GPU: its address. It must end without a traceback in its log.
 
-    `port`: 0 for one that is free.
+    `port`: 0 for one that is free. `environment`: more variables.
     """
-    with running(folder, port) as (url, _):
+    with running(folder, port, **environment) as (url, _):
         yield url
 
 
 @contextmanager
-def running(folder: Path, port: int = 0, script: str = "dashboard.py", gpu: bool = False) -> Iterator[tuple[str, int]]:
+def running(
+    folder: Path, port: int = 0, script: str = "dashboard.py", gpu: bool = False, **environment: str
+) -> Iterator[tuple[str, int]]:
     """The same: its address and its process. `script`: the app that is served; `gpu`: with what GPUs there are."""
     log = folder / "log"
     port = port or free_port()
@@ -60,7 +65,7 @@ def running(folder: Path, port: int = 0, script: str = "dashboard.py", gpu: bool
     with log.open("w") as out:
         server = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-            env={**os.environ, **places(folder), **({} if gpu else {"CUDA_VISIBLE_DEVICES": ""})},
+            env={**os.environ, **places(folder), **({} if gpu else {"CUDA_VISIBLE_DEVICES": ""}), **environment},
         )  # fmt: skip
     try:
         url = f"http://127.0.0.1:{port}"
@@ -80,6 +85,14 @@ def running(folder: Path, port: int = 0, script: str = "dashboard.py", gpu: bool
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The dashboard's address."""
     with served(tmp_path_factory.mktemp("dashboard")) as url:
+        yield url
+
+
+@pytest.fixture(scope="package")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a dashboard that asks for a key, one of GIVEN."""
+    keys = ",".join(f"{role}={key}" for role, key in GIVEN.items())
+    with served(tmp_path_factory.mktemp("school"), **{KEYS: keys}) as url:
         yield url
 
 

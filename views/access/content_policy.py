@@ -9,10 +9,11 @@ from hashlib import sha256
 
 # Of what is no page: a script, a font, a number. Browsers apply it to nothing but an address that is opened itself.
 NO_PAGE = "default-src 'none'; frame-ancestors 'self'"
-# Streamlit sets styles from its scripts, and loads components from addresses that it makes in the browser.
+# Streamlit sets styles from its scripts, loads components from addresses that it makes in the browser, and its protocol
+# counts in WebAssembly.
 _PAGE = (
     "default-src 'self'",
-    "script-src 'self' blob: {scripts}",
+    "script-src 'self' blob: 'wasm-unsafe-eval' {scripts}",
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",

@@ -1,0 +1,89 @@
+"""A class with a key, in a real browser: signing in where a link led, quiet pages, drafts of one's own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import GIVEN
+from tests.browser.test_dashboard import counted, heading, opened
+from tests.browser.test_lab_browser import SAXPY, editor_at, typed
+
+SLIDE = "/?ladder=harris&rung=reduce_strided&n=4096&device=emulator"
+PAGES = (SLIDE, "/sweep", "/inside?show=motion", "/lab", "/sheets", "/machine", f"{SLIDE}&present=1")
+
+
+def tab(browser: Browser) -> Page:
+    """A window of a browser that has never been here."""
+    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page.set_default_timeout(45_000)
+    return page
+
+
+def signed_in(page: Page, url: str, key: str) -> Page:
+    """The page at `url`, which asks for a key before."""
+    page.goto(url)
+    page.get_by_label("Class key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    return page
+
+
+@pytest.mark.thorough
+def test_a_link_survives_signing_in_and_a_wrong_key_is_told(browser: Browser, school: str) -> None:
+    page = signed_in(tab(browser), f"{school}{SLIDE}", "a wrong key of mine")
+    expect(page.get_by_role("alert")).to_have_text("This is not the class key.")
+    page.get_by_label("Class key").fill(GIVEN["student"])
+    page.get_by_label("Show it").check()
+    expect(page.get_by_label("Class key")).to_have_attribute("type", "text")
+    page.get_by_role("button", name="Sign in").click()
+    heading(page, "bank conflicts")
+    expect(page).to_have_url(re.compile(rf"^{school}/\?.*rung=reduce_strided.*n=4096"))
+    page.locator(".st-key-run button").first.click()
+    assert "Bank conflicts" in counted(page)
+    opened(page, f"{school}/machine")
+    expect(page.locator(".signedin")).to_contain_text("You are here as student.")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Class key")).to_be_visible()
+    assert page.goto(f"{school}{SLIDE}").status == 401
+    page.context.close()
+
+
+@pytest.mark.thorough
+def test_no_page_does_what_its_policy_forbids(browser: Browser, school: str) -> None:
+    page = tab(browser)
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.add_init_script(
+        "addEventListener('securitypolicyviolation', (e) => console.error('forbidden', e.effectiveDirective))"
+    )
+    signed_in(page, f"{school}/healthz-of-nothing", GIVEN["presenter"])
+    for path in PAGES:
+        opened(page, f"{school}{path}")
+        found = [one for one in told if "Failed to load resource" not in one]  # Streamlit looks for its own address
+        assert found == [], path
+    with page.expect_console_message(lambda message: "forbidden script-src" in message.text):  # it is in force
+        page.evaluate("setTimeout('window.evil = 1'); 0")
+    assert page.evaluate("window.evil") is None
+    page.context.close()
+
+
+@pytest.mark.thorough
+def test_nobody_sees_anothers_draft_or_progress(browser: Browser, school: str) -> None:
+    mine, theirs = tab(browser), tab(browser)
+    signed_in(mine, f"{school}{SAXPY}", GIVEN["student"])
+    text = editor_at(mine, f"{school}{SAXPY}")
+    typed(mine, "a * x[i]", "secret + ")
+    expect(text).to_contain_text("secret + a * x[i]")
+    mine.locator(".cm-content").press("Control+Enter")  # so that the server has it as well
+    expect(mine.locator(".insideanswer")).to_contain_text("does not compile")
+    assert "draft=" in mine.url
+    signed_in(theirs, mine.url, GIVEN["student"])  # the very address, with the draft's own number
+    other = editor_at(theirs, mine.url)
+    expect(other).to_contain_text("a * x[i]")
+    expect(other).not_to_contain_text("secret")
+    expect(theirs.locator("table.tries")).to_have_count(0)
+    mine.context.close()
+    theirs.context.close()
