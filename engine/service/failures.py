@@ -52,6 +52,13 @@ class WorkerDied(Exception):
         return f"The run crashed its process ({how}); nobody else was harmed, and the next run gets a fresh one."
 
 
+class HostLost(Exception):
+    """The computer that ran the job went away, and so did the next one, where it was run again."""
+
+    def __str__(self) -> str:
+        return "The computer that ran it was lost, twice: the run may be what brings it down."
+
+
 class Cancelled(Exception):
     """The caller, or a newer run of the same session, gave the job up."""
 

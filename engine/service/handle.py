@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from engine.service.failures import Cancelled
 from engine.service.job import Job
-from engine.service.worker_slot import Outcome
+from engine.service.line import Line
+from engine.service.slot import Outcome
 
 
 class Queue(Protocol):
@@ -28,8 +29,8 @@ class Queue(Protocol):
 class Run:
     """One execution, wanted by one or more handles."""
 
-    def __init__(self, job: Job, session: str, device: str) -> None:
-        self.job, self.session, self.device = job, session, device
+    def __init__(self, job: Job, session: str, line: Line[Run]) -> None:
+        self.job, self.session, self.line = job, session, line
         self.message = pickle.dumps((job.function, job.args, dict(job.keywords)))  # now: the caller may change args
         self.holders: set[Handle] = set()
         self.state = "waiting"  # then "running", "done"
@@ -39,6 +40,7 @@ class Run:
         self.urgent = False
         self.makes_way = False  # for an urgent one: its worker is to stop it
         self.made_way = False  # which happens to a run once
+        self.moved = False  # its host was lost: it is run again elsewhere, once
         self.outcome: Outcome | None = None
         self.finished_utc: float | None = None  # seconds since 1970
 
@@ -71,6 +73,8 @@ class Handle:
         if self.done.is_set():
             return (1.0, "Done")
         place = self.position()
+        if place and not self.run.line.slots:
+            return (0.0, "Waiting for a worker: none is there")
         if place:
             return (0.0, "Next in the queue" if place == 1 else f"In the queue, {place - 1} runs ahead")
         return self.run.progress

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from engine.service import service
 from engine.service.journal import family
-from engine.service.queue import QueueState
+from engine.service.queue_state import QueueState
 from engine.store import database
 
 

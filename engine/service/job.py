@@ -14,6 +14,7 @@ class Job:
     the worker takes the job. `key`: jobs of equal key are the same job: they share one run, and its value is kept.
     None: never shared or kept. `device`: "gpu" or "emulator", what it needs; None: what the queue's first slot has.
     `n` and `memory`: the size of what it computes and the bytes of its arrays, which may be limited; 0 where unknown.
+    `model`: of the GPU, as NVIDIA calls it; None: the one that the queue has most of.
     """
 
     function: str
@@ -24,3 +25,4 @@ class Job:
     device: str | None = None
     n: int = 0
     memory: int = 0
+    model: str | None = None

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from engine.records import CompileError, NotRunnable
 from engine.service.failures import Cancelled, JobTimeout, WorkerDied
-from engine.service.worker_slot import Outcome
+from engine.service.slot import Outcome
 
 LOG = logging.getLogger("kernel_ladder.jobs")
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # upper bounds of the histograms' buckets

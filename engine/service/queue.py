@@ -8,34 +8,19 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from engine.service.failures import Rejected
 from engine.service.handle import Handle, Run
 from engine.service.job import Job
 from engine.service.journal import JobEnd, outcome_of
 from engine.service.kept import Kept
-from engine.service.turns import Turns
-from engine.service.waits import Waits
-from engine.service.worker_slot import Outcome, WorkerSlot
+from engine.service.line import Line, Lines
+from engine.service.queue_state import QueueState, state_of
+from engine.service.slot import Outcome, Slot
 
 SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
 QUEUE_LIMIT = 10_000  # of all sessions
-
-
-@dataclass(frozen=True)
-class QueueState:
-    """The queue at this moment, by device; `sessions`: how many have an unfinished job; `joined` and `kept`: how many
-    requests an equal one has answered since the start, that was running or had ended."""
-
-    workers: dict[str, int]
-    running: dict[str, int]
-    waiting: dict[str, int]
-    sessions: int
-    joined: int
-    kept: int
 
 
 class JobQueue:
@@ -47,29 +32,55 @@ class JobQueue:
 
     def __init__(
         self,
-        slots: Sequence[WorkerSlot],
+        slots: Sequence[Slot],
         told: Callable[[JobEnd], None] = lambda _: None,
         admit: Callable[[str, Job], None] = lambda _session, _job: None,
     ) -> None:
-        self.slots = tuple(slots)
         self._told, self._admit = told, admit
         self._joined = self._answered = 0
         self._changed = threading.Condition()
-        self._waiting: dict[str, Turns[Run]] = {slot.device: Turns() for slot in self.slots}
-        self._running: dict[WorkerSlot, Run] = {}
-        self._waits = {slot.device: Waits() for slot in self.slots}
+        self._lines: Lines[Run] = Lines()
+        self._running: dict[Slot, Run] = {}
         self._handles: dict[str, set[Handle]] = {}  # session -> its unfinished handles
         self._keyed: dict[str, Run] = {}  # unfinished runs by key
         self._kept: Kept[Run] = Kept()
-        self._to_warm: set[WorkerSlot] = set()
-        self._started: set[WorkerSlot] = set()  # have a worker, or are about to
+        self._to_warm: set[Slot] = set()
+        self._started: set[Slot] = set()  # have a worker, or are about to
         self._closed = False
-        self._threads = [
-            threading.Thread(target=self._serve, args=(slot,), name=f"worker slot {slot.name}", daemon=True)
-            for slot in self.slots
-        ]
-        for thread in self._threads:
+        self._threads: dict[Slot, threading.Thread] = {}
+        for slot in slots:
+            self.add(slot)
+
+    def add(self, slot: Slot) -> None:
+        """Let a slot serve from now on."""
+        with self._changed:
+            line = self._lines.add(slot)
+            thread = threading.Thread(target=self._serve, args=(slot, line), name=f"slot {slot.name}", daemon=True)
+            self._threads[slot] = thread
             thread.start()
+
+    def drop(self, slot: Slot) -> None:
+        """Let a slot serve no more: it is closed when its run has ended."""
+        with self._changed:
+            self._lines.drop(slot)
+            self._changed.notify_all()
+
+    def give_up(self, absent_s: float) -> None:
+        """What waits where nobody has served for so long goes to another kind of its device, if it may, or ends."""
+        with self._changed:
+            for run in self._lines.give_up(absent_s):
+                try:
+                    run.line = self._lines.fit(run.job)
+                    self._enqueue(run, run.urgent)
+                except Rejected as refused:
+                    run.outcome, run.finished_utc = Outcome.failure(refused), time.time()
+                    self._release(run)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """All that serve."""
+        with self._changed:
+            return tuple(slot for line in self._lines for slot in line.slots)
 
     @property
     def closed(self) -> bool:
@@ -85,12 +96,10 @@ class JobQueue:
         `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first. `urgent`:
         before all that waits and is not.
         """
-        run = Run(job, session, job.device or self.slots[0].device)
         with self._changed:
             if self._closed:
                 raise Rejected("The job queue is closed: start the dashboard again.")
-            if run.device not in self._waiting:
-                raise Rejected(f"This machine has no {run.device} to run on.")
+            run = Run(job, session, self._lines.fit(job))
             old = list(self._handles.get(session, ())) if supersede else []
             kept = None if fresh or job.key is None else self._kept.get(job.key)
             if kept is not None:
@@ -105,7 +114,7 @@ class JobQueue:
                     self._admit(session, job)
                     self._enqueue(run, urgent)
                 elif urgent and running.state == "waiting":  # now its place is this session's
-                    self._waiting[running.device].remove(running.session, running)
+                    running.line.waiting.remove(running.session, running)
                     running.session = session
                     self._enqueue(running, urgent)
                 handle = Handle(self, running or run, session, kept=False)
@@ -119,20 +128,12 @@ class JobQueue:
     def state(self) -> QueueState:
         """What there is to do, and who does it."""
         with self._changed:
-            running = Counter(slot.device for slot in self._running)
-            return QueueState(
-                workers=dict(Counter(slot.device for slot in self.slots)),
-                running={device: running[device] for device in self._waiting},
-                waiting={device: len(line) for device, line in self._waiting.items()},
-                sessions=len(self._handles),
-                joined=self._joined,
-                kept=self._answered,
-            )
+            return state_of(self._lines, self._running, len(self._handles), self._joined, self._answered)
 
     def warm(self, device: str | None = None) -> None:
         """Start the workers (of one device) now, so that the first run need not wait for them. Returns at once."""
         with self._changed:
-            self._to_warm.update(slot for slot in self.slots if device in (None, slot.device))
+            self._to_warm.update(slot for slot in self._threads if device in (None, slot.device))
             self._changed.notify_all()
 
     def leave(self, session: str, *, waiting_only: bool = False) -> None:
@@ -149,29 +150,29 @@ class JobQueue:
             for handle in [handle for handles in list(self._handles.values()) for handle in handles]:
                 self.cancel(handle)
             self._changed.notify_all()
-        for slot in self.slots:
+            threads = dict(self._threads)
+        for slot in threads:
             slot.interrupt()
-        for thread in self._threads:
+        for thread in threads.values():
             thread.join(10.0)
 
     def _check_room(self, session: str, without: int) -> None:
         own = len(self._handles.get(session, ())) - without
         if own >= SESSION_LIMIT:
             raise Rejected(f"You already have {own} runs in the queue: wait for some, or cancel them.")
-        if sum(map(len, self._waiting.values())) >= QUEUE_LIMIT:
+        if sum(len(line.waiting) for line in self._lines) >= QUEUE_LIMIT:
             raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
 
     def _enqueue(self, run: Run, urgent: bool) -> None:
-        self._waiting[run.device].add(run.session, run, urgent=urgent)
+        run.line.waiting.add(run.session, run, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
         if urgent:
-            self._make_way(run.device)
+            self._make_way(run.line.slots)
         self._changed.notify_all()
 
-    def _make_way(self, device: str) -> None:
-        """Where every worker of the device is at a run, stop the one that began last and is not urgent."""
-        slots = [slot for slot in self.slots if slot.device == device]
+    def _make_way(self, slots: Sequence[Slot]) -> None:
+        """Where every one of the slots is at a run, stop the one that began last and is not urgent."""
         if all(slot in self._running for slot in slots):
             others = [slot for slot in slots if not (self._running[slot].urgent or self._running[slot].made_way)]
             if others:
@@ -179,12 +180,12 @@ class JobQueue:
                 self._running[last].makes_way = self._running[last].made_way = True
                 last.interrupt()
 
-    def _take(self, slot: WorkerSlot) -> Run | None:
+    def _take(self, slot: Slot, line: Line[Run]) -> Run | None:
         """The next run for a slot, which has it from now on. While a worker is idle, no other one is started."""
         idle = self._started - self._running.keys()
-        if slot not in idle and len(self._waiting[slot.device]) <= sum(one.device == slot.device for one in idle):
+        if slot not in idle and len(line.waiting) <= sum(one in idle for one in line.slots):
             return None
-        run = self._waiting[slot.device].take()
+        run = line.waiting.take()
         if run is not None:
             run.state, run.began = "running", time.monotonic()
             self._running[slot] = run
@@ -193,25 +194,27 @@ class JobQueue:
     def position_of(self, run: Run) -> int:
         """0: running or finished; 1: next; k: after k - 1 others, as the queue stands now."""
         with self._changed:
-            return self._waiting[run.device].ahead(run.session, run) + 1 if run.state == "waiting" else 0
+            return run.line.waiting.ahead(run.session, run) + 1 if run.state == "waiting" else 0
 
     def expected_wait_of(self, run: Run) -> float | None:
         """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait."""
         with self._changed:
             if run.state != "waiting":
                 return 0.0
-            now, ahead = time.monotonic(), self._waiting[run.device].ahead(run.session, run)
-            running = [self._running.get(slot) for slot in self.slots if slot.device == run.device]
-            return self._waits[run.device].expected(ahead, [now - other.began if other else 0.0 for other in running])
+            now, ahead = time.monotonic(), run.line.waiting.ahead(run.session, run)
+            running = [self._running.get(slot) for slot in run.line.slots]
+            return run.line.waits.expected(ahead, [now - other.began if other else 0.0 for other in running])
 
-    def _serve(self, slot: WorkerSlot) -> None:
+    def _serve(self, slot: Slot, line: Line[Run]) -> None:
         """The life of a slot's thread. Only it starts the slot's workers, which end when the thread does."""
         while True:
             with self._changed:
                 run = None
-                while not self._closed and slot not in self._to_warm and (run := self._take(slot)) is None:
+                while self._serves(slot, line) and slot not in self._to_warm:
+                    if (run := self._take(slot, line)) is not None:
+                        break
                     self._changed.wait()
-                if self._closed:
+                if run is None and not self._serves(slot, line):
                     break
                 self._to_warm.discard(slot)
                 self._started.add(slot)
@@ -223,37 +226,48 @@ class JobQueue:
                 with contextlib.suppress(OSError):  # no process to be had: the next run tries again and reports it
                     slot.start()  # at once after a kill: the next run finds a warm worker
         slot.close()
+        with self._changed:
+            self._started.discard(slot)
+            self._to_warm.discard(slot)
+            del self._threads[slot]
 
-    def _executed(self, slot: WorkerSlot, run: Run) -> Outcome:
+    def _serves(self, slot: Slot, line: Line[Run]) -> bool:
+        return not self._closed and slot in line.slots
+
+    def _executed(self, slot: Slot, run: Run) -> Outcome:
         def report(fraction: float, text: str) -> None:
             run.progress = (min(1.0, max(0.0, fraction)), text)
 
         return slot.run(run.message, run.job.deadline, report, lambda: not run.holders or run.makes_way)
 
-    def _put_back(self, slot: WorkerSlot, run: Run, outcome: Outcome) -> bool:
-        """Let a run that was stopped for an urgent one wait again, before all others of its rank."""
+    def _put_back(self, slot: Slot, run: Run, outcome: Outcome) -> bool:
+        """Let a run wait again, before all others of its rank, that was stopped for an urgent one or lost its host."""
         with self._changed:
-            if not run.makes_way or outcome.ok or not run.holders or self._closed:
+            if outcome.lost:
+                self._lines.drop(slot)
+            again = run.makes_way or (outcome.lost and not run.moved)
+            if not again or outcome.ok or not run.holders or self._closed:
                 return False
             del self._running[slot]
+            run.moved |= outcome.lost
             run.state, run.makes_way, run.progress = "waiting", False, (0.0, "Starting")
-            self._waiting[run.device].add(run.session, run, first=True)
+            run.line.waiting.add(run.session, run, urgent=run.urgent, first=True)
             self._changed.notify_all()
             return True
 
-    def _finish(self, slot: WorkerSlot, run: Run, outcome: Outcome) -> None:
+    def _finish(self, slot: Slot, run: Run, outcome: Outcome) -> None:
         ran_s, readers = time.monotonic() - run.began, len(run.holders)
         with self._changed:
             run.outcome, run.finished_utc = outcome, time.time()
             self._running.pop(slot, None)
             if run.holders:  # else it was cut short
-                self._waits[slot.device].add(ran_s)
+                run.line.waits.add(ran_s)
             if outcome.ok and run.job.key is not None:
                 self._kept.put(run.job.key, run, len(outcome.pickled))
             self._release(run)
         self._told(
             JobEnd(
-                run.job.function, run.device, run.session, outcome_of(outcome), readers, run.began - run.asked, ran_s
+                run.job.function, slot.device, run.session, outcome_of(outcome), readers, run.began - run.asked, ran_s
             )
         )
 
@@ -287,7 +301,7 @@ class JobQueue:
             if run.job.key is not None and self._keyed.get(run.job.key) is run:
                 del self._keyed[run.job.key]  # nobody may join a run that is being stopped
             if run.state == "waiting":
-                self._waiting[run.device].remove(run.session, run)
+                run.line.waiting.remove(run.session, run)
                 run.state = "done"
             for slot, running in self._running.items():
                 if running is run:

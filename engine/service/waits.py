@@ -21,11 +21,12 @@ class Waits:
         self._took.append(seconds)
 
     def expected(self, ahead: int, busy: Sequence[float]) -> float | None:
-        """Seconds until a run is taken that has `ahead` others before it; None before any run has ended.
+        """Seconds until a run is taken that has `ahead` others before it; None before any run has ended, or without a
+        worker.
 
         `busy`: for each worker, how long it has been at its run; 0 if it is idle or has just begun.
         """
-        if not self._took:
+        if not self._took or not busy:
             return None
         usual = mean(self._took)
         free = [max(0.0, usual - seconds) if seconds else 0.0 for seconds in busy]

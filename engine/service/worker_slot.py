@@ -4,48 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from engine.records import Progress
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, WorkerDied
+from engine.service.slot import Outcome
 
 START_S = 60.0  # a worker that is not ready by then is given up: a first import of CuPy from a cold disk takes 10 s
 REAP_S = 5.0  # SIGKILL ends a process with an endless kernel in 0.1 s on an H200
 STOP_S = 0.25  # how long a job may take to notice that it was cancelled before its worker is killed
 ROOT = Path(__file__).parents[2]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a job ended: `pickled` is its value, or the exception it ended with. Every reader gets a copy of its own."""
-
-    ok: bool
-    pickled: bytes
-
-    @staticmethod
-    def failure(error: Exception) -> Outcome:
-        """The outcome of a job that ended with `error`."""
-        return Outcome(False, pickle.dumps(error))
-
-    def value(self) -> Any:
-        """The job's value; or raises the exception that it ended with."""
-        try:
-            found = pickle.loads(self.pickled)
-        except Exception as error:
-            raise JobFailed(type(error).__name__, f"the result cannot be read here: {error}", "") from error
-        if self.ok:
-            return found
-        raise found
 
 
 class _Worker:
@@ -81,9 +57,8 @@ class _Worker:
 class WorkerSlot:
     """One worker process at a time, and what is needed to start the next.
 
-    `device`: "gpu" or "emulator", whose jobs it takes. `name`: what users call it. `warm`: "module:function" called in
-    a fresh worker before it is ready, outside any deadline. `environment`: set before the worker imports anything.
-    `start`, `run` and `close` belong to one long-lived thread; `interrupt` may be called from any.
+    A `Slot` of this computer. `name`: what users call it; of a GPU that is its model. `warm`: "module:function" called
+    in a fresh worker before it is ready, outside any deadline. `environment`: set before the worker imports anything.
     """
 
     def __init__(
@@ -95,7 +70,7 @@ class WorkerSlot:
         environment: Mapping[str, str] | None = None,
         nice: int = 0,
     ) -> None:
-        self.device, self.name = device, name
+        self.device, self.name, self.host = device, name, socket.gethostname()
         self._arguments = ["--device", device, "--nice", str(nice), *(["--warm", warm] if warm else [])]
         self._environment = dict(environment or {})
         self._worker: _Worker | None = None

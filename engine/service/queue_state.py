@@ -1,0 +1,48 @@
+"""The queue at a moment: who serves, and what there is to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.service.line import Line
+from engine.service.slot import Slot
+
+
+@dataclass(frozen=True)
+class Serving:
+    """So many worker slots of one host have this device; `name`: of a GPU its model."""
+
+    host: str
+    device: str
+    name: str
+    workers: int
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """The queue at this moment, by device; `serving`: who does the work; `sessions`: how many have an unfinished job;
+    `joined` and `kept`: how many requests an equal one has answered since the start, that was running or had ended."""
+
+    serving: tuple[Serving, ...]
+    workers: dict[str, int]
+    running: dict[str, int]
+    waiting: dict[str, int]
+    sessions: int
+    joined: int
+    kept: int
+
+
+def state_of(lines: Iterable[Line[Any]], busy: Container[Slot], sessions: int, joined: int, kept: int) -> QueueState:
+    """The state of a queue with these lines; `busy`: the slots that are at a run."""
+    serving: Counter[tuple[str, str, str]] = Counter()
+    workers, running, waiting = Counter[str](), Counter[str](), Counter[str]()
+    for line in lines:
+        serving.update((slot.host, slot.device, slot.name) for slot in line.slots)
+        workers[line.device] += len(line.slots)
+        running[line.device] += sum(slot in busy for slot in line.slots)
+        waiting[line.device] += len(line.waiting)
+    who = tuple(Serving(*one, count) for one, count in serving.items())
+    return QueueState(who, dict(workers), dict(running), dict(waiting), sessions, joined, kept)
