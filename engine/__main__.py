@@ -1,4 +1,4 @@
-"""The command line: kernels, run, sweep, emulate, check, sheets, grade, progress, record, warm, history, doctor.
+"""The command line: kernels, run, sweep, emulate, check, sheets, grade, progress, record, warm, host, history, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -6,6 +6,7 @@ Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the ru
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from collections.abc import Sequence
@@ -128,6 +129,15 @@ def _warm(options: argparse.Namespace) -> int:
     return 3 if any(ready["state"] == "failed" for ready in found) else 0
 
 
+def _host(options: argparse.Namespace) -> int:
+    try:
+        module = importlib.import_module("engine.service.host")
+    except ImportError as error:
+        raise NotRunnable(f"{error}: pip install -r requirements-cluster.txt -c constraints.txt") from None
+    module.run_host(options.scheduler, options.name, options.port)
+    return 0
+
+
 def _doctor(options: argparse.Namespace) -> int:
     from engine.doctor import doctor, server_check
 
@@ -224,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (run, sweep):
         command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
-        command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + "}")
+        command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + ",gpu:MODEL}")
         command.add_argument("--schedule", metavar="{lockstep,independent:SEED,waves:BLOCKS}",
                              help="the order in which the emulator runs lanes and blocks")  # fmt: skip
         command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")
@@ -239,6 +249,12 @@ def _parser() -> argparse.ArgumentParser:
     warm = commands.add_parser("warm", help="before a lecture: every rung of these ladders run once, and what is ready")
     warm.add_argument("ladders", nargs="+", metavar="LADDER")
     warm.set_defaults(command=_warm)
+
+    host = commands.add_parser("host", help="let this computer serve a cluster's dashboard, until Ctrl-C")
+    host.add_argument("scheduler", metavar="ADDRESS", help="of Dask's scheduler: tls://10.0.0.1:8786")
+    host.add_argument("--name", help="what users call this computer; its own name, if nothing else is said")
+    host.add_argument("--port", type=int, default=0, help="where it listens to the scheduler; any, if nothing is said")
+    host.set_defaults(command=_host)
 
     archive.add_parsers(commands, _whole_number)
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")

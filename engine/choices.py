@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from engine.catalogue import kernel_named
-from engine.host.devices import gpus
+from engine.host.devices import device_summary, gpus
 from engine.records import DEVICES, Choice, NotRunnable, Settled
 
 Key = tuple[Any, ...]
@@ -21,27 +21,37 @@ def settle(choice: Choice) -> Settled:
     "auto" is a GPU where this computer has one; "gpu" stays, whether there is one or not: what was recorded elsewhere
     can be looked up, and only a run is refused. NotRunnable: no such kernel or device, or a schedule for a GPU.
     """
-    if choice.device not in DEVICES:
-        raise NotRunnable(f"There is no device {choice.device!r}: choose {', '.join(DEVICES)}.")
-    device = own_device() if choice.device == "auto" else choice.device
+    device, _, model = choice.device.partition(":")
+    if device not in DEVICES or (model and device != "gpu"):
+        raise NotRunnable(f"There is no device {choice.device!r}: choose {', '.join(DEVICES)}, or gpu:MODEL.")
+    device = own_device() if device == "auto" else device
     if choice.schedule is not None and device != "emulator":
         raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; choose the emulator for a schedule.")
     kernel = kernel_named(choice.kernel)
     values = {field.name: getattr(choice, field.name) for field in fields(Choice)}
     knob = kernel.knob(choice.parameter)
-    return Settled(**values | {"device": device, "combine": choice.combine or kernel.combines[0], "parameter": knob})
+    named = {"device": device, "model": _model_of(model) or choice.model}
+    return Settled(**values | named | {"combine": choice.combine or kernel.combines[0], "parameter": knob})
 
 
 def check_here(choice: Settled) -> None:
     """NotRunnable where this computer lacks what the choice asks for."""
     if choice.device == "gpu":
         check_gpu()
+        if choice.model not in (None, *(gpu.name for gpu in gpus())):
+            raise NotRunnable(f"There is no {choice.model} to run on: this machine has {device_summary()}.")
 
 
 def check_gpu() -> None:
     """NotRunnable where this computer has no GPU."""
     if not gpus():
         raise NotRunnable("This machine has no GPU that CUDA can use: choose the emulator, or ask `doctor`.")
+
+
+def _model_of(words: str) -> str | None:
+    """The GPU model that these words name, or begin, or are a part of, as "h200" is; as they are where none fits."""
+    names = dict.fromkeys(gpu.name for gpu in gpus() if words.lower() in gpu.name.lower())
+    return next(iter(names), words) if words else None
 
 
 def own_device() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -10,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.host.environment import driver_state, has_gpu
-from engine.records import Source
+from engine.records import NotRunnable, Source
+from engine.service import service
 from engine.service.inquiry import ready
+from engine.service.queue_state import hosts_text
 from engine.store import database, measurements
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -34,7 +37,8 @@ class _Missing(Exception):
 
 def doctor() -> list[DoctorCheck]:
     """All checks in the order in which one needs the other."""
-    return [_checked(name, look) for name, look in _CHECKS.items()]
+    asked = {"cluster": _cluster} if os.environ.get(service.CLUSTER) else {}
+    return [_checked(name, look) for name, look in (_CHECKS | asked).items()]
 
 
 def server_check(address: str) -> DoctorCheck:
@@ -124,6 +128,19 @@ def _browser() -> str:
     if not found:
         raise _Missing("no Chromium", "apt-get install chromium (only for the tests of the pages)")
     return found
+
+
+def _cluster() -> str:
+    try:
+        found = service.connect().state().serving
+        if service.troubles() or not found:
+            start = ".venv/bin/python -m engine host ADDRESS on each computer that is to serve"
+            raise _Missing("; ".join(service.troubles()) or "the scheduler answers, and no host serves", start)
+        return hosts_text(found)
+    except NotRunnable as refused:
+        raise _Missing(str(refused), "See docs/cluster.md.") from None
+    finally:
+        service.disconnect()
 
 
 def _store() -> str:

@@ -16,7 +16,7 @@ from engine.service import service
 from engine.store import database
 from tests.home import places
 
-SETTINGS = ("STREAMLIT_", "KERNEL_LADDER_")  # how variables begin that would change what is tested
+SETTINGS = ("STREAMLIT_", "KERNEL_LADDER_", "DASK_")  # how variables begin that would change what is tested
 
 _numbers = itertools.count()
 

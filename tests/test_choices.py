@@ -31,6 +31,16 @@ def test_a_gpu_that_is_not_here_can_be_looked_up_but_not_run(monkeypatch: pytest
     check_here(settle(ASKED))
 
 
+def test_a_gpu_model_can_be_asked_for_by_a_part_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choices, "gpus", lambda: (ONE, HostGpu("NVIDIA T4", "GPU-bbbb", "580.1")))
+    found = settle(replace(ASKED, device="gpu:t4"))
+    assert (found.device, found.model) == ("gpu", "NVIDIA T4")
+    assert settle(found) == found and settle(replace(ASKED, device="gpu")).model is None
+    check_here(found)
+    with pytest.raises(NotRunnable, match="There is no A100 to run on"):
+        check_here(settle(replace(ASKED, device="gpu:A100")))
+
+
 def test_what_the_kernel_would_choose_is_named() -> None:
     found = settle(Choice("banks_strided", 1024, 256, device="emulator"))
     assert (found.combine, found.parameter) == ("none", 32)
@@ -46,6 +56,7 @@ def test_a_settled_choice_stays_as_it_is() -> None:
     ("change", "words"),
     [
         ({"device": "tpu"}, "no device 'tpu'"),
+        ({"device": "emulator:T4"}, "or gpu:MODEL"),
         ({"kernel": "reduce_nothing"}, "no kernel named"),
         ({"device": "gpu", "schedule": "waves:1"}, "A GPU chooses the order"),
     ],

@@ -43,7 +43,7 @@ def settings(topic: Topic, rung: Rung) -> None:
 def in_order(kernel: Kernel) -> bool:
     """Whether the order of execution can be chosen, in the place of a grid that follows from N: on the emulator."""
     device, grid = st.session_state.get("device"), st.session_state.get("grid")
-    emulated = device == "emulator" or (device != "gpu" and not choices.has_gpu())
+    emulated = device == "emulator" or (device in (None, AUTO) and not choices.has_gpu())
     return emulated and not strides(kernel) and grid in (None, "", AUTO)
 
 

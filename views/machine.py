@@ -40,6 +40,11 @@ def main() -> None:
         else "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
         "times come from recorded runs of a named GPU and say so."
     )
+    hosts = service.hosts()
+    if hosts is not None:
+        st.write(f"The cluster, host by host: {hosts}.")
+    for trouble in service.troubles():
+        st.warning(trouble)
     if may.sees_service:
         doctor()
     if may.prepares:

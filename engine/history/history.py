@@ -10,13 +10,13 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 from engine.backends import cpu
 from engine.catalogue import KERNELS
 from engine.choices import Key, key
 from engine.history.live import Live
 from engine.history.recordings import KEY, Entry, entries
+from engine.host.version import ENGINE, version
 from engine.plan import strides
 from engine.records import Measurement, Settled
 from engine.store import database
@@ -143,16 +143,8 @@ def environment_line(measurement: Measurement) -> str:
 def _key(choice: Settled) -> Key:
     # The emulator counts; the state of a cache does not change what it counts.
     same = choice if choice.device == "gpu" else replace(choice, cache="")
-    return (*key(same), choice.schedule, choice.device, _digest(choice.kernel, choice.source), _version())
-
-
-@lru_cache(maxsize=1)
-def _version() -> str:
-    """A digest of the engine's own text."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    device = f"{choice.device}:{choice.model}" if choice.model else choice.device
+    return (*key(same), choice.schedule, device, _digest(choice.kernel, choice.source), version(ENGINE))
 
 
 @lru_cache(maxsize=512)

@@ -20,9 +20,23 @@ class HostGpu:
     driver: str
 
 
-@lru_cache(maxsize=1)
+_told: tuple[HostGpu, ...] | None = None
+
+
+def tell(found: tuple[HostGpu, ...] | None) -> None:
+    """From now on `gpus` are these, of other computers that serve this process; None: its own computer's again."""
+    global _told
+    _told = found
+
+
 def gpus() -> tuple[HostGpu, ...]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
+    """The GPUs that this process may use: those that it was told of, or else those of this computer."""
+    return own_gpus() if _told is None else _told
+
+
+@lru_cache(maxsize=1)
+def own_gpus() -> tuple[HostGpu, ...]:
+    """This computer's, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
     return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 

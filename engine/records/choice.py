@@ -77,7 +77,7 @@ class Choice:
 
     `parameter` is the kernel's own knob where it has one (a stride, a number of ways). `schedule`: in which order the
     emulator runs lanes and blocks, "lockstep", "independent:SEED" or "waves:BLOCKS". `source`: text in place of the
-    file.
+    file. `device`: one of DEVICES, or "gpu:" and a GPU model's name; settled, that stands in `model`.
     """
 
     kernel: str
@@ -92,6 +92,7 @@ class Choice:
     schedule: str | None = None
     source: str | None = None
     source_name: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)

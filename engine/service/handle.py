@@ -44,6 +44,14 @@ class Run:
         self.outcome: Outcome | None = None
         self.finished_utc: float | None = None  # seconds since 1970
 
+    def report(self, fraction: float, text: str) -> None:
+        """How far the job says it is."""
+        self.progress = (min(1.0, max(0.0, fraction)), text)
+
+    def given_up(self) -> bool:
+        """Whether its worker is to stop it: nobody wants it any more, or it makes way."""
+        return not self.holders or self.makes_way
+
 
 class Handle:
     """A submitted job, seen by one caller.

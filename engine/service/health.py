@@ -30,7 +30,9 @@ def readiness() -> Readiness:
     if queue is None:
         return Readiness(False, ("The queue is not there yet, or closed.",), None)
     trouble = database.trouble()  # is told, and stops nobody
-    return Readiness(True, (trouble,) if trouble else (), queue.state())
+    state = queue.state()
+    nobody = () if state.serving else ("There is no worker at the moment.",)
+    return Readiness(bool(state.serving), (*service.troubles(), *nobody, *([trouble] if trouble else [])), state)
 
 
 def metrics(browsers: int) -> str:
@@ -50,6 +52,10 @@ def metrics(browsers: int) -> str:
             ("kernel_ladder_waiting_jobs", "jobs in the queue", state.waiting),
         ):
             parts.append(family(name, "gauge", meaning, _by_device(values)))
+        who = [
+            ({"host": one.host, "device": one.device, "name": one.name}, float(one.workers)) for one in state.serving
+        ]
+        parts.append(family("kernel_ladder_serving_workers", "gauge", "worker slots by host and model", who))
         parts.append(family("kernel_ladder_waiting_sessions", "gauge", "tabs that wait", [({}, float(state.sessions))]))
         shared = [({"how": "joined"}, float(state.joined)), ({"how": "kept"}, float(state.kept))]
         parts.append(family("kernel_ladder_shared_total", "counter", "requests that an equal one answered", shared))

@@ -8,6 +8,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from engine.service.queue_state import Serving, hosts_text
+
 TIMEOUT_S = 5.0
 KEY = "KERNEL_LADDER_KEY"
 ASKS = f"it asks for a key: give {KEY} the presenter's or an assistant's"
@@ -41,7 +43,9 @@ def _refusal(body: bytes, status: int) -> str:
 
 
 def _told(queue: dict[str, Any]) -> list[str]:
-    return [
+    who = hosts_text(Serving(**one) for one in queue.get("serving", ()))  # an earlier version does not say
+    lines = [
         f"{device}: {workers} workers, {queue['running'][device]} jobs running, {queue['waiting'][device]} waiting"
         for device, workers in sorted(queue["workers"].items())
     ]
+    return [who, *lines] if who else lines

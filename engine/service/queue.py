@@ -210,16 +210,14 @@ class JobQueue:
         while True:
             with self._changed:
                 run = None
-                while self._serves(slot, line) and slot not in self._to_warm:
-                    if (run := self._take(slot, line)) is not None:
-                        break
+                while self._serves(slot, line) and slot not in self._to_warm and not (run := self._take(slot, line)):
                     self._changed.wait()
                 if run is None and not self._serves(slot, line):
                     break
                 self._to_warm.discard(slot)
                 self._started.add(slot)
             if run is not None:
-                outcome = self._executed(slot, run)
+                outcome = slot.run(run.message, run.job.deadline, run.report, run.given_up)
                 if not self._put_back(slot, run, outcome):
                     self._finish(slot, run, outcome)
             if not self._closed:
@@ -233,12 +231,6 @@ class JobQueue:
 
     def _serves(self, slot: Slot, line: Line[Run]) -> bool:
         return not self._closed and slot in line.slots
-
-    def _executed(self, slot: Slot, run: Run) -> Outcome:
-        def report(fraction: float, text: str) -> None:
-            run.progress = (min(1.0, max(0.0, fraction)), text)
-
-        return slot.run(run.message, run.job.deadline, report, lambda: not run.holders or run.makes_way)
 
     def _put_back(self, slot: Slot, run: Run, outcome: Outcome) -> bool:
         """Let a run wait again, before all others of its rank, that was stopped for an urgent one or lost its host."""
@@ -265,11 +257,8 @@ class JobQueue:
             if outcome.ok and run.job.key is not None:
                 self._kept.put(run.job.key, run, len(outcome.pickled))
             self._release(run)
-        self._told(
-            JobEnd(
-                run.job.function, slot.device, run.session, outcome_of(outcome), readers, run.began - run.asked, ran_s
-            )
-        )
+        how, waited_s = outcome_of(outcome), run.began - run.asked
+        self._told(JobEnd(run.job.function, slot.device, run.session, how, readers, waited_s, ran_s))
 
     def _release(self, run: Run) -> None:
         """The run is over: tell those who wait."""

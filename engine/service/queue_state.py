@@ -46,3 +46,11 @@ def state_of(lines: Iterable[Line[Any]], busy: Container[Slot], sessions: int, j
         waiting[line.device] += len(line.waiting)
     who = tuple(Serving(*one, count) for one, count in serving.items())
     return QueueState(who, dict(workers), dict(running), dict(waiting), sessions, joined, kept)
+
+
+def hosts_text(serving: Iterable[Serving]) -> str:
+    """Who serves, in words: "lab-1: 2 x NVIDIA H200, 15 x emulator; lab-2: ...". "" if nobody does."""
+    by_host: dict[str, list[str]] = {}
+    for one in sorted(serving, key=lambda one: (one.host, one.device != "gpu", one.name)):
+        by_host.setdefault(one.host, []).append(f"{one.workers} x {one.name}")
+    return "; ".join(f"{host}: {', '.join(what)}" for host, what in by_host.items())

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import importlib
 import importlib.metadata
+import os
 import platform
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from engine.catalogue import kernel_named
 from engine.choices import check_here, settle
 from engine.host.devices import HostGpu, device_summary, gpus
-from engine.host.processors import cores, memory_bytes
 from engine.measuring.measure import DEADLINES_S, failed
 from engine.plan import plan
 from engine.records import Choice, Measurement, NotRunnable, Settled
@@ -34,34 +36,68 @@ from engine.service.job import Job
 from engine.service.journal import JobEnd, Journal
 from engine.service.limits import Allowances
 from engine.service.queue import JobQueue
+from engine.service.queue_state import hosts_text
+from engine.service.slots import slots_for
 from engine.service.worker_slot import WorkerSlot
+
+if TYPE_CHECKING:
+    from engine.service.cluster import Cluster  # which needs what the plain installation lacks
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
            "WorkerDied", "WorkerSlot", "at_once", "connect", "device_summary", "disconnect", "failure_of",
-           "gpus", "leave", "measured", "measurement_of", "slots_for", "submit"]  # fmt: skip
-
-EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must stay quick
-EMULATED_BYTES = 5 << 28  # what a worker takes with the largest run: 2^26 doubles take 1.21 GB
+           "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit", "troubles"]  # fmt: skip
 
 JOURNAL = Journal()  # of the process-wide queue
 ALLOWANCES = Allowances()  # of those who ask it
 
+CLUSTER = "DASK_SCHEDULER_ADDRESS"  # Dask's own variable: where the scheduler is whose hosts serve
+CLUSTER_WAIT_S = 10.0  # for its first answer
+
 _connecting = threading.Lock()
 _connected: JobQueue | None = None
+_cluster: Cluster | None = None
 
 
 def connect() -> JobQueue:
     """The process-wide queue, made on the first call; `connect().warm()` starts its workers ahead of the first run.
 
+    Its workers are this computer's, or a cluster's where the environment names one: NotRunnable if that cannot be.
     After `close()` the next call makes a new one.
     """
-    global _connected
+    global _connected, _cluster
     with _connecting:
         if _connected is None or _connected.closed:
             if _connected is None:
                 atexit.register(disconnect)
-            _connected = JobQueue(slots_for(gpus()), _told, ALLOWANCES.admit)
+            address = os.environ.get(CLUSTER)
+            made = JobQueue(() if address else slots_for(gpus()), _told, ALLOWANCES.admit)
+            if address:
+                _cluster = _follow(address, made)
+            _connected = made
         return _connected
+
+
+def _follow(address: str, queue: JobQueue) -> Cluster:
+    try:
+        module = importlib.import_module("engine.service.cluster")
+    except ImportError as error:
+        raise NotRunnable(
+            f"{CLUSTER} is set, and a cluster needs a package more ({error}): pip install -r requirements-cluster.txt "
+            "-c constraints.txt"
+        ) from None
+    found: Cluster = module.Cluster(address, queue)
+    found.wait(CLUSTER_WAIT_S)
+    return found
+
+
+def troubles() -> tuple[str, ...]:
+    """What keeps hosts of the cluster from serving, a sentence each."""
+    return () if _cluster is None else _cluster.troubles
+
+
+def hosts() -> str | None:
+    """Which hosts of the cluster serve with what, in words; None where this computer serves itself."""
+    return None if _cluster is None else hosts_text(connect().state().serving) or "no host serves at the moment"
 
 
 def connected() -> JobQueue | None:
@@ -72,36 +108,13 @@ def connected() -> JobQueue | None:
 
 def disconnect() -> None:
     """Close the process-wide queue, if there is one, and end its workers."""
+    global _cluster
     with _connecting:
         if _connected is not None:
             _connected.close()
-
-
-def slots_for(found: Sequence[HostGpu], emulators: int | None = None) -> list[WorkerSlot]:
-    """One worker slot a GPU, and `emulators` for the emulator (None: as this computer has cores), which see no GPU. No
-    worker is started yet."""
-    gpu_slots = [
-        WorkerSlot(
-            "gpu", gpu.name, warm="engine.service.worker:warm_gpu", environment={"CUDA_VISIBLE_DEVICES": gpu.uuid}
-        )
-        for gpu in found
-    ]
-    emulator_slots = [
-        WorkerSlot(
-            "emulator",
-            "emulator",
-            warm="engine.service.worker:warm_emulator",
-            environment={"CUDA_VISIBLE_DEVICES": ""},
-            nice=EMULATOR_NICE,
-        )
-        for _ in range(emulators_for(cores(), memory_bytes()) if emulators is None else emulators)
-    ]
-    return gpu_slots + emulator_slots
-
-
-def emulators_for(cores: int, memory: int) -> int:
-    """How many emulators run at once: one core is left to the server, and each may run the largest run there is."""
-    return max(1, min(cores - 1, memory // EMULATED_BYTES))
+        if _cluster is not None:
+            _cluster.close()
+            _cluster = None
 
 
 def at_once(device: str) -> int:
@@ -131,6 +144,7 @@ def submit(
         deadline=DEADLINES_S[choice.device] if deadline is None else deadline,
         key=_key(choice),
         device=choice.device,
+        model=choice.model,
         n=choice.n,
         memory=memory_of(choice),
     )
@@ -142,7 +156,7 @@ def measured(choices: Sequence[Choice], session: str) -> list[Measurement]:
     handles: list[Handle | NotRunnable] = []
     records: list[Measurement] = []
     for choice in choices:
-        known = len(records) + 2 * len(connect().slots)  # the next run of each worker waits for it
+        known = len(records) + max(1, 2 * len(connect().slots))  # the next run of each worker waits for it
         handles += [_asked(later, session) for later in choices[len(handles) : known]]
         handle = handles[len(records)]
         records.append(measurement_of(handle, choice) if isinstance(handle, Handle) else failed(choice, handle))
@@ -216,7 +230,7 @@ def _told(end: JobEnd) -> None:
 
 def _key(choice: Settled) -> str:
     """What makes two runs the same: the source's text, all that was chosen, the device, the versions."""
-    devices = gpus() if choice.device == "gpu" else ()
+    devices = sorted({(gpu.name, gpu.driver) for gpu in gpus()}) if choice.device == "gpu" else []
     same = repr((kernel_named(choice.kernel).text, choice, devices, _versions()))
     return hashlib.sha256(same.encode()).hexdigest()
 

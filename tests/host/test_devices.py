@@ -26,3 +26,12 @@ def test_device_summary_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert devices.device_summary() == "NVIDIA H200, driver 580.1"
     monkeypatch.setattr(devices, "gpus", lambda: ())
     assert devices.device_summary() == "no GPU"
+
+
+def test_gpus_of_other_computers_take_the_place_of_ones_own() -> None:
+    devices.tell((ONE, TWO))
+    try:
+        assert devices.gpus() == (ONE, TWO) and devices.own_gpus() == ()
+    finally:
+        devices.tell(None)
+    assert devices.gpus() == devices.own_gpus()

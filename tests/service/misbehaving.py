@@ -44,6 +44,13 @@ def gate(path: str) -> int:
     return os.getpid()
 
 
+def gate_in(trace: str, path: str) -> str:
+    """Leaves the name of the host that it runs on, as the tests call it, and waits until the file exists."""
+    mark(trace, os.environ["HOST_NAME"])
+    gate(path)
+    return os.environ["HOST_NAME"]
+
+
 def steps(folder: str, count: int, progress: Progress) -> int:
     """Reports each step, and goes on when a file of its number exists."""
     for step in range(count):

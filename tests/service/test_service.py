@@ -10,7 +10,7 @@ import pytest
 from engine.choices import settle
 from engine.host.devices import HostGpu
 from engine.records import Choice, Measurement, NotRunnable
-from engine.service import service
+from engine.service import service, slots
 from engine.service.handle import Handle
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import ROOT
@@ -19,18 +19,19 @@ from tests.service.jobs import job
 CHOICE = settle(Choice("reduce_sequential", n=1000, block_size=128, device="emulator"))
 
 
-def test_the_web_process_never_imports_cupy() -> None:
+def test_the_web_process_never_imports_cupy_nor_dask_where_no_cluster_is_asked_for() -> None:
     code = (
-        "import sys, engine.service.service as s; s.device_summary(); s.connect().close(); print('cupy' in sys.modules)"
+        "import sys, engine.service.service as s; s.device_summary(); s.connect().close(); "
+        "print({'cupy', 'distributed'} & set(sys.modules))"
     )
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "False\n"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "set()\n"
 
 
 def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
     found = [HostGpu("NVIDIA H200", f"GPU-{name}", "580.1") for name in ("aaaa", "abbb")]
-    slots = service.slots_for(found, emulators=3)
-    assert [(slot.device, slot.name) for slot in slots] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")] * 3
-    for slot in slots:
+    made = slots.slots_for(found, emulators=3)
+    assert [(slot.device, slot.name) for slot in made] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")] * 3
+    for slot in made:
         slot.close()
 
 
@@ -38,7 +39,7 @@ def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
     ("cores", "gigabytes", "emulators"), [(1, 8, 1), (2, 8, 1), (4, 8, 3), (16, 128, 15), (16, 8, 6), (4, 1, 1)]
 )
 def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(cores: int, gigabytes: int, emulators: int) -> None:
-    assert service.emulators_for(cores, gigabytes << 30) == emulators
+    assert slots.emulators_for(cores, gigabytes << 30) == emulators
 
 
 @pytest.mark.parametrize(

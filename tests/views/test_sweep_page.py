@@ -13,6 +13,7 @@ from engine.choices import settle
 from engine.counters import IN_PLOTS
 from engine.history import history
 from engine.history.history import Known
+from engine.host import devices
 from engine.records import Choice
 from engine.tables import frame_csv, sweep_rows
 from tests.cases import case
@@ -32,6 +33,17 @@ def test_every_topic_can_be_swept(topic: str, over: str) -> None:
     html = html_of(app)
     words = {"blocks": "Best ", "sizes": "Best N", "knob": "Best at", "elements": "Best at"}
     assert words[over] in html
+
+
+def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
+    devices.tell(tuple(devices.HostGpu(f"NVIDIA {name}", f"GPU-{name}", "580.1") for name in ("H200", "T4")))
+    try:
+        app = opened("sweep", topic="reduction", device="gpu:NVIDIA T4")
+        menu = app.selectbox(key="device")
+        assert menu.options[-2:] == ["NVIDIA H200", "NVIDIA T4"] and menu.value == "gpu:NVIDIA T4"
+        assert not app.error and not app.exception and asked(app)["device"] == "gpu:NVIDIA T4"
+    finally:
+        devices.tell(None)
 
 
 def test_what_a_topic_can_be_swept_over() -> None:

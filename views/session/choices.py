@@ -80,7 +80,9 @@ def device() -> str:
     """The menu for the device. The GPU can be asked for where there is none: the answer is a sentence."""
     found = service.gpus()
     words = {**DEVICE_WORDS, "auto": f"automatic: {'GPU' if found else 'emulator'}"}
-    return select("Device", "device", list(DEVICES), AUTO, words,
+    models = {f"gpu:{gpu.name}": gpu.name for gpu in found}
+    several = list(models) if len(models) > 1 else []
+    return select("Device", "device", [*DEVICES, *several], AUTO, words | models,
                   help=f"This machine: {service.device_summary()}.")  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import click
 from streamlit import config
 from streamlit.web import bootstrap, cli
 
+from engine.records import NotRunnable
 from engine.service import journal, service
 from views.access import policy
 from views.access.keys import BadKeys
@@ -66,11 +67,12 @@ def serve(script: Path, arguments: Sequence[str]) -> None:
                 asked=config.is_manually_set("server.port"),
             )
             policy.current()  # what is wrong with the keys is said before anything is served
+            service.connect()  # and what is wrong with the cluster
             cli.main_run.invoke(context)
     except click.ClickException as refusal:
         refusal.show()
         sys.exit(refusal.exit_code)
-    except BadKeys as refusal:
+    except (BadKeys, NotRunnable) as refusal:
         sys.exit(str(refusal))
     except KeyboardInterrupt:  # the workers have ended by now
         return

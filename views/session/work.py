@@ -239,11 +239,11 @@ def outcome(choice: Settled, run: Settled | None = None) -> history.Known:
     run, recorded = run or choice, history.recorded_for(choice)
     if recorded is not None and not KERNELS[run.kernel].runs_on(run.device):
         return history.Known(None, recorded)
-    return history.Known(_refused(run) or history.latest(run), recorded)
+    return history.Known(_refused(run, service.gpus()) or history.latest(run), recorded)
 
 
 @lru_cache(maxsize=4096)
-def _refused(run: Settled) -> Measurement | None:
-    """The record of a run that this computer cannot run as asked, or None; it has another answer at no other time."""
+def _refused(run: Settled, found: tuple[service.HostGpu, ...]) -> Measurement | None:
+    """The record of a run that these GPUs cannot run as asked, or None; it has another answer at no other time."""
     refused = refusal(run)
     return failed(run, refused) if refused is not None else None

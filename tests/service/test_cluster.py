@@ -1,0 +1,143 @@
+"""Two hosts in network namespaces of their own, with TLS, serve one queue; either may go, and so may the scheduler."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import dask
+import pytest
+
+from engine.records import NotRunnable
+from engine.service.cluster import Cluster
+from engine.service.failures import Cancelled, JobTimeout, WorkerDied
+from engine.service.queue import JobQueue
+from tests.service.hosts import Hosts, apart
+from tests.service.jobs import job, until
+
+pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("cluster")]
+
+SOON_S = 60.0  # for what takes two seconds on a calm machine
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hosts, JobQueue]]:
+    with (
+        apart(tmp_path_factory.mktemp("cluster")) as made,
+        dask.config.set(dask.config.merge(dask.config.config, made.tls())),
+    ):
+        queue = JobQueue(())
+        following = Cluster(made.address, queue)
+        for name in "ab":
+            made.start(name)
+        try:
+            assert until(lambda: serving(queue) == {"a", "b"}, SOON_S), following.troubles
+            yield made, queue
+        finally:
+            queue.close()
+            following.close()
+
+
+@pytest.fixture(autouse=True)
+def whole(cluster: tuple[Hosts, JobQueue]) -> Iterator[None]:
+    yield
+    assert until(lambda: serving(cluster[1]) == {"a", "b"}, SOON_S)
+
+
+def serving(queue: JobQueue) -> set[str]:
+    return {one.host for one in queue.state().serving}
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().split() if path.exists() else []
+
+
+def test_runs_at_once_go_to_both_hosts(cluster: tuple[Hosts, JobQueue], tmp_path: Path) -> None:
+    _, queue = cluster
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    handles = [queue.submit(job("gate_in", str(trace), str(door)), "s") for _ in queue.slots]
+    assert until(lambda: len(lines(trace)) == len(handles), SOON_S)
+    door.touch()
+    assert {handle.result(SOON_S) for handle in handles} == {"a", "b"}
+
+
+def test_what_a_job_does_costs_nobody_anything(cluster: tuple[Hosts, JobQueue]) -> None:
+    _, queue = cluster
+    for name, arguments, failure in (
+        ("read_address_zero", (), WorkerDied),
+        ("hang_in_c", (), JobTimeout),
+        ("fail", ("NotRunnable",), NotRunnable),
+    ):
+        bad = queue.submit(job(name, *arguments, deadline=0.5), "bad")
+        good = [queue.submit(job("add", number, 1), "good") for number in range(4)]
+        with pytest.raises(failure):
+            bad.result(SOON_S)
+        assert [handle.result(SOON_S) for handle in good] == [1, 2, 3, 4]
+    assert serving(queue) == {"a", "b"}
+
+
+def test_progress_comes_and_a_job_given_up_is_stopped_there(cluster: tuple[Hosts, JobQueue]) -> None:
+    _, queue = cluster
+    handle = queue.submit(job("endless_steps", deadline=120.0), "a")
+    assert until(lambda: handle.progress[1] == "going on", SOON_S)
+    handle.cancel()
+    with pytest.raises(Cancelled):
+        handle.result(0)
+    for other in [queue.submit(job("add", 1, 1), "b") for _ in queue.slots]:  # no worker is still at it
+        assert other.result(20) == 2
+
+
+def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: tuple[Hosts, JobQueue], tmp_path: Path) -> None:
+    made, queue = cluster
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    handle = queue.submit(job("gate_in", str(trace), str(door), deadline=200.0), "s")
+    assert until(lambda: len(lines(trace)) == 1, SOON_S)
+    (first,) = lines(trace)
+    made.cut_off(first)
+    try:
+        assert until(lambda: len(lines(trace)) == 2, SOON_S)
+        assert serving(queue) == {"a", "b"} - {first}
+        door.touch()
+        assert handle.result(SOON_S) == ({"a", "b"} - {first}).pop()
+    finally:
+        made.connect_again(first)
+    assert until(lambda: serving(queue) == {"a", "b"}, SOON_S)
+    assert len(lines(trace)) == 2
+
+
+def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(
+    cluster: tuple[Hosts, JobQueue], tmp_path: Path
+) -> None:
+    made, queue = cluster
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    count = len(queue.slots)
+    handles = [queue.submit(job("gate_in", str(trace), str(door), deadline=200.0), "s") for _ in range(2 * count)]
+    assert until(lambda: len(lines(trace)) == count, SOON_S)
+    made.kill("scheduler")
+    assert until(lambda: not serving(queue), SOON_S)
+    assert until(lambda: handles[0].progress == (0.0, "Waiting for a worker: none is there"), SOON_S)
+    handles.append(queue.submit(job("gate_in", str(trace), str(door)), "s"))
+    made.start_scheduler()
+    door.touch()
+    assert {handle.result(SOON_S) for handle in handles} <= {"a", "b"}
+    assert len(lines(trace)) == len(handles) + count  # what ran when it went has run twice
+
+
+def test_a_host_that_is_killed_comes_back(cluster: tuple[Hosts, JobQueue], tmp_path: Path) -> None:
+    made, queue = cluster
+    made.kill("b")
+    assert until(lambda: serving(queue) == {"a"}, SOON_S)
+    assert queue.submit(job("add", 1, 1), "s").result(SOON_S) == 2
+    made.start("b")
+
+
+def test_who_has_no_certificate_is_refused(cluster: tuple[Hosts, JobQueue]) -> None:
+    made, _ = cluster
+    place, _, port = made.address.removeprefix("tls://").partition(":")
+    stranger = ssl.create_default_context(cafile=made.certificate)
+    stranger.check_hostname = False
+    plain = socket.create_connection((place, int(port)), timeout=20)
+    with pytest.raises(ssl.SSLError), plain, stranger.wrap_socket(plain) as wrapped:
+        wrapped.recv(1)

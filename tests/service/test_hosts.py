@@ -1,0 +1,160 @@
+"""Slots come and go: a run whose host is lost runs again elsewhere, once; one that asks for a GPU model gets it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from engine.records import NotRunnable, Progress
+from engine.service.failures import HostLost, Rejected
+from engine.service.host import check_address
+from engine.service.job import Job
+from engine.service.queue import JobQueue
+from engine.service.queue_state import Serving, hosts_text
+from engine.service.slot import Outcome
+from engine.service.worker_slot import ROOT
+from tests.service.jobs import until
+
+
+class Slot:
+    """On a host that answers with its name, when it is let go on, until it is lost."""
+
+    def __init__(self, host: str, device: str = "gpu", name: str = "H200") -> None:
+        self.host, self.device, self.name = host, device, name
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.lost = self.closed = False
+
+    def start(self) -> None:
+        pass
+
+    def run(self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool]) -> Outcome:
+        self.begun.set()
+        self.go_on.wait()
+        if self.lost:
+            return Outcome(False, pickle.dumps(HostLost()), lost=True)
+        return Outcome(True, pickle.dumps(self.host))
+
+    def interrupt(self) -> None:
+        self.go_on.set()
+
+    def lose(self) -> None:
+        self.lost = True
+        self.go_on.set()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def asked(model: str | None = None) -> Job:
+    return Job("nobody:reads", device="gpu", model=model)
+
+
+def test_a_run_whose_host_is_lost_runs_again_elsewhere_once() -> None:
+    first, second, third = (Slot(name) for name in "abc")
+    queue = JobQueue([first])
+    handle = queue.submit(asked(), "s")
+    assert first.begun.wait(5)
+    queue.add(second)
+    first.lose()
+    assert second.begun.wait(5) and not handle.done.is_set()
+    assert until(lambda: first.closed)  # it takes nothing any more
+    assert [one.host for one in queue.state().serving] == ["b"]
+    second.lose()
+    with pytest.raises(HostLost, match="lost, twice"):
+        handle.result(5)
+    queue.add(third)
+    third.go_on.set()
+    assert queue.submit(asked(), "s").result(5) == "c"
+    queue.close()
+
+
+def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
+    one, two = Slot("a"), Slot("b")
+    queue = JobQueue([one])
+    handle = queue.submit(asked(), "s")
+    assert one.begun.wait(5)
+    waiting = queue.submit(asked(), "s")
+    queue.drop(one)
+    one.go_on.set()
+    assert handle.result(5) == "a" and until(lambda: one.closed)
+    assert waiting.progress == (0.0, "Waiting for a worker: none is there")
+    assert waiting.expected_wait_s() is None
+    queue.add(two)
+    two.go_on.set()
+    assert waiting.result(5) == "b"
+    queue.close()
+
+
+def test_a_run_goes_to_the_model_it_asks_for_or_to_the_one_there_is_most_of() -> None:
+    slots = [Slot("a", name="T4"), Slot("b"), Slot("c")]
+    queue = JobQueue(slots)
+    for slot in slots:
+        slot.go_on.set()
+    assert {queue.submit(asked(), "s").result(5) for _ in range(9)} <= {"b", "c"}
+    assert queue.submit(asked("T4"), "s").result(5) == "a"
+    with pytest.raises(Rejected, match="no A100"):
+        queue.submit(asked("A100"), "s")
+    assert hosts_text(queue.state().serving) == "a: 1 x T4; b: 1 x H200; c: 1 x H200"
+    queue.close()
+
+
+def test_what_waits_for_a_kind_that_stays_away_takes_another_or_ends() -> None:
+    gone, here = Slot("a"), Slot("b", name="T4")
+    queue = JobQueue([gone])
+    handles = {model: queue.submit(replace(asked(), model=model, key=model), "s") for model in (None, "H200")}
+    assert gone.begun.wait(5)
+    queue.add(here)
+    queue.drop(gone)
+    queue.give_up(60.0)  # it may come back
+    assert not handles["H200"].done.is_set()
+    third = queue.submit(asked("H200"), "t")
+    fourth = queue.submit(asked(), "t")
+    gone.lose()
+    assert until(lambda: gone.closed)
+    queue.give_up(0.0)
+    here.go_on.set()
+    assert handles[None].result(5) == fourth.result(5) == "b"
+    for handle in (handles["H200"], third):
+        with pytest.raises(Rejected, match="no H200"):
+            handle.result(5)
+    queue.close()
+
+
+def test_hosts_in_words() -> None:
+    serving = [Serving("b", "emulator", "emulator", 3), Serving("a", "gpu", "H200", 2), Serving("b", "gpu", "T4", 1)]
+    assert hosts_text(serving) == "a: 2 x H200; b: 1 x T4, 3 x emulator"
+    assert hosts_text([]) == ""
+
+
+WITHOUT = (
+    "import sys; sys.modules['distributed'] = None; from engine.__main__ import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("command", [["run", "reduce_sequential"], ["host", "tls://127.0.0.1:1"]])
+def test_without_dask_a_cluster_is_refused_with_what_to_install(command: list[str]) -> None:
+    environment = {**os.environ, "DASK_SCHEDULER_ADDRESS": "tls://127.0.0.1:1"}
+    done = subprocess.run([sys.executable, "-c", WITHOUT, *command], cwd=ROOT, env=environment, text=True,
+                          capture_output=True, timeout=60)  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "requirements-cluster.txt" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "safe"),
+    [("tls://10.0.0.1:8786", True), ("tcp://127.0.0.1:8786", True), ("tcp://localhost:8786", True),
+     ("tcp://10.0.0.1:8786", False), ("10.0.0.1:8786", False), ("tcp://lab-1:8786", False)],
+)  # fmt: skip
+def test_only_this_computer_is_talked_to_in_the_clear(address: str, safe: bool) -> None:
+    if safe:
+        check_address(address)
+    else:
+        with pytest.raises(NotRunnable, match="not encrypted"):
+            check_address(address)
