@@ -1,10 +1,10 @@
 """Jobs, while their workers are killed at random and the server once; every tenth is one that no worker survives:
 
-    python -m tests.load.chaos [--jobs 200] [--kills 30] [--seed 1] [--gpu]
+    python -m tests.load.chaos [--jobs 200] [--kills 30] [--seed 1] [--gpu] [--cluster]
 
 Whoever asked for a job asks again when its worker was killed, or the server, as a student would. At the end each job
 has ended once with the verdict that it deserves, every measurement that was told is in the store, and nothing is left:
-no process, no open port, no memory of a GPU.
+no process, no open port, no memory of a GPU. In a cluster of two hosts the scheduler is killed once, too.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tests.browser.conftest import free_port, running
 from tests.home import places
 from tests.load.goals import Goal, machine, told
 from tests.load.process import children, command
+from tests.service.hosts import together
 from tests.service.jobs import JOBS, alive
 from tests.service.misbehaving import ENDLESS, ILLEGAL_READ
 
@@ -95,15 +96,23 @@ def jobs(count: int, chance: random.Random, gpu: bool) -> list[Asked]:
 
 
 class Servers:
-    """The server, and its successor."""
+    """The server, and its successor; in a cluster, the scheduler and the hosts too."""
 
-    def __init__(self, home: Path, stack: ExitStack, gpu: bool) -> None:
+    def __init__(self, home: Path, stack: ExitStack, gpu: bool, cluster: bool) -> None:
         self._home, self._stack, self._gpu = home, stack, gpu
+        self.cluster = stack.enter_context(together(home)) if cluster else None
+        self._environment: dict[str, str] = {}
+        if self.cluster:
+            for name in "ab":
+                self.cluster.start(name)
+            self._environment = self.cluster.environment()
         self.port = free_port()
         self.address, self.process = self._started()
 
     def _started(self) -> tuple[str, int]:
-        server: AbstractContextManager[tuple[str, int]] = running(self._home, self.port, SERVER, gpu=self._gpu)
+        server: AbstractContextManager[tuple[str, int]] = running(
+            self._home, self.port, SERVER, gpu=self._gpu, **self._environment
+        )
         return self._stack.enter_context(server)
 
     def kill(self) -> None:
@@ -111,9 +120,14 @@ class Servers:
         os.kill(self.process, signal.SIGKILL)
         self.address, self.process = self._started()
 
+    def processes(self) -> set[int]:
+        """All that the server, or the hosts, have started."""
+        roots = [self.process, *(self.cluster.processes() if self.cluster else ())]
+        return {child for root in roots for child in children(root)}
+
     def workers(self) -> list[int]:
         """The processes that run jobs."""
-        return [child for child in children(self.process) if "engine.service.worker" in command(child)]
+        return [child for child in self.processes() if "engine.service.worker" in command(child)]
 
 
 def answered(address: str, body: dict[str, Any]) -> tuple[str, str]:
@@ -164,13 +178,20 @@ async def storm(all_jobs: list[Asked], kills: int, servers: Servers, chance: ran
     async def kill_server() -> None:
         while len(seen.ends) < len(all_jobs) // 2:
             await asyncio.sleep(0.02)
-        seen.processes.update(children(servers.process))
+        seen.processes.update(servers.processes())
         await asyncio.to_thread(servers.kill)
 
+    async def kill_scheduler() -> None:
+        while servers.cluster and len(seen.ends) < len(all_jobs) // 4:
+            await asyncio.sleep(0.02)
+        if servers.cluster:
+            servers.cluster.kill("scheduler")
+            servers.cluster.start_scheduler()
+
     killing = asyncio.create_task(kill_workers())
-    await asyncio.gather(kill_server(), *(ask() for _ in range(AT_ONCE)))
+    await asyncio.gather(kill_server(), kill_scheduler(), *(ask() for _ in range(AT_ONCE)))
     await killing  # what is due with the last job is killed when nothing runs
-    seen.processes.update(children(servers.process))
+    seen.processes.update(servers.processes())
     return seen
 
 
@@ -201,13 +222,13 @@ def left_behind(seen: Told, port: int) -> tuple[int, int, int]:
     return sum(map(alive, seen.processes)), int(listening), len(users & seen.processes)
 
 
-def figures(home: Path, count: int, kills: int, seed: int, gpu: bool = False) -> list[Goal]:
+def figures(home: Path, count: int, kills: int, seed: int, gpu: bool = False, cluster: bool = False) -> list[Goal]:
     """What became of the jobs, and what is left. `home`: of the servers, which end in between."""
     chance = random.Random(seed)
     all_jobs = jobs(count, chance, gpu)
     began = time.monotonic()
     with ExitStack() as stack:
-        servers = Servers(home, stack, gpu)
+        servers = Servers(home, stack, gpu, cluster)
         seen = asyncio.run(storm(all_jobs, kills, servers, chance))
     took = time.monotonic() - began
     once = [number for number in range(count) if len(seen.ends.get(number, [])) == 1]
@@ -243,11 +264,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gpu", action="store_true", help="on this machine's GPU, not on the emulator")
+    parser.add_argument("--cluster", action="store_true", help="on two hosts of a cluster, all on this computer")
     asked = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as home:
         os.environ.update(places(Path(home)))  # where the store is looked for
-        goals = figures(Path(home), asked.jobs, asked.kills, asked.seed, asked.gpu)
+        goals = figures(Path(home), asked.jobs, asked.kills, asked.seed, asked.gpu, asked.cluster)
         database.close()
     raise SystemExit(told(goals))
 

@@ -29,9 +29,10 @@ def test_nothing_fails_and_nothing_is_left_open(figures: Callable[[str, int], li
     assert not [goal for goal in found if not goal.reached and goal.unit not in ("s", "kB")]
 
 
+@pytest.mark.parametrize("cluster", [False, True], ids=["one computer", "cluster"])
 def test_whatever_is_killed_every_job_ends_once_and_nothing_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where its servers keep what is measured
-    found = chaos.figures(tmp_path, count=40, kills=6, seed=2)
+    found = chaos.figures(tmp_path, count=40, kills=6, seed=2, cluster=cluster)
     assert not [goal for goal in found if not goal.reached]

@@ -46,6 +46,14 @@ class Hosts:
         # A host that is cut off closes nothing: that it no longer tells that it lives is all there is.
         return {"distributed": {"comm": {"tls": tls, "require-encryption": True}, "scheduler": {"worker-ttl": "3s"}}}
 
+    def environment(self) -> dict[str, str]:
+        """The variables with which a dashboard belongs to it."""
+        return {"DASK_CONFIG": str(self._settings), "DASK_SCHEDULER_ADDRESS": self.address}
+
+    def processes(self) -> list[int]:
+        """The hosts, and the scheduler."""
+        return [process.pid for process in self._running.values()]
+
     def start_scheduler(self) -> None:
         port = self.address.rpartition(":")[2]
         command = [sys.executable, "-m", "dask", "scheduler", "--host", f"tls://{self._place}", "--port", port]
