@@ -24,6 +24,7 @@ LOG = logging.getLogger("kernel_ladder.cluster")
 LOOK_S = 0.5  # how often the scheduler is asked who is there
 AGAIN_S = 1.0  # before a scheduler that went is looked for again
 CONNECT_S = 5.0
+END_S = 2.0  # a thread that waits for a scheduler is left behind
 ABSENT_S = 60.0  # what waits for a kind of worker is given up when none has served for so long
 
 
@@ -33,6 +34,7 @@ class Cluster:
     def __init__(self, address: str, queue: JobQueue) -> None:
         check_address(address)
         dask.config.update_defaults(SETTINGS)
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # `troubles` say it in a sentence
         self._address, self._queue = address, queue
         self._slots: dict[str, list[RemoteSlot]] = {}  # by the address of the host's Dask worker
         self._reports: dict[str, Progress] = {}
@@ -55,19 +57,15 @@ class Cluster:
     def close(self) -> None:
         """Follow it no more."""
         self._closing.set()
-        self._thread.join(CONNECT_S)
+        self._thread.join(END_S)
         devices.tell(None)
 
     def _follow(self) -> None:
         while not self._closing.is_set():
             try:
                 self._look_on(Client(self._address, timeout=CONNECT_S, set_as_default=False, name=NAME))
-            except (
-                Exception
-            ) as error:  # of Dask's, Tornado's, ssl's or the system's kind: all mean that it is not there
-                self._tell(
-                    f"The cluster's scheduler at {self._address} does not answer: {error or type(error).__name__}"
-                )
+            except Exception as error:  # of Dask's, Tornado's, ssl's or the system's kind: it is not there
+                self._tell(f"The cluster's scheduler at {self._address} does not answer: {error!s:.300}")
             self._update(None, {})
             self._closing.wait(AGAIN_S)
 
@@ -78,6 +76,8 @@ class Cluster:
             while client.status == "running" and not self._closing.is_set():
                 self._update(client, client.scheduler_info()["workers"])
                 self._closing.wait(LOOK_S)
+            if not self._closing.is_set():
+                self._tell(f"The cluster's scheduler at {self._address} has gone; it is looked for.")
         finally:
             for address in list(self._slots):
                 self._lose(address)

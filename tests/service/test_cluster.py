@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import dask
 import pytest
@@ -22,8 +23,16 @@ pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("cluster")]
 SOON_S = 60.0  # for what takes two seconds on a calm machine
 
 
+class Served(NamedTuple):
+    """A queue, the hosts that serve it, and who follows them."""
+
+    hosts: Hosts
+    queue: JobQueue
+    following: Cluster
+
+
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hosts, JobQueue]]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with (
         apart(tmp_path_factory.mktemp("cluster")) as made,
         dask.config.set(dask.config.merge(dask.config.config, made.tls())),
@@ -34,16 +43,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hosts, J
             made.start(name)
         try:
             assert until(lambda: serving(queue) == {"a", "b"}, SOON_S), following.troubles
-            yield made, queue
+            yield Served(made, queue, following)
         finally:
             queue.close()
             following.close()
 
 
 @pytest.fixture(autouse=True)
-def whole(cluster: tuple[Hosts, JobQueue]) -> Iterator[None]:
+def whole(cluster: Served) -> Iterator[None]:
     yield
-    assert until(lambda: serving(cluster[1]) == {"a", "b"}, SOON_S)
+    assert until(lambda: serving(cluster.queue) == {"a", "b"}, SOON_S)
 
 
 def serving(queue: JobQueue) -> set[str]:
@@ -54,8 +63,8 @@ def lines(path: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def test_runs_at_once_go_to_both_hosts(cluster: tuple[Hosts, JobQueue], tmp_path: Path) -> None:
-    _, queue = cluster
+def test_runs_at_once_go_to_both_hosts(cluster: Served, tmp_path: Path) -> None:
+    queue = cluster.queue
     door, trace = tmp_path / "door", tmp_path / "trace"
     handles = [queue.submit(job("gate_in", str(trace), str(door)), "s") for _ in queue.slots]
     assert until(lambda: len(lines(trace)) == len(handles), SOON_S)
@@ -63,8 +72,8 @@ def test_runs_at_once_go_to_both_hosts(cluster: tuple[Hosts, JobQueue], tmp_path
     assert {handle.result(SOON_S) for handle in handles} == {"a", "b"}
 
 
-def test_what_a_job_does_costs_nobody_anything(cluster: tuple[Hosts, JobQueue]) -> None:
-    _, queue = cluster
+def test_what_a_job_does_costs_nobody_anything(cluster: Served) -> None:
+    queue = cluster.queue
     for name, arguments, failure in (
         ("read_address_zero", (), WorkerDied),
         ("hang_in_c", (), JobTimeout),
@@ -78,8 +87,8 @@ def test_what_a_job_does_costs_nobody_anything(cluster: tuple[Hosts, JobQueue]) 
     assert serving(queue) == {"a", "b"}
 
 
-def test_progress_comes_and_a_job_given_up_is_stopped_there(cluster: tuple[Hosts, JobQueue]) -> None:
-    _, queue = cluster
+def test_progress_comes_and_a_job_given_up_is_stopped_there(cluster: Served) -> None:
+    queue = cluster.queue
     handle = queue.submit(job("endless_steps", deadline=120.0), "a")
     assert until(lambda: handle.progress[1] == "going on", SOON_S)
     handle.cancel()
@@ -89,8 +98,8 @@ def test_progress_comes_and_a_job_given_up_is_stopped_there(cluster: tuple[Hosts
         assert other.result(20) == 2
 
 
-def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: tuple[Hosts, JobQueue], tmp_path: Path) -> None:
-    made, queue = cluster
+def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: Served, tmp_path: Path) -> None:
+    made, queue, _ = cluster
     door, trace = tmp_path / "door", tmp_path / "trace"
     handle = queue.submit(job("gate_in", str(trace), str(door), deadline=200.0), "s")
     assert until(lambda: len(lines(trace)) == 1, SOON_S)
@@ -107,16 +116,15 @@ def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: tuple[Hos
     assert len(lines(trace)) == 2
 
 
-def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(
-    cluster: tuple[Hosts, JobQueue], tmp_path: Path
-) -> None:
-    made, queue = cluster
+def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(cluster: Served, tmp_path: Path) -> None:
+    made, queue, _ = cluster
     door, trace = tmp_path / "door", tmp_path / "trace"
     count = len(queue.slots)
     handles = [queue.submit(job("gate_in", str(trace), str(door), deadline=200.0), "s") for _ in range(2 * count)]
     assert until(lambda: len(lines(trace)) == count, SOON_S)
     made.kill("scheduler")
     assert until(lambda: not serving(queue), SOON_S)
+    assert until(lambda: "scheduler" in "".join(cluster.following.troubles), SOON_S)
     assert until(lambda: handles[0].progress == (0.0, "Waiting for a worker: none is there"), SOON_S)
     handles.append(queue.submit(job("gate_in", str(trace), str(door)), "s"))
     made.start_scheduler()
@@ -125,16 +133,23 @@ def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(
     assert len(lines(trace)) == len(handles) + count  # what ran when it went has run twice
 
 
-def test_a_host_that_is_killed_comes_back(cluster: tuple[Hosts, JobQueue], tmp_path: Path) -> None:
-    made, queue = cluster
+def test_a_host_that_is_killed_comes_back(cluster: Served, tmp_path: Path) -> None:
+    made, queue, _ = cluster
     made.kill("b")
     assert until(lambda: serving(queue) == {"a"}, SOON_S)
     assert queue.submit(job("add", 1, 1), "s").result(SOON_S) == 2
     made.start("b")
 
 
-def test_who_has_no_certificate_is_refused(cluster: tuple[Hosts, JobQueue]) -> None:
-    made, _ = cluster
+def test_a_host_of_another_version_does_not_serve(cluster: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.service.cluster.version", lambda *files: "another")
+    assert until(lambda: not serving(cluster.queue), SOON_S)
+    assert until(lambda: len(cluster.following.troubles) == 2, SOON_S)
+    assert cluster.following.troubles[0] == "a runs another version of this program and does not serve."
+
+
+def test_who_has_no_certificate_is_refused(cluster: Served) -> None:
+    made = cluster.hosts
     place, _, port = made.address.removeprefix("tls://").partition(":")
     stranger = ssl.create_default_context(cafile=made.certificate)
     stranger.check_hostname = False
