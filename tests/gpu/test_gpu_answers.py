@@ -30,6 +30,8 @@ def run(choice):
 
 
 def sizes(kernel):
+    if kernel.name == "matmul_split":  # as those of the tensor cores, whose pieces it has
+        return SIZES["tensor"]
     return SIZES.get(kernel.topic, (TOPICS[kernel.topic].default_n,))
 
 

@@ -81,8 +81,8 @@ def test_a_plain_synchronised_event_measurement_agrees():
     plan = prepared(n=2**28)
     times = []
     for _ in range(30):
-        probes.flush("cold-dirty")()
         stream().synchronize()
+        probes.flush("cold-dirty")()
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record(stream())
         plan.enqueue()

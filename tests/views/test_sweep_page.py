@@ -94,9 +94,9 @@ def test_the_claim_about_elements_per_thread_is_judged_by_the_times() -> None:
 
 def test_the_topic_changes_what_can_be_swept() -> None:
     app = opened("sweep", topic="memory", sweep="knob")
-    app.segmented_control(key="topic").select("matmul").run()
+    app.segmented_control(key="topic").select("matrix_sums").run()
     assert not app.error and not app.exception and app.session_state["sweep"] == "blocks"
-    app = opened("sweep", topic="matmul", sweep="knob")
+    app = opened("sweep", topic="matrix_sums", sweep="knob")
     assert "Nothing of this topic can be swept over 'Knob'" in app.error[0].value
     assert "No kernel of this topic has a knob 'SPEED'" in opened("sweep", topic="memory", sweep="knob",
                                                                    knob="SPEED").error[0].value  # fmt: skip

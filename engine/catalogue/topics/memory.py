@@ -202,21 +202,22 @@ def check(plan: Plan, output: Array) -> Check:
         table = memory_checks.head(numbers) if kernel.name.startswith("banks") else memory_checks.constants()
         return memory_checks.table_sums(numbers, output, table, _words(kernel.name, value), plan.additions)
     if kernel.name == "divergence_three":
-        way = np.arange(n) % choice.block_size % 3
-        return checks.equal(output, np.choose(way, (numbers + 1, numbers - 1, numbers * 2)), memory_checks.EVERY)
-    factor: Array | int = 1664525
-    term: Array | int = 1013904223
-    rounds = CHAIN
+        third = np.arange(n) % choice.block_size % 3
+        return checks.equal(output, np.choose(third, (numbers + 1, numbers - 1, numbers * 2)), memory_checks.EVERY)
+    factor, term, rounds = np.array([1664525]), np.array([1013904223]), CHAIN
+    way: Array | int = 0
     if kernel.name.startswith("divergence"):
-        threads = np.arange(n)
+        threads, ways = np.arange(n), np.arange(value)
         way = (threads % choice.block_size if kernel.name == "divergence_ways" else threads // 32) % value
-        factor, term, rounds = 4 * way + 5, 2 * way + 1, ROUNDS
-    expected = memory_checks.looped(numbers, factor, term, rounds)
+        factor, term, rounds = 4 * ways + 5, 2 * ways + 1, ROUNDS
+    expected = memory_checks.looped(numbers, factor, term, way, rounds)
     return checks.equal(output, expected, "Checked: every element, modulo 2^32.")
 
 
 def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:
     threads, rounds = _chains(kernel.name, choice.n)
+    if threads == choice.n:
+        return memory_checks.chains_of_all(choice.dtype, SEED, output, rounds)
     numbers = data.repeated(data.period(choice.dtype, SEED), _inputs(kernel, choice))
     if kernel.name == "latency_register":
         end = memory_checks.register_end(int(numbers[0]), choice.n, rounds)
@@ -224,7 +225,7 @@ def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:
     table = numbers
     if kernel.name in ("latency_shared", "latency_constant"):
         table = memory_checks.head(numbers) if kernel.name == "latency_shared" else memory_checks.constants()
-    ends = memory_checks.chain_ends(table, threads, rounds)
+    ends = memory_checks.chain_ends(table, np.arange(threads), rounds)
     if kernel.name != "latency_l1":
         return memory_checks.chained(output, ends)
     brought = np.array([numbers[thread :: choice.block_size].sum(dtype=np.int64) for thread in range(len(output))])

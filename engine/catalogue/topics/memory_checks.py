@@ -11,11 +11,11 @@ from engine.records import Array, Check
 
 TABLE = 1024  # numbers in the tables of cuda/memory
 SIDE = 32  # rows and columns of the matrix of a warp
+CHECKED_CHAINS = 2**20  # of the threads' chains in global memory: each costs NumPy 64 reads that no cache holds
 EVERY = "Checked: every element."
 COPY = "Checked: every element; a copy is equal."
 
-_PLACES = np.uint64(2654435769)  # what a chain multiplies with; the upper half of the product is the next place
-_LOW = np.uint64(2**32 - 1)
+_PLACES = np.uint32(2654435769)  # what a chain multiplies with; the upper half of the product is the next place
 
 
 def constants() -> Array:
@@ -30,16 +30,32 @@ def head(numbers: Array) -> Array:
     return table
 
 
-def chain_ends(table: Array, threads: int, rounds: int) -> Array:
-    """Where the chains that begin at 0, 1, ... threads - 1 end, as int32.
+def chain_ends(table: Array, starts: Array, rounds: int) -> Array:
+    """Where the chains that begin at `starts` end, as int32.
 
     The next place is the upper half of (at + table[at] + round) * 2654435769 mod 2^32, times the size of the table.
     """
-    at = np.arange(threads, dtype=np.uint64)
+    size, at = np.uint64(len(table)), starts.astype(np.uint32)
     for step in range(rounds):
-        mixed = (at + table[at].astype(np.int64).view(np.uint64) + np.uint64(step)) & _LOW
-        at = (((mixed * _PLACES) & _LOW) * np.uint64(len(table))) >> np.uint64(32)
+        mixed = (table[at].astype(np.int64).astype(np.uint32) + at + np.uint32(step)) * _PLACES
+        at = (mixed * size >> np.uint64(32)).astype(np.uint32)
     return at.astype(np.int32)
+
+
+def chains_of_all(dtype: str, seed: int, output: Array, rounds: int) -> Check:
+    """Where the chain of each thread ends in as many numbers of the data; of many threads CHECKED_CHAINS, from all
+    lanes."""
+    starts, ends = _ends_of_all(dtype, seed, len(output), rounds)
+    which = "every chain ends" if len(starts) == len(output) else f"{len(starts):,} of {len(output):,} chains end"
+    return checks.equal(output[starts], ends, f"Checked: where {which}.")
+
+
+@lru_cache(maxsize=2)
+def _ends_of_all(dtype: str, seed: int, threads: int, rounds: int) -> tuple[Array, Array]:
+    apart = -(-threads // CHECKED_CHAINS)
+    starts = np.arange(-(-threads // apart))
+    starts = np.minimum(starts * apart + starts % apart, threads - 1)
+    return starts, chain_ends(data.repeated(data.period(dtype, seed), threads), starts, rounds)
 
 
 def register_end(number: int, size: int, rounds: int) -> int:
@@ -70,28 +86,30 @@ def table_sums(numbers: Array, output: Array, table: Array, words: Array, additi
 
 
 @lru_cache(maxsize=4)
-def _row_sums(dtype: str, seed: int, rows: int, width: int) -> tuple[Array, Array]:
-    """The exact sums of `rows` rows of the data, and those of their squares."""
-    matrix = data.repeated(data.period(dtype, seed), rows * width).reshape(rows, width)
-    exact = matrix.sum(axis=1, dtype=checks.exact_type(matrix[:0]).dtype)
-    return exact, np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
-
-
-@lru_cache(maxsize=4)
-def _column_sums(dtype: str, seed: int, warps: int, rows: int) -> tuple[Array, Array]:
-    """The exact sums of the columns of `warps` matrices of `rows` x 32, and those of their squares."""
-    matrices = data.repeated(data.period(dtype, seed), warps * rows * SIDE).reshape(warps, rows, SIDE)
-    exact = matrices.sum(axis=1, dtype=checks.exact_type(matrices[:0]).dtype)
-    return exact.ravel(), np.einsum("wij,wij->wj", matrices, matrices, dtype=np.float64).ravel()
+def _sums_from(dtype: str, seed: int, count: int, stride: int) -> tuple[Array, Array]:
+    """For each place in the period of the data: the exact sum of `count` numbers from there on, `stride` apart, and
+    that of their squares."""
+    numbers = checks.exact_type(data.period(dtype, seed))
+    exact, squares = np.zeros_like(numbers), np.zeros(len(numbers))
+    for step in range(count):
+        moved = np.roll(numbers, -step * stride)
+        exact += moved
+        squares += np.square(moved, dtype=np.float64)
+    return exact, squares
 
 
 def sums_of_warps(dtype: str, seed: int, output: Array, rows: int, by_row: bool) -> Check:
     """Thread i's sum in its warp's matrix of `rows` x 32: of its column where the warp goes by row, else of its row."""
-    n = len(output)
-    warps = -(-n // SIDE)
-    exact, squares = _column_sums(dtype, seed, warps, rows) if by_row else _row_sums(dtype, seed, warps * SIDE, SIDE)
+    threads = np.arange(len(output))
+    if by_row:
+        starts = threads // SIDE * (rows * SIDE) + threads % SIDE
+        exact, squares = _sums_from(dtype, seed, rows, SIDE)
+    else:
+        starts = threads * SIDE
+        exact, squares = _sums_from(dtype, seed, SIDE, 1)
     numbers = data.period(dtype, seed)
-    return checks.sums(output, numbers, squares[:n], exact[:n], rows, EVERY)
+    places = starts % len(numbers)
+    return checks.sums(output, numbers, squares[places], exact[places], rows, EVERY)
 
 
 def shifted_sums(numbers: Array, output: Array, rounds: int, passes: int) -> Check:
@@ -104,10 +122,13 @@ def shifted_sums(numbers: Array, output: Array, rounds: int, passes: int) -> Che
     return checks.sums(output, numbers, np.asarray(squares)[lanes], np.asarray(exact)[lanes], rounds * passes, EVERY)
 
 
-def looped(numbers: Array, factor: Array | int, term: Array | int, rounds: int) -> Array:
-    """`rounds` steps of x -> factor x + term, modulo 2^32, as int32."""
-    value = numbers.astype(np.int32).view(np.uint32)
-    times, plus = np.asarray(factor).astype(np.uint32), np.asarray(term).astype(np.uint32)
-    for _ in range(rounds):
-        value = value * times + plus
-    return value.view(np.int32)
+def looped(numbers: Array, factor: Array, term: Array, way: Array | int, rounds: int) -> Array:
+    """`rounds` steps of x -> factor[way] x + term[way], modulo 2^32, as int32."""
+    times, plus = factor.astype(np.uint32), term.astype(np.uint32)
+    all_times, all_plus = np.ones_like(times), np.zeros_like(plus)
+    while rounds:  # a step after a step is a step: so many of them by squaring
+        if rounds % 2:
+            all_times, all_plus = all_times * times, all_plus * times + plus
+        times, plus = times * times, plus * times + plus
+        rounds //= 2
+    return (numbers.astype(np.int32).view(np.uint32) * all_times[way] + all_plus[way]).view(np.int32)
