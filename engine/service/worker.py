@@ -80,10 +80,11 @@ def warm_gpu() -> None:
 
 
 def warm_emulator() -> None:
-    """Import the emulator, the compiler and what measures."""
+    """Import the emulator, the compiler, what measures and what checks drafts, while the compiler's process starts."""
+    importlib.import_module("engine.compile.process").start()
     importlib.import_module("engine.measuring.measure")
     importlib.import_module("engine.backends.emulator")
-    importlib.import_module("engine.compile.process").start()
+    importlib.import_module("engine.lab.checking")
     importlib.import_module("engine.compile.nvrtc").include_folders()
     importlib.import_module("cupy_backends.cuda.libs.nvrtc")
 
