@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import ModuleType
 
 from engine.backends.emulator.instructions import (
@@ -44,10 +45,15 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
     """The executors of a block's body, each with its .cu line. PtxError for an instruction that is not emulated."""
     made = []
     in_turn = bool(machine.hooks.on_result)  # observers hear of each result
-    for items in [(item,) for item in block.body] if in_turn else gathered(machine.program, block.body):
+    kept = _of_registers(machine.program, machine.options.sums)
+    for items in [(item,) for item in block.body] if in_turn else _gathered(machine.program, block.index):
         item = items[0]
         try:
-            executor = executed_together(machine, items) if len(items) > 1 else _executor(machine, item)
+            executor = kept.get((id(item), len(items)))
+            if executor is None:
+                executor = executed_together(machine, items) if len(items) > 1 else _executor(machine, item)
+                if executor is not None and traits_of(item.opcode) is COMPUTING:
+                    kept[id(item), len(items)] = executor
         except UnknownInstruction:
             raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
         except PtxError as error:
@@ -57,6 +63,18 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
         if executor is not None:
             made.append((told(machine, item, executor), item.line))
     return made
+
+
+@lru_cache(maxsize=64)
+def _of_registers(program: Program, sums: bool) -> dict[tuple[int, int], Executor]:
+    """The executors of what computes on registers alone, which are the same in every launch of a program, by the
+    instruction that they start with and how many they execute. `sums`: of the launches' options."""
+    return {}
+
+
+@lru_cache(maxsize=1024)
+def _gathered(program: Program, block: int) -> list[tuple[Instruction, ...]]:
+    return gathered(program, program.blocks[block].body)
 
 
 def told(machine: Machine, item: Instruction, step: Executor) -> Executor:

@@ -85,6 +85,7 @@ def _origins(program: Program) -> dict[int, set[str]]:
     return origins
 
 
+@lru_cache(maxsize=64)
 def smallest_shared_part(program: Program) -> int:
     """Bytes of the smallest access to shared memory, at most 4: the unit in which it is watched."""
     sizes = [

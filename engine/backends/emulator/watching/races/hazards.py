@@ -139,10 +139,11 @@ class Hazards(Observer):
             return
         if site.op == "ld" and site.weak and self._noted(access, shadow):
             return
-        self._reads.settle()
         every_block = plain(access.address).shape[1] == 1 and access.mask.column_index is None
         same_lanes = every_block and access.mask.dense is None
         alike = same_lanes and self._clocks.alike
+        if not (alike and site.op == "st"):
+            self._reads.settle()
         if not alike and self._lanes.part():
             shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
         lanes = self._lanes.known(access) if alike else self._lanes.of(access)
@@ -152,9 +153,11 @@ class Hazards(Observer):
         release = _release(site)
         behind = site.op == "st" and clocks.flags.stores_behind_a_fence(mask, clocks.tick())
         flag = site.op == "st" and not site.weak and (behind or release is not None)
+        at = self._lanes.units(lanes)
+        if flag or self._reads.meet(at):
+            self._reads.settle()
         if flag or site.op in ("atom", "red"):
             clocks.publish(mask, release)
-        at = self._lanes.units(lanes)
         # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
         strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
         self._check(access, shadow, at, lanes, None, strength)
@@ -167,7 +170,7 @@ class Hazards(Observer):
             return False
         if self._reads.note(access, shadow):
             return True
-        if access.place is None or access.mask.column_index is not None or not self._reads.possible(shadow):
+        if access.place is None or access.mask.column_index is not None or not self._reads.possible():
             return False
         lanes = self._lanes.known(access)
         if lanes is not None:

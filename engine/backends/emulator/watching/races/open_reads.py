@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
@@ -38,28 +40,47 @@ class OpenReads:
         self._clocks, self._written_soon = clocks, written_soon
         self._known: dict[object, KnownRead] = {}
         self._open: list[tuple[KnownRead, int]] = []
+        self._units: Array | None = None  # bool: which units of the shadow the first `_marked` open reads meet
+        self._marked = 0
         self._epoch: int | None = None  # since something else happened; -1: reads have to be looked at; None: not known
 
     def note(self, access: Access, shadow: Shadow) -> bool:
         """True when this ordinary load is noted, and nothing more is to be done."""
         known = self._known.get(access.place)
-        if known is None or known.shadow is not shadow or not self.possible(shadow):
+        if known is None or known.shadow is not shadow or not self.possible() or self._written(known):
             return False
         self._open.append((known, self._clocks.tick()))
         return True
 
-    def possible(self, shadow: Shadow) -> bool:
-        """True while no read can race with what has been written."""
+    def possible(self) -> bool:
+        """True while no read can race with what was written before the last barrier."""
         if self._epoch is None:
-            clocks = self._clocks
-            epoch = int(clocks.epoch.item()) if clocks.simple else -1
-            self._epoch = epoch if shadow.newest_write < epoch else -1
+            self._epoch = int(self._clocks.epoch.item()) if self._clocks.simple else -1
         return self._epoch >= 0
+
+    def _written(self, known: KnownRead) -> bool:
+        """Whether any of the units was written since the last barrier."""
+        shadow = known.shadow
+        if self._epoch is None or shadow.newest_write < self._epoch:
+            return self._epoch is None
+        return bool(shadow.write_epoch.take(known.at).max() >= self._epoch)
+
+    def meet(self, at: Array) -> bool:
+        """Whether an open read is of one of these units. A write that meets none leaves them open."""
+        if not self._open:
+            return False
+        if self._units is None:
+            self._units, self._marked = np.zeros(self._open[0][0].shadow.units, bool), 0
+        for known, _ in self._open[self._marked :]:
+            self._units[known.at] = True
+        self._marked = len(self._open)
+        return bool(self._units.take(at).any())
 
     def release(self, mask: Mask) -> None:
         """A barrier lets lanes go."""
         if mask.column_index is None:
             self._open.clear()
+            self._units = None
         self.settle()
 
     def learn(self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes) -> None:
@@ -72,7 +93,7 @@ class OpenReads:
     def settle(self) -> None:
         """Something else happens: what is still open goes into the shadow."""
         noted, epoch, clocks = self._open, self._epoch, self._clocks
-        self._open, self._epoch = [], None
+        self._open, self._epoch, self._units = [], None, None
         if epoch is None:
             return
         for known, time in noted:
