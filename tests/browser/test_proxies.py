@@ -1,4 +1,4 @@
-"""The proxies' configurations in docs/class, as they are written there, in front of a dashboard that asks for a key."""
+"""The proxies' configurations in docs/hosting, as they are written there, in front of a dashboard that asks for a key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUSTING.check_hostname, TRUSTING.verify_mode = False, ssl.CERT_NONE
 
 def changed(file: str, *changes: tuple[str, str]) -> str:
     """A configuration with other names and ports: every one of them must be there."""
-    text = (ROOT / "docs" / "class" / file).read_text()
+    text = (ROOT / "docs" / "hosting" / file).read_text()
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new)
@@ -131,7 +131,7 @@ def test_the_unit_is_one() -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("There is no systemd-analyze on this machine.")
-    unit = ROOT / "docs" / "class" / "kernel-ladder.service"
+    unit = ROOT / "docs" / "hosting" / "kernel-ladder.service"
     told = subprocess.run([program, "verify", unit], capture_output=True, text=True, check=False)
     # That nothing is installed below /opt here is all that it may find.
     assert [line for line in told.stderr.splitlines() if unit.name in line and "is not executable" not in line] == []

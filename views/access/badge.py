@@ -27,7 +27,7 @@ def ask() -> None:
     st.header("Sign in")
     asks = policy.current().asks
     if asks == "account" and st.user.get("is_logged_in"):
-        st.write(f"{visitor.account()} has no role here: ask whoever runs this server.")
+        st.text(f"{visitor.account()} has no role here: ask whoever runs this server.")
         st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout)
     elif asks == "account":
         st.button("Sign in", key="sign_in", type="primary", icon=":material/login:", on_click=st.login)

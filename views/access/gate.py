@@ -63,7 +63,8 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
     if asks.asks == "account":  # Streamlit's own pages ask, see `views.access.visitor`
         return None
     if token is not None:
-        return sign_in.out(asks, token) if method == "POST" and path == SIGN_OUT else None
+        leaves = method == "POST" and path == SIGN_OUT
+        return sign_in.out(asks, token, asked.url.scheme == "https") if leaves else None
     if method == "POST" and asked.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return await sign_in.received(Request(asked.scope, receive), asks)
     if method not in _SAFE or path.startswith(PARTS):

@@ -30,7 +30,8 @@ class ReturnAddress:
             return
         asked = HTTPConnection(scope)
         here = f"{asked.url.path}?{asked.url.query}" if asked.url.query else asked.url.path
-        if path_of(asked).startswith((*PARTS, "/auth/", "/oauth2callback")):
+        no_page = path_of(asked).startswith((*PARTS, "/auth/", "/oauth2callback"))
+        if no_page or "text/html" not in asked.headers.get("accept", ""):
             await self.app(scope, receive, send)
         elif _SIGNED_IN not in asked.cookies:
             await self.app(scope, receive, _remembering(here, scope, send))

@@ -49,10 +49,12 @@ async def received(request: Request, asks: Policy) -> Response:
     return answer
 
 
-def out(asks: Policy, token: Token) -> Response:
+def out(asks: Policy, token: Token, encrypted: bool) -> Response:
     """Sign this browser out, in every tab. It keeps its name, under which its progress is."""
     asks.signer.revoke(token)
-    return RedirectResponse("./", 303, {"cache-control": "no-store", "clear-site-data": '"cache"'})
+    answer = RedirectResponse("./", 303, {"cache-control": "no-store"})
+    cookies.give(answer, asks.signer.issue(token.role, token.browser, now=0.0), encrypted)
+    return answer
 
 
 def checked(asks: Policy, key: str, address: str) -> tuple[str | None, int]:

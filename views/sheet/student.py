@@ -3,6 +3,9 @@ the address, else a number of the browser."""
 
 from __future__ import annotations
 
+from hashlib import sha256
+from html import escape
+
 import streamlit as st
 
 from engine.sheets.progress import LONGEST
@@ -18,7 +21,7 @@ def field() -> None:
     if st.session_state.get(NAME) is None:
         st.session_state[NAME] = ""
     if visitor.account():
-        st.caption(f"Your progress is kept as {visitor.account()}.")
+        st.html(f'<p class="smallprint">Your progress is kept as {escape(owner())}.</p>')
         return
     st.text_input("Your name", key=NAME, max_chars=LONGEST, placeholder="as your lecturer knows you",
                   help="Under this name your progress is kept, and your lecturer sees it.")  # fmt: skip
@@ -29,7 +32,8 @@ def owner() -> str:
     its own, so that nobody comes upon another's answers by typing a name."""
     account = visitor.account()
     if account:
-        return account[:LONGEST]
+        short = f"{account[: LONGEST - 9]} {sha256(account.encode()).hexdigest()[:8]}"
+        return account if len(account) <= LONGEST else short
     typed = "".join(letter if letter.isprintable() else " " for letter in str(st.session_state.get(NAME) or ""))
     name, browser = " ".join(typed.split())[:LONGEST], visitor.browser()
     if not name:

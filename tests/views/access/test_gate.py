@@ -127,7 +127,8 @@ def test_who_signs_out_is_out_and_keeps_the_browsers_name(key: None) -> None:
     out = asked(GATE, "/sign-out", method="POST", cookie=cookie, **ELSEWHERE)
     assert out.status == 303 and out.header("location") == "./"
     assert asked(GATE, cookie=cookie, **ELSEWHERE).status == 401
-    again = cookie_of(signed_in(GIVEN["student"], cookie=cookie))
+    assert asked(GATE, cookie=cookie_of(out), **ELSEWHERE).status == 401  # also after a restart
+    again = cookie_of(signed_in(GIVEN["student"], cookie=cookie_of(out)))
     assert again.split(".")[1] == cookie.split(".")[1] and asked(GATE, cookie=again, **ELSEWHERE).status == 200
 
 
@@ -167,13 +168,16 @@ def test_every_answer_carries_what_protects_the_browser() -> None:
 
 def test_who_signs_in_with_an_account_comes_back_to_the_address_that_was_opened(account: None) -> None:
     app = ReturnAddress(behind)
-    opened = asked(app, "/inside", query="rung=x&n=2%5E22")
+    opened = asked(app, "/inside", query="rung=x&n=2%5E22", accept="text/html")
     kept = next(one for one in opened.cookies if one.startswith(COOKIE))
     value = kept.partition(";")[0]
     assert "HttpOnly" in kept and asked(app, "/static/x.js").cookies == ["own=1; Path=/"]
-    back = asked(app, "/", cookie=f"{value}; _streamlit_user=x")
+    assert asked(app, "/favicon.png", accept="image/*").cookies == ["own=1; Path=/"]
+    back = asked(app, "/", accept="text/html", cookie=f"{value}; _streamlit_user=x")
     assert back.status == 303 and back.header("location") == "/inside?rung=x&n=2%5E22"
     assert 'kernel-ladder-asked=""' in back.cookies[0]
     for evil in ("//elsewhere.org", "/%5Celsewhere.org", "https://elsewhere.org", "/%0d%0aset-cookie:x"):
-        assert asked(app, "/", cookie=f"{COOKIE}={evil}; _streamlit_user=x").header("location") == "/"
-    assert asked(app, "/", cookie="_streamlit_user=x").body == "reached"
+        assert (
+            asked(app, "/", accept="text/html", cookie=f"{COOKIE}={evil}; _streamlit_user=x").header("location") == "/"
+        )
+    assert asked(app, "/", accept="text/html", cookie="_streamlit_user=x").body == "reached"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,7 @@ from engine.service.limits import Limits
 from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
+from engine.words import size_text
 from tests.views.pages import html_of, opened
 from views.access import cookies, policy
 from views.access.accounts import role_of
@@ -36,10 +38,23 @@ def come_as(role: Role, browser: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_table() -> None:
-    assert PRESENTER.goes_first and PRESENTER.leads and not any((ASSISTANT.goes_first, ASSISTANT.leads))
+    assert [role.goes_first for role in ROLES.values()] == [True, False, False]
     assert PRESENTER.sees_students and ASSISTANT.sees_students and not STUDENT.sees_students
-    assert not any((STUDENT.goes_first, STUDENT.leads, STUDENT.prepares, STUDENT.sees_service))
+    assert not any((STUDENT.goes_first, STUDENT.prepares, STUDENT.sees_service))
     assert PRESENTER.limits == replace(PRESENTER.limits, runs=None, worker_s=None, n=None, memory=None)
+
+
+def row(role: Role) -> str:
+    """A role as the table of docs/class.md has it."""
+    rights = (role.goes_first, role.prepares, role.sees_students, role.sees_service)
+    runs, seconds, n, memory = role.limits.runs, role.limits.worker_s, role.limits.n, role.limits.memory
+    limits = (runs, f"{seconds} s", size_text(n or 0), f"{(memory or 0) >> 30} GiB") if runs else ("no limit",) * 4
+    return f"| {role.name} | {' | '.join('yes' if may else '' for may in rights)} | {' | '.join(map(str, limits))} |"
+
+
+def test_the_docs_have_the_same_table() -> None:
+    told = (Path(__file__).parents[3] / "docs" / "class.md").read_text()
+    assert "\n".join(row(role) for role in ROLES.values()) in told
 
 
 def test_every_ladder_runs_as_it_opens_for_a_student() -> None:
