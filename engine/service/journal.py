@@ -99,11 +99,13 @@ def family(name: str, kind: str, meaning: str, samples: Iterable[tuple[Labels, f
 
 
 def to_stderr() -> None:
-    """Write the jobs' lines to the server's log, unless that is a terminal, which somebody reads."""
-    if not sys.stderr.isatty() and not LOG.handlers:
-        LOG.addHandler(logging.StreamHandler())
-        LOG.setLevel(logging.INFO)
-        LOG.propagate = False
+    """Write the lines of this program, of jobs and others, to the server's log, unless that is a terminal, which
+    somebody reads."""
+    ours = logging.getLogger("kernel_ladder")
+    if not sys.stderr.isatty() and not ours.handlers:
+        ours.addHandler(logging.StreamHandler())
+        ours.setLevel(logging.INFO)
+        ours.propagate = False
 
 
 def _histograms(name: str, meaning: str, by_device: Mapping[str, _Histogram]) -> str:

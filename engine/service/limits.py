@@ -33,7 +33,7 @@ class Limits:
             (self.runs, f"{self.runs} runs a minute"),
             (self.worker_s, f"{self.worker_s} s of a worker's time a minute"),
             (self.n, f"N = {self.n:,}" if self.n else ""),
-            (self.memory, f"{_gib(self.memory or 0)} in a run"),
+            (self.memory, f"{_gib(self.memory or 0)} of arrays in a run"),
         )
         words = ", ".join(text for limit, text in parts if limit is not None)
         return f"Your browser may use up to {words}." if words else ""

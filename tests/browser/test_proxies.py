@@ -1,4 +1,4 @@
-"""The proxies' configurations in docs/hosting, as they are written there, in front of a dashboard that asks for a key."""
+"""The proxies' configurations in docs/hosting, as they are, in front of a dashboard that asks for a key."""
 
 from __future__ import annotations
 

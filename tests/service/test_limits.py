@@ -93,7 +93,8 @@ def test_who_has_no_limits_is_refused_nothing() -> None:
     made.admit("tab", JOB)
     assert Limits("a presenter").said == ""
     assert LIMITS.said == (
-        "Your browser may use up to 3 runs a minute, 30 s of a worker's time a minute, N = 1,000, 1.0 GiB in a run."
+        "Your browser may use up to 3 runs a minute, 30 s of a worker's time a minute, N = 1,000, "
+        "1.0 GiB of arrays in a run."
     )
 
 

@@ -1,6 +1,6 @@
 """What this server asks of whoever comes: nothing on its own computer, a class key, or a sign-in with OpenID Connect.
 
-policy.begin()         when the server starts: decides, and says it in one line
+policy.begin()         when the server starts: says it in one line
 policy.current()       afterwards
 """
 
@@ -41,10 +41,7 @@ class Policy:
 
 
 def begin() -> None:
-    """Decide anew, and say it. `keys.BadKeys`."""
-    global _current
-    with _lock:
-        _current = None
+    """Say what was decided. `keys.BadKeys`."""
     print(current().said, flush=True)
 
 
@@ -65,10 +62,10 @@ def decided(address: str | None, environment: Mapping[str, str], accounts: bool)
         return Policy("account", "Everybody signs in with OpenID Connect, as secrets.toml says.", given, signer)
     if not given:
         return Policy("nothing", "Open to this computer alone: no key is asked for.")
-    told = f"Everybody is asked for a class key; {where} holds them."
+    told = f"Everybody is asked for a class key; {where} holds them"
     if made and sys.stdout.isatty():  # elsewhere it would get into a log
-        told += "".join(f" {role}: {key}" for role, key in given.items())
-    return Policy("key", told, given, signer)
+        told += ": " + ", ".join(f"{role} {key}" for role, key in given.items())
+    return Policy("key", f"{told}.", given, signer)
 
 
 def _given(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str, str], str, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -49,6 +50,18 @@ def test_a_key_opens_its_role() -> None:
     assert [role_of(GIVEN, key) for key in (GIVEN["presenter"], f" {GIVEN['student']}\n", "p", "", "ä")] == [
         "presenter", "student", None, None, None,
     ]  # fmt: skip
+
+
+def test_a_terminal_is_told_new_keys_once_and_a_log_never(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> None:
+    def said(terminal: bool) -> bool:
+        monkeypatch.setattr(policy, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: terminal)))
+        found = policy.decided("0.0.0.0", {}, accounts=False)
+        assert "\n" not in found.said
+        return all(f"{role} {key}" in found.said for role, key in found.keys.items())
+
+    assert [said(True), said(True)] == [True, False]
+    (own_home / "data" / "kernel-ladder" / "class-keys").unlink()
+    assert not said(False)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "localhost", "::1", "[::1]", "::ffff:127.0.0.1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
@@ -109,6 +110,17 @@ def test_a_wrong_key_is_told_and_after_a_hundred_nobody_there_is_listened_to(key
     assert answer.status == 429 and "try again in 60 min" in answer.body and not answer.cookies
     assert signed_in(GIVEN["student"], client="10.0.0.8").status == 303
     assert asked(GATE, "/metrics", authorization="Bearer presenter-key", **ELSEWHERE).status == 429
+
+
+def test_who_signs_in_is_logged_and_the_key_is_not(key: None, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "kernel_ladder.access")
+    for attempt in ("a guess", GIVEN["student"]):
+        signed_in(attempt)
+    told = [json.loads(one.message) for one in caplog.records]
+    assert [(one["outcome"], one["role"], one["address"]) for one in told] == [
+        ("wrong key", None, "10.0.0.7"), ("ok", "student", "10.0.0.7"),
+    ]  # fmt: skip
+    assert not any(attempt in caplog.text for attempt in ("a guess", GIVEN["student"]))
 
 
 def test_another_sites_page_can_do_nothing(key: None) -> None:
