@@ -47,5 +47,5 @@ def of_plain_page(page: bytes) -> str:
 
 
 def _hashes(page: bytes, element: bytes) -> str:
-    found = re.findall(rb"<%b>(.*?)</%b>" % (element, element), page, flags=re.DOTALL)
+    found = re.findall(rb'<%b(?: type="importmap")?>(.*?)</%b>' % (element, element), page, flags=re.DOTALL)
     return " ".join(f"'sha256-{base64.b64encode(sha256(text).digest()).decode()}'" for text in found) or "'none'"

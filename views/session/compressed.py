@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-import streamlit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-ASSETS = Path(streamlit.__file__).parent / "static"
+from views.session import assets
+
 # What is ours under Streamlit's address of scripts; the address of each is `library`.
 LIBRARIES = {"codemirror.min.js": Path(__file__).parents[1] / "editor" / "codemirror.min.js"}
 TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
@@ -31,8 +31,8 @@ class CompressedAssets:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it on."""
         path = scope.get("path", "")
-        own = Path(path).name in LIBRARIES  # also where the server is told to begin its addresses with another name
-        if scope["type"] == "http" and scope["method"] == "GET" and (own or path.startswith("/static/")):
+        own = _own(Path(path).name)  # also where the server is told to begin its addresses with another name
+        if scope["type"] == "http" and scope["method"] == "GET" and (own is not None or path.startswith("/static/")):
             kind = TYPES.get(Path(path).suffix)
             accepted = dict(scope["headers"]).get(b"accept-encoding", b"")
             body = await asyncio.to_thread(_compressed, path) if kind and b"gzip" in accepted else None
@@ -59,7 +59,7 @@ def library(name: str) -> str:
 
 def compress_ahead(names: Iterable[str]) -> None:
     """Compress these scripts, and those that Streamlit's page names, before a browser asks for them."""
-    named = re.findall(r"static/js/([\w.-]+\.js)", (ASSETS / "index.html").read_text())
+    named = re.findall(r"static/js/([\w.-]+\.js)", (assets.ASSETS / "index.html").read_text())
     for name in dict.fromkeys([*named, *names]):
         _compressed(f"/static/js/{name}")
 
@@ -67,10 +67,18 @@ def compress_ahead(names: Iterable[str]) -> None:
 @lru_cache(maxsize=512)
 def _compressed(path: str) -> bytes | None:
     """The asset at `path`, or None if it is none: the server then answers as it always does."""
-    own = LIBRARIES.get(Path(path).name)
+    own = _own(Path(path).name)
     if own is not None:
-        return gzip.compress(own.read_bytes(), compresslevel=6)
-    file = (ASSETS / path.lstrip("/")).resolve()
-    if not file.is_relative_to(ASSETS.resolve()) or not file.is_file():
+        return gzip.compress(own, compresslevel=6)
+    file = (assets.ASSETS / path.lstrip("/")).resolve()
+    if not file.is_relative_to(assets.ASSETS.resolve()) or not file.is_file():
         return None
     return gzip.compress(file.read_bytes(), compresslevel=6)
+
+
+def _own(name: str) -> bytes | None:
+    """The text of a script of ours, or None."""
+    if name in LIBRARIES:
+        return LIBRARIES[name].read_bytes()
+    chart = assets.chart()
+    return chart[2] if chart is not None and name == chart[1] else None

@@ -9,19 +9,18 @@ from pathlib import Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from views.access import content_policy
-from views.session import keys, state
-from views.session.compressed import ASSETS
+from views.session import assets, keys, state
 
 SCRIPT = Path(__file__).parents[1] / "html" / "browser.js"
 # Parts of Streamlit that every page needs, but that a browser would ask for only once it has seen what stands on it.
-PARTS = ("PlotlyChart", "Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button")
+PARTS = (assets.CHART, "Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button")
 # Streamlit knows the age of its own page only, and a compressed one cannot be added to.
 _CONDITIONS = (b"if-none-match", b"if-modified-since", b"accept-encoding")
 _OWN = (b"content-length", b"etag", b"last-modified")
 
 
 class EntryPage:
-    """ASGI middleware: adds `views/html/browser.js` to the page, and names the parts to fetch ahead."""
+    """ASGI middleware: adds `views/html/browser.js` to the page, and names the parts to fetch ahead and instead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -61,12 +60,17 @@ def _is_page(start: Message) -> bool:
 
 def parts() -> list[str]:
     """The files' names of the parts to fetch ahead."""
-    return [file.name for part in PARTS for file in (ASSETS / "static" / "js").glob(f"{part}.*.js")]
+    names = [file.name for part in PARTS for file in assets.scripts(part)]
+    theirs, ours, _ = assets.chart() or ("", "", b"")
+    return [ours if name == theirs else name for name in names]
 
 
 @lru_cache(maxsize=1)
 def _head() -> bytes:
     ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
+    if (chart := assets.chart()) is not None:  # a map must stand before the first module that is asked for
+        names = {f"./static/js/{chart[0]}": f"./static/js/{chart[1]}"}
+        ahead = f'<script type="importmap">{json.dumps({"imports": names})}</script>{ahead}'
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
              "optional": state.OPTIONAL}  # fmt: skip
     return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>{ahead}".encode()

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from views.session.compressed import ASSETS, LIBRARIES, CompressedAssets, library
+from views.session.assets import ASSETS, PLOTLY, chart
+from views.session.compressed import LIBRARIES, CompressedAssets, library
 
 SCRIPT = next((ASSETS / "static" / "js").glob("index.*.js"))
 PATH = f"/static/js/{SCRIPT.name}"
@@ -45,6 +46,20 @@ def test_a_library_of_our_own_comes_beside_streamlits_scripts(begin: str) -> Non
     start, body = answer(f"{begin}{address.removeprefix('.').partition('?')[0]}")
     assert dict(start["headers"])[b"content-encoding"] == b"gzip" and len(address.partition("?")[2]) == 16
     assert gzip.decompress(body["body"]) == LIBRARIES["codemirror.min.js"].read_bytes()
+
+
+def test_charts_bring_the_part_of_plotly_that_the_figures_use() -> None:
+    made = chart()
+    assert made is not None, "Streamlit builds its script otherwise: see views/session/assets.py"
+    theirs, ours, text = made
+    (whole,) = (file for file in SCRIPT.parent.iterdir() if file.name == theirs)
+    assert not (ASSETS / "static" / "js" / ours).exists()
+    start, body = answer(f"/static/js/{ours}")
+    assert dict(start["headers"])[b"content-type"].startswith(b"text/javascript")
+    assert gzip.decompress(body["body"]) == text and PLOTLY.read_bytes() in text
+    assert len(text) < whole.stat().st_size / 3
+    head, tail = whole.read_bytes()[:4000], whole.read_bytes()[-4000:]  # what Streamlit has around Plotly
+    assert text.startswith(head) and text.endswith(tail)
 
 
 @pytest.mark.parametrize(

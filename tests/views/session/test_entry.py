@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -45,12 +46,22 @@ def test_the_script_comes_before_streamlits_own() -> None:
     assert body["body"].endswith(b"<title>Streamlit</title></head></html>")
     headers = dict(start["headers"])
     allowed = headers.pop(b"content-security-policy").decode()
-    assert allowed.count("'sha256-") == 1 and "'unsafe-eval'" not in allowed  # the one script that stands in the page
+    assert allowed.count("'sha256-") == 2  # the script that stands in the page, and the map of scripts
+    assert "'unsafe-eval'" not in allowed.replace("'wasm-unsafe-eval'", "")
     assert headers == {
         b"content-type": b"text/html; charset=utf-8",
         b"content-length": str(len(body["body"])).encode(),
     }
     assert asked["headers"] == [(b"host", b"h")]
+
+
+def test_the_map_of_scripts_comes_before_the_first_of_them() -> None:
+    (_, body), _ = answer()
+    page = body["body"]
+    assert 0 < page.index(b'<script type="importmap">') < page.index(b"modulepreload")
+    ((theirs, ours),) = json.loads(page.partition(b'"importmap">')[2].partition(b"<")[0])["imports"].items()
+    assert ours.encode() in page.partition(b"</script>")[2].partition(b"modulepreload")[2]
+    assert theirs.endswith(".js") and f'href="{theirs}"'.encode() not in page
 
 
 def test_every_part_that_is_fetched_ahead_is_one_of_streamlits() -> None:
