@@ -206,7 +206,7 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
     elif isinstance(error, JobFailed):
         record = replace(record, log=error.traceback or None)
     if record.device["kind"] == "gpu" and gpus():
-        record = replace(record, device={"kind": "gpu", "name": gpus()[0].name})
+        record = replace(record, device={"kind": "gpu", "name": choice.model or gpus()[0].name})
     return record
 
 

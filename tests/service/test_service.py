@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +34,23 @@ def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
     assert [(slot.device, slot.name) for slot in made] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")] * 3
     for slot in made:
         slot.close()
+
+
+def test_many_choices_are_measured_in_their_order_and_what_cannot_run_has_a_record_too() -> None:
+    asked = [replace(CHOICE, block_size=block_size) for block_size in (64, 33, 128)]
+    try:
+        found = service.measured(asked, "a")
+    finally:
+        service.disconnect()
+    assert [(one.choice.block_size, one.status) for one in found] == [(64, "ok"), (33, "refused"), (128, "ok")]
+
+
+@pytest.mark.parametrize(("workers", "at_once"), [(0, 1), (1, 1), (2, 3), (15, 29)])
+def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = JobQueue(slots.slots_for((), emulators=workers))
+    monkeypatch.setattr(service, "connect", lambda: queue)
+    assert service.at_once("emulator") == at_once
+    queue.close()
 
 
 @pytest.mark.parametrize(
