@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 
 import pytest
 
-from views.session.server import check_port, flags
+from views.session.server import FILES, allow_files, check_port, flags
 
 
 @pytest.mark.parametrize(
@@ -86,3 +87,13 @@ def test_an_address_or_a_port_that_is_none_is_refused() -> None:
         check_port("192.0.2.1", 9000, asked=True)
     with pytest.raises(SystemExit, match="There is no port 70000"):
         check_port(None, 70000, asked=True)
+
+
+def test_the_server_may_have_files_open_for_a_whole_class() -> None:
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, most))
+        allow_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(FILES, most), most)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))

@@ -21,6 +21,9 @@ from engine.service import journal, service
 from views.access import policy
 from views.access.keys import BadKeys
 
+if sys.platform != "win32":
+    import resource
+
 USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [-- STREAMLIT'S OWN OPTIONS]"
 DESCRIPTION = "Serves the dashboard until Ctrl-C, and prints its address. It opens no browser window."
 PORT = "where it listens; it ends if that port is in use. If none is asked for: 8501, or the next one that is free"
@@ -32,6 +35,7 @@ What follows -- goes to Streamlit as it is; `streamlit run --help` lists it all:
 
 Streamlit's variables (STREAMLIT_SERVER_PORT, STREAMLIT_SERVER_ADDRESS, ...) and its
 .streamlit/config.toml count too: an argument before a variable, a variable before the file."""
+FILES = 10_240  # open at once: 2,500 browsers, and as many as macOS allows
 NO_OPTIONS = {"target", "args"}  # of `streamlit run`'s parameters: the script, and what is the script's
 
 
@@ -42,6 +46,7 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
         journal.to_stderr()
+        allow_files()
         policy.begin()
         await asyncio.to_thread(lambda: service.connect().warm())
         ahead = asyncio.create_task(asyncio.to_thread(prepare))
@@ -50,6 +55,16 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         await asyncio.to_thread(service.disconnect)
 
     return lifespan
+
+
+def allow_files() -> None:
+    """Let this process have as many files open as it may: a browser takes four of Streamlit's server, also two minutes
+    after it has gone, and many systems begin with 1,024 for all."""
+    if sys.platform != "win32":
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+        if now != resource.RLIM_INFINITY and now < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def serve(script: Path, arguments: Sequence[str]) -> None:
