@@ -27,7 +27,7 @@ _COOPER = Ladder(
              "at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum")),
         Rung("trapezoid_shared_host", "shared memory",
              "The function values lay in global memory, where only one block needed them; now they are shared by "
-             "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum"), "faster"),
+             "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum")),
         Rung("trapezoid_any_block", "any block size",
              "The tree needed a power of two; one more test, and a block may have 100 threads. Only four lanes of its "
              "fourth warp then work.", "Warps", "host", promise="same"),

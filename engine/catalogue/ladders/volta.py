@@ -29,7 +29,7 @@ _SCHEDULING = Ladder(
         Rung("lock_inside", "lock, Pascal", "Lanes met once; a lock lets them wait for each other. Up to Pascal "
              "only with the work inside the loop.", "Pascal's (and before) SIMT model"),
         Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the "
-             "plain lock works. In lockstep it never ends.", "Starvation-free algorithms", promise="same"),
+             "plain lock works. In lockstep it never ends.", "Starvation-free algorithms"),
         Rung("lock_ticket", "ticket lock", "Nothing decided who is next; tickets do: nobody is passed over "
              "forever, and no turn is lost to a thread that tries in vain.", "Starvation-free algorithms",
              promise="faster"),
