@@ -120,6 +120,12 @@ def test_a_port_that_is_in_use_ends_it_with_one_sentence(tmp_path: Path, occupie
 
 
 @pytest.mark.thorough
+def test_keys_that_cannot_be_used_end_it_with_one_sentence(tmp_path: Path) -> None:
+    sentence = "The key of student is too short: a key has at least 12 letters.\n"
+    assert refused(tmp_path, "--address", "0.0.0.0", KERNEL_LADDER_KEYS="student=short") == (1, sentence)
+
+
+@pytest.mark.thorough
 def test_what_streamlit_does_not_know_it_refuses_itself(tmp_path: Path) -> None:
     status, words = refused(tmp_path, "--", "--server.prot", "1")
     assert status == 2

@@ -27,7 +27,9 @@ if sys.platform != "win32":
 USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [-- STREAMLIT'S OWN OPTIONS]"
 DESCRIPTION = "Serves the dashboard until Ctrl-C, and prints its address. It opens no browser window."
 PORT = "where it listens; it ends if that port is in use. If none is asked for: 8501, or the next one that is free"
-ADDRESS = "for whom it listens: 127.0.0.1 this computer alone (the default), 0.0.0.0 the whole network"
+ADDRESS = (
+    "for whom it listens: 127.0.0.1 this computer alone (the default), 0.0.0.0 the whole network, with a class key"
+)
 EPILOG = """\
 What follows -- goes to Streamlit as it is; `streamlit run --help` lists it all:
 

@@ -59,6 +59,7 @@ class PageWork:
         self.choices, self.names = tuple(choices), tuple(names)
         self.results: list[Measurement] = []
         self.taken_over: set[Settled] = set()  # choices that another browser's measurement answered
+        self.turned_away = ""  # why the queue took no more of them
         self._session, self._fresh, self._urgent, self._had = session, fresh, urgent, had
         self._lock = threading.Lock()
         self._ahead: deque[AwaitedRun | Measurement] = deque()  # of the choices that follow the results
@@ -124,6 +125,7 @@ class PageWork:
                 self._session, lambda: service.submit(choice, self._session, fresh=self._fresh, urgent=self._urgent)
             )
         except NotRunnable as refused:
+            self.turned_away = str(refused) if isinstance(refused, service.Rejected) else self.turned_away
             return failed(choice, refused)
 
     def _another_browsers(self, choice: Settled) -> Measurement | None:
@@ -205,8 +207,16 @@ def follow(name: str, show: Callable[[], None]) -> None:
     Every `bar.progress` is where Streamlit can end this run of the script, because the reader clicked or left.
     """
     work = current(name)
-    if work is None or work.finished:
+    if work is None:
         return
+    if not work.finished:
+        _follow(name, work, show)
+    if isinstance(work, PageWork) and work.turned_away:  # which no row of the page has, as nothing was run
+        said, work.turned_away = work.turned_away, ""
+        st.toast(said, icon=":material/hourglass_top:", duration="long")
+
+
+def _follow(name: str, work: PageWork, show: Callable[[], None]) -> None:
     presence.session()  # of a browser whose connection was lost, and is back, it is another one
     # What is quick is drawn once, with its result.
     work.advance(QUICK_S)

@@ -17,6 +17,7 @@ from engine.service.limits import Limits
 from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
+from engine.store import measurements
 from engine.words import size_text
 from tests.views.pages import html_of, opened
 from views.access import cookies, policy
@@ -103,6 +104,16 @@ def test_the_queue_knows_whose_browser_asks(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(policy, "_current", policy.decided("127.0.0.1", {}, accounts=False))
     presence.session()  # who needs no key has no limits
     assert len(enrolled) == 1
+
+
+def test_a_limit_is_told_once_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = replace(STUDENT, limits=replace(STUDENT.limits, n=2**10))
+    monkeypatch.setitem(ROLES, "student", small)
+    come_as(small, "ffff6666", monkeypatch)
+    app = opened(ladder="harris", rung="reduce_strided", n="2000", device="emulator")
+    app.button(key="run").click().run()
+    assert [one.value for one in app.toast] == ["N = 2,000 is too large: a student may run up to 1,024 here."]
+    assert not app.run().toast and measurements.count() == 0
 
 
 def test_who_has_signed_in_no_longer_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

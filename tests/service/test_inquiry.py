@@ -1,0 +1,41 @@
+"""A server that asks for a key is asked with the one in the environment, and says what it wants without."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from engine.service.inquiry import ASKS, KEY, ready
+
+FOUND = {"reasons": [], "queue": {"workers": {"emulator": 3}, "running": {"emulator": 1}, "waiting": {"emulator": 0}}}
+
+
+class Asking(BaseHTTPRequestHandler):
+    """Answers whoever has the key."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.headers["authorization"] == "Bearer a-good-key" else 401)
+        self.end_headers()
+        self.wfile.write(json.dumps(FOUND).encode())
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def asking() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Asking) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_that_asks_for_a_key_gets_it(asking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ready(asking) == (False, ASKS)
+    monkeypatch.setenv(KEY, "a-good-key")
+    assert ready(asking) == (True, "emulator: 3 workers, 1 jobs running, 0 waiting")
