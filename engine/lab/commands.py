@@ -9,11 +9,11 @@ from typing import Any
 
 from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.loading import load
-from engine.backends.emulator.ptx.syntax import Instruction, PtxError
+from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.counters import COUNTERS, IN_TABLE
 from engine.lab.argument_words import argument_of
 from engine.lab.kernel_run import KernelRun
-from engine.lab.kernels import kernel, kernels
+from engine.lab.kernels import Kernel, kernel, kernels
 from engine.records import Array, CompileError, NotRunnable, RunFailed, status_of
 
 _FIRST = 8  # elements of an array that are shown
@@ -75,7 +75,7 @@ def check(file: Path, name: str | None) -> Answer:
     asked: dict[str, Any] = {"file": str(file)}
     try:
         found, left_out = ((kernel(file, name),), 0) if name else kernels(file)
-        unknown = {one.name: not_emulated(load(one.source, one.symbol)) for one in found}
+        unknown = {one.name: _unknown(one) for one in found}
     except PtxError as error:
         return _failed(asked, NotRunnable(error.sentence(file.name)))
     except (NotRunnable, CompileError, RunFailed) as error:
@@ -84,7 +84,7 @@ def check(file: Path, name: str | None) -> Answer:
         {
             "kernel": one.name,
             "parameters": [asdict(each) for each in one.parameters],
-            "not_emulated": [f"line {item.line}: {item.opcode}" for item in unknown[one.name]],
+            "not_emulated": [f"line {line}: {what}" for what, line in unknown[one.name]],
         }
         for one in found
     ]
@@ -101,8 +101,18 @@ def check(file: Path, name: str | None) -> Answer:
     return Answer(status, record, "\n".join([*said, *(f"  Warning: {warning}" for warning in warnings)]))
 
 
-def _whether(unknown: Sequence[Instruction]) -> str:
-    listed = ", ".join(f"{item.opcode} (line {item.line})" for item in unknown)
+def _unknown(one: Kernel) -> list[tuple[str, int | None]]:
+    """What the emulator lacks of a kernel, each with its line. InvalidPtx: nobody takes the file."""
+    try:
+        return [(item.opcode, item.line) for item in not_emulated(load(one.source, one.symbol))]
+    except InvalidPtx:
+        raise
+    except PtxError as error:
+        return [(str(error).removesuffix(" is not emulated"), error.line)]
+
+
+def _whether(unknown: Sequence[tuple[str, int | None]]) -> str:
+    listed = ", ".join(f"{what} (line {line})" for what, line in unknown)
     return f"not emulated: {listed}" if listed else "ok"
 
 

@@ -75,9 +75,14 @@ def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: p
     broken.write_text('__global__ void f(int *a) {\n  asm volatile("wgmma.fence.sync.aligned;");\n}\n')
     assert main(["check", str(broken)]) == 2
     assert capsys.readouterr().out == "f(a): not emulated: wgmma.fence.sync.aligned (line 2)\n"
-    broken.write_text(TEXTURE)
+    broken.write_text(TEXTURE + "__global__ void plain(int *a) { a[0] = 1; }\n")
     assert main(["check", str(broken)]) == 2
-    assert "broken.cu, line 2: " in capsys.readouterr().out
+    one, other = capsys.readouterr().out.splitlines()
+    assert one.endswith("not emulated: a texture, a surface or a map for the copy engine (line 2)")
+    assert other == "plain(a): ok"
+    broken.write_text('__global__ void f(int *a) {\n  asm volatile("bra nowhere;");\n}\n')
+    assert main(["check", str(broken)]) == 2
+    assert "broken.cu, line 2: bra goes to the label nowhere" in capsys.readouterr().out
 
 
 def test_arguments_are_numbers_arrays_and_files(tmp_path: Path) -> None:
