@@ -36,12 +36,13 @@ class Submission:
 
 def verdicts(sheet: Sheet, submission: Submission, run: Run, gpu: bool = False) -> Iterator[Verdict]:
     """The verdict on every check, in order, each as soon as it is known. `gpu`: whether there is one to time on; only
-    what has passed all checks before is timed."""
+    what has passed all checks before is timed, and at least one: a shared GPU runs what the emulator has tried."""
     runner = _Runner(sheet.function or "", submission, run)
-    good = True
+    good, ran = True, False
     for check in sheet.checks:
-        verdict = _verdict(check, runner, submission, gpu, good)
-        good = good and (verdict.passed is not False or isinstance(check, Question))
+        verdict = _verdict(check, runner, submission, gpu, good and ran)
+        if not isinstance(check, Question):
+            good, ran = good and verdict.passed is not False, ran or verdict.passed is True
         yield verdict
 
 

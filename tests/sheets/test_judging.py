@@ -74,6 +74,12 @@ def test_what_misses_another_check_is_not_timed(status: str) -> None:
     assert not any(choice.device == "gpu" for choice in run.asked)
 
 
+def test_what_the_emulator_has_not_tried_is_not_timed() -> None:
+    run = Fake()
+    (verdict,) = verdicts(sheet(CHECKS[-1]), Submission("text"), run, gpu=True)
+    assert verdict.passed is None and run.asked == []
+
+
 def test_a_sentence_says_where_what_and_what_next() -> None:
     wrong = judged(Fake("wrong", at=4096))
     assert wrong["answer"].sentence == "N = 2^12, block size 32: It is wrong. Look at the border."
