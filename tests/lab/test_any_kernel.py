@@ -285,3 +285,23 @@ def test_files_of_windows_are_read_with_a_word_about_it(tmp_path: Path, raw: byt
     (tmp_path / "none.cu").write_bytes(b"\x81\x8d" + raw)
     with pytest.raises(NotRunnable, match=r"none\.cu is no text in UTF-8, UTF-16 or Windows-1252"):
         engine.kernel(tmp_path / "none.cu")
+
+
+def test_the_samples_operators_of_vectors_compute_what_they_are_named_for() -> None:
+    text = """#include <helper_math.h>
+__global__ void k(float3 *v, float *s, int4 *w) {
+  float3 a = v[0], b = v[1];
+  v[2] = cross(a, b); v[3] = normalize(a); v[4] = lerp(a, b, 0.25f); v[5] = 2 * a - b / 4 + 1.f; v[6] = reflect(a, b);
+  v[7] = clamp(a, 0.5f, 1.5f); v[8] = fmaxf(a, b) * make_float3(make_int3(1, 2, 3)); v[9] = fracf(-a);
+  s[0] = dot(a, b); s[1] = length(b); s[2] = smoothstep(0.f, 2.f, 0.5f); s[3] = dot(make_float4(a, 2), make_float4(b));
+  w[1] = min(w[0] * 3 - 7, make_int4(5)); w[1] += -w[0];
+}
+"""
+    a, b, w = np.array([1.25, -2, 0.5], "f4"), np.array([3, 0.75, -1], "f4"), np.array([1, 2, 3, 4], "i4")
+    vectors, whole = np.zeros((10, 3), "f4"), np.zeros((2, 4), "i4")
+    vectors[:2], whole[0] = (a, b), w
+    made = engine.kernel(text).run(1, 1, (vectors, np.zeros(4, "f4"), whole)).arrays
+    right = [np.cross(a, b), a / np.sqrt(a @ a), a + (b - a) / 4, 2 * a - b / 4 + 1, a - 2 * b * (a @ b),
+             np.clip(a, 0.5, 1.5), np.maximum(a, b) * [1, 2, 3], -a - np.floor(-a)]  # fmt: skip
+    assert np.allclose(made["v"][2:], right, rtol=1e-6) and (made["w"][1] == np.minimum(3 * w - 7, 5) - w).all()
+    assert np.allclose(made["s"], [a @ b, np.sqrt(b @ b), 0.15625, a @ b], rtol=1e-6)
