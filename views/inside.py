@@ -23,9 +23,10 @@ from views.picture import component
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
 from views.session.inside_work import InsideChoice, InsideWork, work_on
+from views.session.place import Place
 from views.session.toolbar import toolbar
 
-Place = st.delta_generator.DeltaGenerator
+Element = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
 LOOKS = {"picture": "In motion", "change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
 HEIGHT = "max(440px, calc(100vh - 240px))"  # what is left of the window
@@ -133,33 +134,34 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
     wide = [1.12, 1] if not moving else [1, 1.3] if asked.before is None else [1, 1.6]
     left, right = st.columns(wide, gap="medium")
     with left:
-        verdict, source = st.empty(), st.empty()
+        verdict, source = Place("verdict"), Place("insidelines")
     with right:
         with st.container(horizontal=True, vertical_alignment="center", key="looks", gap="small"):
             st.segmented_control("Picture", list(LOOKS), default=st.session_state["look"], key="look",
                                  format_func=LOOKS.get, required=True, label_visibility="collapsed")  # fmt: skip
             if asked.look != "change":
                 which_block(asked)
-        with st.container(key="picture"):
-            picture = st.empty()
-
-    drawn: list[object] = []  # a picture that has not changed is left alone, as each new one is built up from nothing
+        picture = st.container(key="picture")
+    # What stood there stays until it is drawn anew, once: each new picture is built up from nothing.
+    drawn: list[object] = []
+    compared: list[Element] = []
 
     def draw() -> None:
         with work.RENDER:
             draw_lines(ladder, position, inside, source, verdict)
-            trace, there = inside.trace, inside.picture or inside.trace
+            there = inside.picture or inside.trace
             if asked.look == "change":
-                with picture.container():
+                if not compared:
+                    compared.append(picture.empty())
+                with compared[0].container():
                     show_change(ladder, position, inside, counter_of(ladder, position))
-            elif moving and inside.picture is not None and inside.finished and there not in drawn:
+            elif there is not None and inside.finished and not drawn:
                 drawn.append(there)
-                with picture.container():
-                    show_motion(ladder, position, inside)
-            elif trace is not None and trace not in drawn:
-                drawn.append(trace)
-                with picture.container():
-                    show_block(trace, asked.look)
+                with picture:
+                    if inside.trace is None:
+                        show_motion(ladder, position, inside)
+                    else:
+                        show_block(inside.trace, asked.look)
             elif there is None and inside.reason:
                 picture.warning(inside.reason, icon=":material/block:")
 

@@ -28,6 +28,7 @@ from views.session.toolbar import toolbar
 HTML = Path(__file__).parent / "html"
 REQUEST = "draft request"
 HEAT = "warp_instructions"  # where no rung says what it is about
+WIDE, SMALL, MIDDLE, LONG = 172, 106, 150, 210  # pixels of menus: N and its power, a word, an order, a counter
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 
@@ -90,8 +91,9 @@ def start_row(ladder: Ladder | None) -> int:
 
 def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None:
     """The menus beside the editor, and what they ask for. None, with a sentence, where that cannot be run."""
-    columns = st.columns([1.05, 0.85, 0.8, 1.2, 1.3] if ladder else [1.2, 1.3, 1.4], vertical_alignment="bottom")
-    with columns[0]:
+    # On as many lines as they need: none is so narrow that it cuts what it says.
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="labmenus")
+    with row.container(width=WIDE if ladder else SMALL):
         if ladder:
             choices.size(TOPICS[ladder.topic])
         else:
@@ -99,13 +101,13 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None
             choices.select("N", "n", sizes, str(TEMPLATES[draft.start].n), {n: f"{int(n):,}" for n in sizes}, new=True,
                            help="The number n in the launch. Choose, or type any: 1000, 2^20 or 4M.")  # fmt: skip
     if ladder:
-        with columns[1]:
+        with row.container(width=SMALL):
             choices.block_size(TOPICS[ladder.topic])
-        with columns[2]:
+        with row.container(width=SMALL):
             choices.element_type(TOPICS[ladder.topic])
-    with columns[-2]:
+    with row.container(width=MIDDLE):
         choices.schedule()
-    with columns[-1]:
+    with row.container(width=LONG):
         label = "Counter" if st.session_state.get("heat") in ON_LINES else LABELS[counter_of(ladder, position)]
         choices.select(label, "heat", [AUTO, *ON_LINES], AUTO, {AUTO: "automatic", **LABELS},
                        help="What stands at the lines, the hotter the more.")  # fmt: skip

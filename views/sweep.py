@@ -19,6 +19,7 @@ from engine.words import size_text, text_of
 from views.html import grid
 from views.panels.plot import validated
 from views.session import choices, keyboard, state, work
+from views.session.place import NOTHING, Place
 from views.session.toolbar import toolbar
 from views.sweeping.menus import controls
 from views.sweeping.sweep import LISTS, Cell, Sweep
@@ -51,14 +52,11 @@ def main() -> None:
         return
     bar.button(f"Run {len(sweep.cells)} cells", key="run", type="primary", icon=":material/play_arrow:",
                on_click=run, args=(sweep,), help="Every cell, one after the other (R)")  # fmt: skip
-    shown = st.empty()
-    drawn = 0
+    shown = Shown(sweep)
 
     def draw() -> None:
-        nonlocal drawn
-        drawn += 1
-        with work.RENDER, shown.container():
-            show_sweep(sweep, drawn)
+        with work.RENDER:
+            shown.show()
 
     work.follow(WORK, draw)
     draw()
@@ -72,29 +70,55 @@ def run(sweep: Sweep) -> None:
     work.start(WORK, [sweep.choice(cell) for cell in sweep.cells], names)
 
 
-def show_sweep(sweep: Sweep, drawn: int) -> None:
-    """The numbers that are known, where they come from, and why a cell has none."""
-    facts = {cell: work.outcome(sweep.choice(cell)) for cell in sweep.cells}
-    column = COLUMNS[sweep.key]
-    counted = column.group == COUNTED
-    values = {cell: value_of(fact, sweep.key) for cell, fact in facts.items()}
-    sources = sorted({device_line(m) for fact in facts.values() if (m := fact.counted if counted else fact.timed)})
-    missing = "run the sweep" if counted or choices.has_gpu() else "no run was recorded for these choices"
-    st.html(f'<h2 class="sweeptitle">{column.heading}<small>{", ".join(sources) or missing}</small></h2>')
-    best = best_of(sweep, values)
-    if sweep.over == "blocks":
-        st.html(table_html(sweep, facts, values, best))
-        lecture(sweep)
-    else:
-        lines(sweep, facts, values, drawn)
+class Shown:
+    """The places of the title, the lines, the table and what else is told; `show` draws what is known by now."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        self._title = Place("sweeptitle")
+        self._height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
+        # The lines have their place before there are any, so that nothing moves when they come.
+        self._plot = (
+            None if sweep.over == "blocks" else st.container(key="sweepplot", height=self._height, border=False)
+        )
+        self._drawn: list[str] = []
+        self._verdict, self._table = Place("sweepverdict"), Place("sweeptable")
+        st.download_button("CSV", lambda: csv(sweep, facts_of(sweep)), f"sweep-{sweep.topic.name}.csv", "text/csv",
+                           on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
+        self._lecture, self._reasons = Place("sweeplecture"), Place("sweepreasons")
+
+    def show(self) -> None:
+        """The numbers that are known, where they come from, and why a cell has none."""
+        sweep, facts = self._sweep, facts_of(self._sweep)
+        column = COLUMNS[sweep.key]
+        counted = column.group == COUNTED
+        values = {cell: value_of(fact, sweep.key) for cell, fact in facts.items()}
+        sources = sorted({device_line(m) for fact in facts.values() if (m := fact.counted if counted else fact.timed)})
+        missing = "run the sweep" if counted or choices.has_gpu() else "no run was recorded for these choices"
+        said = escape(", ".join(sources) or missing)
+        self._title.html(f'<h2 class="sweeptitle" title="{said}">{column.heading}<small>{said}</small></h2>')
+        best = best_of(sweep, values)
+        self._lines(facts, values)
         if sweep.over == "elements" and best and not counted:
             variants = {KERNELS[kernel].title: known_of(kernel, values) for kernel in sweep.kernels}
-            said = judged_variants(variants, sweep.values, sweep.smallest, " and ".join(sources))
-            st.html(f'<p class="verdict">{escape(said)}</p>')
-        st.html(table_html(sweep, facts, values, best))
-    why_not(facts)
-    st.download_button("CSV", lambda: csv(sweep, facts), f"sweep-{sweep.topic.name}.csv", "text/csv",
-                       on_click="ignore", icon=":material/download:", key=f"csv {drawn}")  # fmt: skip
+            judged = judged_variants(variants, sweep.values, sweep.smallest, " and ".join(sources))
+            self._verdict.html(f'<p class="verdict">{escape(judged)}</p>')
+        self._table.html(table_html(sweep, facts, values, best))
+        self._lecture.html((sweep.over == "blocks" and lecture_html(sweep)) or NOTHING)
+        self._reasons.html(reasons_of(facts))
+
+    def _lines(self, facts: dict[Cell, Known], values: dict[Cell, float | None]) -> None:
+        if self._plot is None:
+            return
+        text = lines(self._sweep, facts, values, self._height)
+        if text and self._drawn[-1:] != [text]:
+            self._drawn.append(text)
+            self._plot = self._plot.plotly_chart(validated(text), key=f"lines {len(self._drawn)}", config=CONFIG)
+
+
+def facts_of(sweep: Sweep) -> dict[Cell, Known]:
+    """What is known of each cell."""
+    return {cell: work.outcome(sweep.choice(cell)) for cell in sweep.cells}
 
 
 def csv(sweep: Sweep, facts: dict[Cell, Known]) -> str:
@@ -121,20 +145,18 @@ def known_of(kernel: str, values: dict[Cell, float | None]) -> dict[int, float]:
     return {at: value for (name, at), value in values.items() if name == kernel and value}
 
 
-def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], drawn: int) -> None:
-    """The numbers as lines over what is swept."""
+def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], height: int) -> str:
+    """The numbers as lines over what is swept: a figure, as JSON; "" where there are none."""
     used = [(cell, m) for cell in sweep.cells if values[cell] is not None and (m := used_of(facts[cell], sweep.key))]
     if not used:
-        return
+        return ""
     frame = tables.measurement_table([m for _, m in used])
     frame["swept"] = [value for (_, value), _ in used]
     names = {kernel: KERNELS[kernel].title for kernel in sweep.kernels}
     judged = sweep.over == "elements" and COLUMNS[sweep.key].group != COUNTED
     band = (*CLAIM, "best, says Crovella") if judged else None
     over = ("swept", "N" if sweep.over == "sizes" else sweep.label)
-    height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
-    figure = size_lines(frame, sweep.key, names, Look(height=height), over, band)
-    st.plotly_chart(validated(json.dumps(figure)), key=f"lines {drawn}", config=CONFIG)
+    return json.dumps(size_lines(frame, sweep.key, names, Look(height=height), over, band))
 
 
 def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:
@@ -159,11 +181,11 @@ def table_html(
     return grid.sweep_html(rows, sweep.values, sweep.titles, cells, most, sweep.headings)
 
 
-def lecture(sweep: Sweep) -> None:
-    """The table that a lecture printed, for the variants on the page and those that they stand in for."""
-    shown = set(sweep.kernels)
+def lecture_html(sweep: Sweep) -> str:
+    """The tables that lectures printed, for the variants on the page and those that they stand in for."""
+    shown, printed = set(sweep.kernels), []
     if sweep.key != "bandwidth_gb_s":
-        return
+        return ""
     for ladder in LADDERS.values():
         cells = {
             (rung.kernel, figure.block_size): figure
@@ -182,24 +204,25 @@ def lecture(sweep: Sweep) -> None:
             row["kernel"]: (row["best_block_size"], text_of(sweep.key, row["best_value"]))
             for row in tables.sweep_table(kernels, sweep.values, values, False).to_dict("records")
         }
-        st.html(
+        printed.append(
             f'<h2 class="sweeptitle">As the lecture published it (GB/s)<small>{ladder.title}. '
             f"{figure.gpu or 'GPU not named'}, N = {size_text(figure.n)}, {figure.dtype}</small></h2>"
         )
         titles = [str(v) for v in sweep.values]
         headings = (sweep.topic.block_label, "Best block size", "Highest bandwidth")
         rows = [(kernel, KERNELS[kernel].title) for kernel in kernels]
-        st.html(grid.sweep_html(rows, sweep.values, titles, texts, best, headings))
+        printed.append(grid.sweep_html(rows, sweep.values, titles, texts, best, headings))
+    return "".join(printed)
 
 
-def why_not(facts: dict[Cell, Known]) -> None:
+def reasons_of(facts: dict[Cell, Known]) -> str:
     """One sentence for each reason why a cell has no number, with the cells it concerns."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for (kernel, value), fact in facts.items():
         if fact.failed is not None:
             said = (text_of("status", fact.failed.status), fact.failed.reason or "")
             reasons.setdefault(said, []).append(f"{KERNELS[kernel].title} at {size_text(value)}")
-    st.html(grid.reasons_html([(status, reason, cells) for (status, reason), cells in reasons.items()]))
+    return grid.reasons_html([(status, reason, cells) for (status, reason), cells in reasons.items()])
 
 
 main()

@@ -7,41 +7,89 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.test_dashboard import HARRIS, opened
 
-MOST = 8  # pixels
-# Every frame: where the parts are, and which are there at all.
+MOST = 8  # pixels, across or down
+# Every frame: where each block of the page is, and whether the parts that a result changes are there at all.
 WATCH = """() => {
+  const blocks = '.stElementContainer, .stHtml > *, .tile, .outcome, .source, table tr, .stPlotlyChart, .answer, '
+    + '.editor, h2, h3, p, button, label, summary';
   const parts = ['.rungtext', '.presenting', '.source', '.tiles', '.st-key-numbers .outcome', '.st-key-drawing',
-    'table.ladder', '.st-key-plotchoice', '.st-key-below', '.smallprint', '.tiles.counted'];
-  const kept = window.watched = { moved: {}, gone: {}, first: {}, frames: 0, blank: 0 };
+    'table.ladder', '.st-key-plotchoice', '.st-key-below', 'div.smallprint', '.tiles.counted', '.insideanswer', '.editor',
+    '.st-key-picture canvas', '.st-key-sweepplot', '.sweeptitle'];
+  const keyOf = (block) => block.closest('[class*=st-key-]:not(.stPrintGraphic)')?.className.match(/st-key-[^ ]+/)[0];
+  const places = () => {
+    const found = new Map(), before = new Map();
+    for (const block of document.querySelectorAll(blocks)) {
+      if (block.closest('.st-key-working, .st-key-keyboard, .saidaloud, template')) continue;
+      const at = block.getBoundingClientRect();
+      if (!at.width || !at.height) continue;
+      const own = [...block.classList].filter((name) => !/emotion|st-key|^e[0-9a-z]{5,}/.test(name)).join('.');
+      const name = `${keyOf(block)} ${block.tagName} ${own}`, number = before.get(name) ?? 0;
+      before.set(name, number + 1);
+      found.set(`${name} ${number}`, [at.left + scrollX, at.top + scrollY]);
+    }
+    return found;
+  };
+  const first = places(), there = parts.filter((part) => document.querySelector(part));
+  const kept = window.watched = { moved: {}, gone: {}, blocks: first.size, frames: 0 };
   const look = () => {
     kept.frames++;
-    for (const part of parts) {
-      const at = document.querySelector(part)?.getBoundingClientRect();
-      if (!at) { if (kept.first[part]) kept.gone[part] = (kept.gone[part] ?? 0) + 1; continue; }
-      kept.first[part] ??= [at.top + scrollY, at.bottom + scrollY];
-      const now = [at.top + scrollY, at.bottom + scrollY];
-      const by = Math.max(...now.map((edge, i) => Math.abs(edge - kept.first[part][i])));
-      kept.moved[part] = Math.max(kept.moved[part] ?? 0, Math.round(by));
+    for (const [name, at] of places()) {
+      const by = first.has(name) ? Math.max(...first.get(name).map((edge, i) => Math.abs(at[i] - edge))) : 0;
+      kept.moved[name] = Math.max(kept.moved[name] ?? 0, Math.round(by));
     }
-    if (!document.querySelector('.st-key-drawing .main-svg')) kept.blank++;
+    for (const part of there) if (!document.querySelector(part)) kept.gone[part] = (kept.gone[part] ?? 0) + 1;
     requestAnimationFrame(look);
   };
   look();
 }"""
+WORKING = ".st-key-working .stProgress"
+
+
+def moved_and_gone(page: Page) -> dict[str, dict[str, int]]:
+    """What moved by more than a few pixels, and what was gone for a frame, since WATCH."""
+    expect(page.locator(WORKING)).to_have_count(0)
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(500)
+    kept = page.evaluate("() => window.watched")
+    assert kept["frames"] > 10 and kept["blocks"] > 40
+    return {"moved": {part: by for part, by in kept["moved"].items() if by > MOST}, "gone": kept["gone"]}
 
 
 def watched(page: Page, ends: str) -> dict[str, dict[str, int]]:
-    """What moved by more than a few pixels, and what was gone for a frame, while R runs the rung again."""
+    """The same, while R runs the rung again."""
     page.evaluate(WATCH)
     before = page.locator(".st-key-numbers .outcome").inner_text()
     page.keyboard.press("r")
     expect(page.locator(".st-key-numbers .outcome")).to_contain_text(ends)
     expect(page.locator(".st-key-numbers .outcome")).not_to_have_text(before)
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(500)
-    kept = page.evaluate("() => window.watched")
-    assert kept["frames"] > 10
-    return {"moved": {part: by for part, by in kept["moved"].items() if by > MOST}, "gone": kept["gone"]}
+    return moved_and_gone(page)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("url", "button", "result"),
+    [
+        ("/lab?start=rung&ladder=harris&rung=reduce_strided&n=3000", "[data-part=check]", ".insideanswer.good"),
+        ("/inside?ladder=harris&n=5000&rung=reduce_strided", ".st-key-run button", ".insideanswer.good"),
+        (
+            "/sweep?topic=reduction&sweep=sizes&sizes=1024,4096&kernels=reduce_strided&value=bank_conflicts",
+            ".st-key-run button", ".st-key-sweepplot .main-svg",
+        ),
+    ],
+)  # fmt: skip
+def test_nothing_moves_on_the_other_pages(page: Page, address: str, url: str, button: str, result: str) -> None:
+    opened(page, f"{address}{url}")
+    if "/inside" in url:  # runs by itself
+        expect(page.locator(result)).to_be_visible()
+        expect(page.locator(WORKING)).to_have_count(0)
+    if "/lab" in url:
+        expect(page.locator("[data-part=editor][data-ready=yes]")).to_be_visible()
+        scrolled = page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop")
+        assert scrolled == 0, "the editor scrolled the page"
+    page.evaluate(WATCH)
+    page.locator(button).first.click()
+    expect(page.locator(result).first).to_be_visible()
+    assert moved_and_gone(page) == {"moved": {}, "gone": {}}
 
 
 def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address: str) -> None:

@@ -20,7 +20,7 @@ from views.editor import component
 from views.html import lines
 from views.html.source import source_html
 from views.session import work
-from views.session.place import Place
+from views.session.place import NOTHING, Place
 
 Container = st.delta_generator.DeltaGenerator
 
@@ -29,10 +29,11 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     """Wait for the check that runs, and draw what comes in: beside the editor in `right`, the tries below."""
     rung = ladder.rungs[position] if ladder else None
     with right:
-        found, told, numbers, elements, printed, log = (
-            Place(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
-        )
         changed = st.expander("What I changed", key="draftchanges") if rung else None
+        with st.container(key="labresults"):  # as high as most results, so that nothing moves when one comes
+            found, told, numbers, elements, printed, log = (
+                Place(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
+            )
     st.html('<h2 class="sweeptitle">My tries</h2>')
     rows = Place("draft tries")
     marks = st.container(key="draftmarks")
@@ -47,16 +48,18 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 checked, run = made.checked, made.checked.measurement
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
                 found.html(verdict + results.refused(made.ran))
-                told.html(results.told(checked.marks) or _NOTHING)
+                told.html(results.told(checked.marks) or NOTHING)
                 beside = (made.beside, history.known(timed) if timed else None, rung.label if rung else "")
-                numbers.html(results.beside(run, made.ran, *beside) or _NOTHING)
-                elements.html(results.elements(checked) or _NOTHING)
-                printed.html(lines.printed(run.printed) or _NOTHING)
-                log.html(results.log(run) or _NOTHING)
+                numbers.html(results.beside(run, made.ran, *beside) or NOTHING)
+                elements.html(results.elements(checked) or NOTHING)
+                printed.html(lines.printed(run.printed) or NOTHING)
+                log.html(results.log(run) or NOTHING)
                 if (now := marks_of(id, made, counter)) not in sent:
                     sent.append(now)
                     with marks:
                         component.mark(now, f"marks {len(sent)}")
+            elif made is None:
+                found.html(results.NOTHING_YET)
             rows.html(results.tries_html(draft.tries, st.context.timezone))
 
     work.follow(draft_work.name_of(id), draw)
@@ -67,9 +70,6 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
         kernel = KERNELS[rung.kernel]
         with changed:
             st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, fold=True, what_before="the rung"))
-
-
-_NOTHING = "<span></span>"
 
 
 def keep_try(id: str) -> None:

@@ -17,6 +17,10 @@ from views.draft.tries import Try
 from views.html import answer, lines, when
 from views.html.code import code_in
 
+NOTHING_YET = (
+    '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks what it '
+    "finds at its line. Run does the same, and then times it on the GPU of this machine, if there is one.</p>"
+)
 MOST_MARKS = 12  # that are told beside the editor; the lines have all of them
 _KINDS = {"error": "error", "warning": "warning", "finding": "found"}
 

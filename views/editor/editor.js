@@ -71,7 +71,11 @@ class Editor {
         cm.EditorView.updateListener.of((update) => this.updated(update)),
       ],
     });
-    this.view.dispatch({ effects: cm.EditorView.scrollIntoView(beginning(this.view.state.doc), { y: 'start' }) });
+    // The text alone: CodeMirror's own scrolling into view would scroll the page as well, and hide what is above.
+    this.view.requestMeasure({
+      read: (view) => view.lineBlockAt(beginning(view.state.doc)).top,
+      write: (top, view) => { view.scrollDOM.scrollTop = top; },
+    });
     if (this.own) this.tell();
     this.mark();
     this.root.dataset.ready = 'yes';

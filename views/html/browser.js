@@ -155,7 +155,7 @@ window.kernelLadder = (() => {
       for (const tick of plot.querySelectorAll('.ytick')) tick.classList.toggle('current', String(tick.__data__?.x) === at);
       bring(plot, at);
     }
-    for (const table of document.querySelectorAll('.scroll:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
+    for (const table of document.querySelectorAll('.scroll:not([tabindex]), .st-key-labresults:not([tabindex])')) table.tabIndex = 0; // to scroll by keys
     if (!region.isConnected) app().append(region);
     const said = document.querySelector('.outcome .said, .insideanswer')?.textContent ?? '';
     if (region.textContent !== said) region.textContent = said;

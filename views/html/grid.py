@@ -122,8 +122,7 @@ def sweep_html(
         body.append(f'<tr>{"".join(line)}<td class="total">{total}</td><td class="total">{escape(most)}</td></tr>')
     heads = "".join(f"<th>{escape(title)}</th>" for title in titles)
     texts = {number: text for number, text, _ in cells.values() if number is not None}
-    ramp = _ramp(texts[low], texts[high]) if low < high else ""
-    return ramp + (
+    return _ramp(texts.get(low, ""), texts.get(high, "")) + (
         f'<div class="scroll"><table class="ladder heatmap"><thead><tr><td></td><th class="group" '
         f'colspan="{len(values)}">{escape(headings[0])}</th><td colspan="2"></td></tr>'
         f'<tr><th class="text">Variant</th>{heads}<th>{escape(headings[1])}</th><th>{escape(headings[2])}</th></tr>'
@@ -132,7 +131,9 @@ def sweep_html(
 
 
 def _ramp(low: str, high: str) -> str:
-    """The legend of the heat."""
+    """The legend of the heat; before there is any, its place."""
+    if low == high:
+        return '<div class="ramp">&nbsp;</div>'
     return (
         f'<div class="ramp"><span>{escape(low)}</span><i></i><span>{escape(high)}</span>'
         "<b></b><span>the best of its row</span></div>"

@@ -121,9 +121,13 @@ class InsideWork(PageJobs):
 def work_on(name: str, asked: InsideChoice, fresh: bool = False) -> InsideWork:
     """The page's work on `asked`, begun if it is not going on already."""
     now = work.current(name)
-    if isinstance(now, InsideWork) and now.asked == asked and not fresh:
-        return now
+    known = now if isinstance(now, InsideWork) and now.asked == asked else None
+    if known is not None and not fresh:
+        return known
     work.stop(name)
     made = InsideWork(asked, presence.session(), fresh, work.is_presenting())
+    if known is not None:  # what was found before stays until it is found anew
+        made.run, made.before, made.trace = known.run, known.before, known.trace
+        made.picture, made.picture_before = known.picture, known.picture_before
     st.session_state[name] = made
     return made

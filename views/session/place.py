@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+NOTHING = "<span></span>"  # for a place that holds nothing any more
+
 
 class Place:
     """A place for HTML."""
