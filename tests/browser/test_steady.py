@@ -13,8 +13,8 @@ WATCH = """() => {
   const blocks = '.stElementContainer, .stHtml > *, .tile, .outcome, .source, table tr, .stPlotlyChart, .answer, '
     + '.editor, h2, h3, p, button, label, summary';
   const parts = ['.rungtext', '.presenting', '.source', '.tiles', '.st-key-numbers .outcome', '.st-key-drawing',
-    'table.ladder', '.st-key-plotchoice', '.st-key-below', 'div.smallprint', '.tiles.counted', '.insideanswer', '.editor',
-    '.st-key-picture canvas', '.st-key-sweepplot', '.sweeptitle'];
+    'table.ladder', '.st-key-plotchoice', '.st-key-below', 'div.smallprint', '.tiles.counted', '.insideanswer',
+    '.editor', '.st-key-picture canvas', '.st-key-sweepplot', '.sweeptitle'];
   const keyOf = (block) => block.closest('[class*=st-key-]:not(.stPrintGraphic)')?.className.match(/st-key-[^ ]+/)[0];
   const places = () => {
     const found = new Map(), before = new Map();
