@@ -191,7 +191,9 @@ def tree_figure(made: Sequence[Level], n: int, time: str, look: Look = ON_PAGE) 
     layout["xaxis"] |= {"title": _title("step (×: so many like this one)" if any(times) else "step", size),
                         "range": [0.4, len(x) + 0.6], "dtick": max(1, len(x) // 12)}  # fmt: skip
     most = log10(max(allotted))
-    layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + 0.45],
+    plot = max(2.8 * size, layout["height"] - 38 - 6.5 * size)  # pixels that the words above and the axis leave
+    room = max(0.45, (most + 0.15) * 1.6 * size / (plot - 1.6 * size)) if len(made) > 1 else 0.45  # for their names
+    layout["yaxis"] |= {"type": "log", "title": _title(scaled("threads"), size), "range": [-0.15, most + room],
                         **_ticks([1, max(allotted)], 3 if layout["height"] < SMALL else 8)}  # fmt: skip
     layout["bargap"], layout["shapes"] = 0.15, shapes
     cost = cost_of(made)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from engine.figures.bars import bars, hatched, mark
-from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, RED, Figure, Look, base_layout
+from engine.figures.look import BLUE, GREEN, GREY, LETTER, ON_PAGE, RED, Figure, Look, base_layout
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement
@@ -30,7 +31,9 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
         layout["yaxis"] |= {"visible": False}
         return {"data": [{"type": "bar", "x": [], "y": []}], "layout": layout}
     places, counts, width, words = _bars(found)
-    layout["margin"] |= {"l": 56, "t": 14 + round(1.6 * look.font)}
+    said = f"{origin(found)}, N = {size_text(found.choice.n)}, {found.choice.dtype}"
+    lines = wrap(said, int((look.width - 70) / LETTER / look.font))
+    layout["margin"] |= {"l": 56, "t": 14 + round(1.4 * look.font * len(lines))}
     size = {"size": look.font - 1}
     layout["xaxis"] |= {"title": {"text": "answer − exact sum", "font": size}, "exponentformat": "power", "nticks": 6,
                         "zeroline": False}  # fmt: skip
@@ -39,8 +42,8 @@ def repeats_figure(found: Repeats | None, current: str, look: Look = ON_PAGE) ->
     layout["bargap"] = 0.05
     layout["shapes"] = [{"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper",
                          "line": {"color": GREEN, "width": 3, "dash": "dash"}}]  # fmt: skip
-    title = _words(f"{origin(found)}, N = {size_text(found.choice.n)}, {found.choice.dtype}", 0, 1, look.font)
-    layout["annotations"] = [title | {"xanchor": "left", "yanchor": "bottom", "yshift": 4}]
+    title = _words("<br>".join(lines), 0, 1, look.font)
+    layout["annotations"] = [title | {"xanchor": "left", "align": "left", "yanchor": "bottom", "yshift": 4}]
     bars = {"type": "bar", "x": places, "y": counts, "width": width, "customdata": words,
             "marker": {"color": BLUE, "line": {"width": 0}},
             "hovertemplate": "%{y} runs: %{customdata}<extra></extra>"}  # fmt: skip

@@ -11,8 +11,11 @@ from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look
 from engine.figures.ticks import log_ticks
 from engine.lectures.arithmetic.roofline import PEER, Roofline, Roofs, Spot
 
-HEIGHT, LEAST = 450, 340
+HEIGHT = 450
 MOST_TICKS = 8
+SMALLEST, LINE = 11, 1.3  # pixels of type; lines of type from a name to the next
+MOST_NAMED = 0.75  # of the plot's height: what the names of all rungs may take, one below the other
+ROOF = 15  # names of roofs one below the other that the plot's height would hold
 AWAY = 30  # pixels from a point to its name
 NEAR = 1.3  # rungs whose intensities differ by less than this factor have their names in one column
 
@@ -20,7 +23,7 @@ NEAR = 1.3  # rungs whose intensities differ by less than this factor have their
 def roofline_figure(found: Roofline, position: int, look: Look = ON_PAGE) -> Figure:
     """FLOP per byte against GFLOP/s, both logarithmic; the rung on the page stands out."""
     layout = base_layout(look)
-    layout["height"] = max(look.height or HEIGHT, LEAST, 18 * look.font)
+    layout["height"] = look.height or HEIGHT
     layout["margin"] |= {"l": 78, "r": 16, "t": 14, "b": 24 + 2 * look.font}
     if found.roofs is None:
         layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
@@ -94,21 +97,22 @@ def _roof_names(
     flat = [(f"FP32 peak {roofs.peak_gflop_s:,.0f} GFLOP/s", roofs.peak_gflop_s, ORANGE, "bottom")]
     if found.peer_gflop_s is not None:
         flat.append((f"{PEER} {found.peer_gflop_s:,.0f} GFLOP/s", found.peer_gflop_s, GREEN, "top"))
+    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
+    size = max(SMALLEST, min(look.font, round(height / ROOF)))
     names = [
         {"text": text, "x": 0.01, "xref": "paper", "xanchor": "left", "y": log10(y), "yanchor": anchor,
-         "showarrow": False, "font": {"size": look.font, "color": colour}}
+         "showarrow": False, "font": {"size": size, "color": colour}}
         for text, y, colour, anchor in flat
     ]  # fmt: skip
     # Left of the slope nothing can be but a rung that its caches feed: as high there as the flat lines' names allow.
-    height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
-    line = log10(upright[1] / upright[0]) / height * look.font  # a font's height, in decades
+    line = log10(upright[1] / upright[0]) / height * size  # a font's height, in decades
     top = log10(roofs.peak_gflop_s) - 1.3 * line
     if found.peer_gflop_s is not None and abs(top - log10(found.peer_gflop_s)) < 2.4 * line:
         top = log10(found.peer_gflop_s) - 2.2 * line
     names.append(
         {"text": f"memory {roofs.bandwidth_gb_s:,.0f} GB/s", "x": top - log10(roofs.bandwidth_gb_s), "y": top,
          "xanchor": "right", "xshift": -look.font, "yanchor": "middle", "showarrow": False,
-         "font": {"size": look.font, "color": ORANGE}}
+         "font": {"size": size, "color": ORANGE}}
     )  # fmt: skip
     return names
 
@@ -120,13 +124,19 @@ def _spot_names(
     layout: Mapping[str, Any],
     look: Look,
 ) -> list[dict[str, Any]]:
-    """The names of the rungs, at the right of their points, pushed apart where points are close and tied to them."""
+    """The names of the rungs, at the right of their points, pushed apart where points are close and tied to them.
+
+    Where they are too many for that, the rung on the page alone has its name, and the others tell theirs
+    when pointed at.
+    """
     height = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
     scale = height / log10(upright[1] / upright[0])
     shown = sorted(
         ((spot.flop_per_byte, spot.gflop_s, i, spot) for i, spot in enumerate(spots) if spot.gflop_s is not None),
         key=lambda entry: (entry[0], entry[1]),
     )
+    if len(shown) * look.font * LINE > MOST_NAMED * height:
+        shown = [entry for entry in shown if entry[2] == position]
     columns: list[list[tuple[float, float, int, Spot]]] = []
     for entry in shown:
         if columns and entry[0] / columns[-1][0][0] < NEAR:
@@ -136,7 +146,7 @@ def _spot_names(
     names = []
     for column in columns:
         column.sort(key=lambda entry: entry[1])
-        at = _apart([scale * log10(y / upright[0]) for _, y, _, _ in column], look.font * 1.3)
+        at = _apart([scale * log10(y / upright[0]) for _, y, _, _ in column], look.font * LINE)
         for (x, y, i, spot), pixels in zip(column, at, strict=True):
             shift = pixels - scale * log10(y / upright[0])
             bold = f"<b>{spot.label}</b>" if i == position else spot.label

@@ -75,6 +75,12 @@ def plot_shown(page: Page) -> str:
     return next(name for name in (st.session_state.get("show"), page.ladder.picture, "time") if name in words)
 
 
+def rows_of(page: Page) -> int:
+    """How many bars stand below each other: a rung's speedup has the lecture's below it."""
+    rungs = page.ladder.rungs
+    return len(rungs) * (1 + (plot_shown(page) == "speedup" and any(rung.published for rung in rungs)))
+
+
 def menu(page: Page, slide: bool = False) -> None:
     """The menu of the plots, and the widgets of the one that is drawn; on a `slide`, parts of its bar.
 

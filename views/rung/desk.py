@@ -12,7 +12,7 @@ from engine.service.warm_up import run_of, timed_of
 from views import panels
 from views.html import rung_html
 from views.panels.entries import Section
-from views.panels.plot import plot_shown, timed_bars, validated
+from views.panels.plot import plot_shown, rows_of, timed_bars, validated
 from views.rung import room
 from views.rung.actions import run_buttons, toggle_presenting
 from views.rung.results import Results
@@ -85,7 +85,7 @@ def buttons(page: Page) -> None:
 def plot_look(page: Page) -> Look:
     """The plot stands beside the code: as high as the window leaves it, no higher than its bars need. More bars than it
     can hold with words that can be read scroll in its place."""
-    rows, left, width = len(page.ladder.rungs), room.height(page), room.width()
+    rows, left, width = rows_of(page), room.height(page), room.width()
     if plot_shown(page) in panels.scenes_of(page):
         return Look(LARGEST, max(SMALLEST_SCENE, left), width)
     if plot_shown(page) in panels.pictures_of(page):

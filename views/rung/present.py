@@ -11,7 +11,7 @@ from engine.figures.look import Look
 from engine.plan import launched
 from views import panels
 from views.html import answer, rung_html
-from views.panels.plot import menu, plot_shown
+from views.panels.plot import menu, plot_shown, rows_of
 from views.picture import component
 from views.rung.actions import run_buttons
 from views.rung.results import Results
@@ -69,5 +69,5 @@ def plot_look(page: Page, wide: Sequence[float]) -> Look:
     column = round(0.94 * width * wide[1] / sum(wide))
     if plot_shown(page) in panels.pictures_of(page):
         return Look(round(height * LARGEST), round(height * share), column)
-    return Look.of_rows(len(page.ladder.rungs), round(height * share), column, round(height * SMALLEST),
+    return Look.of_rows(rows_of(page), round(height * share), column, round(height * SMALLEST),
                         round(height * LARGEST))  # fmt: skip
