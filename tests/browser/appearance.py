@@ -29,8 +29,10 @@ WINDOW = {"width": 1280, "height": 720}
 KEPT = (640, 360)  # pixels of an approved picture
 GREYS = 64
 CELLS = (80, 45)  # what is compared: each the mean of 16 x 16 pixels of the window, so that letters are a grey alone
-# What another machine or another day says otherwise keeps its place unseen; what it has more or less of is gone.
+# What another machine or another day says otherwise, or the mouse brings, keeps its place unseen; what it has more or
+# less of is gone.
 UNSEEN = """.st-key-numbers .outcome, .insideanswer, .st-key-undertable { visibility: hidden }
+  .st-key-bar { display: none }
   * { caret-color: transparent !important }"""
 
 
