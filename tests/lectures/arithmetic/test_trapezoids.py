@@ -92,7 +92,7 @@ def test_an_exact_answer_has_a_place_on_a_logarithmic_axis():
     series = [Series("tree", [(8, 1e-3), (16, 0.0)], 1), Series("serial", [], 0)]
     figure = error_lines(series, [Curve("law", [(8, 1e-2), (16, float("inf"))])], 16)
     law, dots = figure["data"]
-    assert law["x"] == [8] and dots["y"][1] < 1e-3 and dots["customdata"] == ["0.001", "exact"]
+    assert law["x"] == [8] and dots["y"][1] < 1e-3 and dots["customdata"] == ["N = 8: 0.001", "N = 16: exact"]
     assert "exact" in figure["layout"]["yaxis"]["ticktext"]
     empty = error_lines([Series("tree", [], 0)], [], 16, nothing="Nothing yet")
     assert empty["layout"]["annotations"][0]["text"] == "Nothing yet"

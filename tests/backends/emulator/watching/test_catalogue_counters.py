@@ -50,6 +50,7 @@ SCATTERED = (
     "of lanes spread over many lines, two of one sector are now and then sent apart, by a rule not known: up to 2%"
 )
 ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
+MATRICES = "the GPU counts the passes of a load of matrices (ldmatrix) through shared memory, and no request for it"
 
 _STORES = ("shared_store_wavefronts", "shared_store_conflicts")
 _LOADS = ("global_load_requests", "global_load_sectors")
@@ -71,6 +72,7 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "filter_atomic-*": {"global_store_sectors": ORDER},
     "filter_aggregated-*": {"global_store_sectors": ORDER},
     "reserve_buffer-*": {"global_store_requests": LOOPS, "global_store_sectors": ORDER},
+    "tensor_mma-*": {"shared_load_requests": MATRICES},
 }  # fmt: skip
 # On the emulator these end only where lanes run in an order of their own, which is not the GPU's.
 NEVER_END_IN_LOCKSTEP = {name for name, kernel in KERNELS.items() if kernel.expect == "deadlock"}
