@@ -38,7 +38,8 @@ class _Server:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
-                env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""},
+                # One thread: a fork of several may hang, and NumPy's own are for nothing here.
+                env={**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "", "OPENBLAS_NUM_THREADS": "1"},
             )
         self._connection: Connection[Any, Any] = Connection(ours.detach())
 
