@@ -83,7 +83,8 @@ class Kernel:
     `combines`: how its blocks can be combined, default first. `coverage`: elements that one thread takes while loading
     (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
     `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
-    `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing.
+    `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing. `off_type`:
+    other units compute than those of its element type, whose peak says nothing of it either.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
     `shows`: the counter that it is meant to change against the rung before, one of engine.counters.COUNTERS, which
     falls; "+counter": it rises, "=counter": it stays; engine.lectures.meant has what depends on the rung before.
@@ -108,6 +109,7 @@ class Kernel:
     expect: str = "ok"
     cooperative: bool = False
     on_chip: bool = False
+    off_type: bool = False
     parameter: Parameter | None = None
     tile: Tile | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
@@ -116,6 +118,11 @@ class Kernel:
     work: str = ""
     processor: Literal["gpu", "cpu"] = "gpu"
     needs: BlockNeed | None = None
+
+    @property
+    def has_peak(self) -> bool:
+        """Whether the peak that a device states, for memory or for the element type, is one of this kernel."""
+        return not self.on_chip and not self.off_type
 
     def comparable(self, other: Kernel) -> bool:
         """Whether one time over the other is a speedup: the same work, on the same kind of processor."""

@@ -187,7 +187,7 @@ class Entry:
         ran_on = cpu.named_in(badges)
         choice = Settled(grid_size=named.pop("grid_asked"), device="gpu", **named)
         metric = TOPICS[kernel.topic].metric
-        peak = None if ran_on or kernel.on_chip else peak_of(recording.device, metric, choice.dtype)
+        peak = None if ran_on or not kernel.has_peak else peak_of(recording.device, metric, choice.dtype)
         return Measurement(
             choice,
             recording.device,

@@ -83,8 +83,8 @@ def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Meas
     device = backend_named(choice.device).describe()
     rates = Rates()
     if timing:
-        # A rung of the CPU reaches no part of the GPU's peak; the multiprocessors' own memories go beyond it.
-        beside = "cpu" in run.notes or kernel_named(choice.kernel).on_chip
+        # A rung of the CPU reaches no part of the GPU's peak.
+        beside = "cpu" in run.notes or not kernel_named(choice.kernel).has_peak
         peak = None if beside else peak_of(device, topic.metric, choice.dtype)
         rates = rates_of(made.bytes_moved, made.flops, timing.time_us, topic.metric, peak)
     about = {"check": checked.note, "data": topic.data_note, **run.notes, **(timing.notes if timing else {})}

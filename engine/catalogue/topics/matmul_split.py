@@ -26,7 +26,7 @@ _FIXED = dict.fromkeys(
 KERNEL = Kernel(
     "matmul_split", "matmul", "Tensor cores multiply three parts of each number", dtypes=("float32",),
     block_sizes=(16,), tile=Tile(PIECE[0] // 16, PIECE[1] // 16), refuses=_ONLY_FLOAT | _FIXED, capability="90a",
-    emulated=False, parameter=Parameter("PRODUCTS", "Products of parts", tuple(MISSING), 6),
+    emulated=False, off_type=True, parameter=Parameter("PRODUCTS", "Products of parts", tuple(MISSING), 6),
 )  # fmt: skip
 
 
