@@ -48,7 +48,6 @@ def frame() -> None:
         ],
         position="top",
     )
-    st.html(FOLDER / "views" / "html" / "style.css")
     keyboard.listen()
     if keyboard.present_asked():  # on a page that has nothing to present of its own
         state.keep("", {"present": "1", **({"show": "motion"} if page.url_path == "inside" else {})})

@@ -20,24 +20,23 @@ from views.session.page import Page
 def settings(topic: Topic, rung: Rung) -> None:
     """The row of menus."""
     kernel = KERNELS[rung.kernel]
-    columns = st.columns([1.35, 1, 0.9, 1.05, 1.25, 0.95, 1.3], vertical_alignment="bottom")
     # No kernel with a knob can combine its blocks in several ways: one menu stands in the place of the other.
     knobs = choices.has_knobs(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
-    for column, menu in zip(
-        columns,
-        (
-            lambda: choices.size(topic),
-            lambda: choices.block_size(topic),
-            lambda: choices.element_type(topic),
-            choices.cache_state,
-            lambda: choices.knob(kernel) if knobs else choices.combining(kernel, rung.combine),
-            lambda: choices.schedule() if in_order(kernel) else choices.grid_size(kernel),
-            choices.device,
-        ),
-        strict=True,
-    ):
-        with column:
-            menu()
+    # A row, whose menus the style sheet gives their widths: as columns, each would be one more message of every click.
+    with st.container(horizontal=True, vertical_alignment="bottom", key="settings"):
+        choices.size(topic)
+        choices.block_size(topic)
+        choices.element_type(topic)
+        choices.cache_state()
+        if knobs:
+            choices.knob(kernel)
+        else:
+            choices.combining(kernel, rung.combine)
+        if in_order(kernel):
+            choices.schedule()
+        else:
+            choices.grid_size(kernel)
+        choices.device()
 
 
 def in_order(kernel: Kernel) -> bool:

@@ -12,6 +12,8 @@ from views.access import content_policy
 from views.session import assets, keys, state
 
 SCRIPT = Path(__file__).parents[1] / "html" / "browser.js"
+STYLE = SCRIPT.with_name("style.css")
+_ROOT = b'<div id="root">'  # where Streamlit draws; its styles stand before it, those of single pages in it
 # Parts of Streamlit that every page needs, but that a browser would ask for only once it has seen what stands on it.
 PARTS = (assets.CHART, "Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button")
 # Streamlit knows the age of its own page only, and a compressed one cannot be added to.
@@ -20,7 +22,8 @@ _OWN = (b"content-length", b"etag", b"last-modified")
 
 
 class EntryPage:
-    """ASGI middleware: adds `views/html/browser.js` to the page, and names the parts to fetch ahead and instead."""
+    """ASGI middleware: adds `browser.js` and `style.css` of `views/html` to the page, names the parts to fetch ahead
+    and instead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -41,7 +44,7 @@ class EntryPage:
             elif start and message["type"] == "http.response.body":
                 page += message.get("body", b"")
                 if not message.get("more_body", False):
-                    page = page.replace(b"<head>", b"<head>" + _head(), 1)
+                    page = page.replace(b"<head>", b"<head>" + _head(), 1).replace(_ROOT, _style() + _ROOT, 1)
                     kept = [(name, value) for name, value in start["headers"] if name not in _OWN]
                     kept += [(b"content-length", str(len(page)).encode()),
                              (b"content-security-policy", content_policy.of_page(page).encode())]  # fmt: skip
@@ -63,6 +66,11 @@ def parts() -> list[str]:
     names = [file.name for part in PARTS for file in assets.scripts(part)]
     theirs, ours, _ = assets.chart() or ("", "", b"")
     return [ours if name == theirs else name for name in names]
+
+
+@lru_cache(maxsize=1)
+def _style() -> bytes:
+    return f"<style>{STYLE.read_text()}</style>".encode()
 
 
 @lru_cache(maxsize=1)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from views.session.entry import PARTS, SCRIPT, EntryPage
+from views.session.entry import PARTS, SCRIPT, STYLE, EntryPage
 
-PAGE = b"<html><head><title>Streamlit</title></head></html>"
+PAGE = b'<html><head><title>Streamlit</title></head><body><div id="root"></div></body></html>'
 
 
 def answer(path: str = "/", kind: bytes = b"text/html; charset=utf-8", status: int = 200) -> tuple[list[Any], Any]:
@@ -43,7 +43,7 @@ def answer(path: str = "/", kind: bytes = b"text/html; charset=utf-8", status: i
 def test_the_script_comes_before_streamlits_own() -> None:
     (start, body), asked = answer()
     assert f"<head><script>{SCRIPT.read_text()}".encode() in body["body"]
-    assert body["body"].endswith(b"<title>Streamlit</title></head></html>")
+    assert body["body"].endswith(PAGE.partition(b"<body>")[2])
     headers = dict(start["headers"])
     allowed = headers.pop(b"content-security-policy").decode()
     assert allowed.count("'sha256-") == 2  # the script that stands in the page, and the map of scripts
@@ -53,6 +53,11 @@ def test_the_script_comes_before_streamlits_own() -> None:
         b"content-length": str(len(body["body"])).encode(),
     }
     assert asked["headers"] == [(b"host", b"h")]
+
+
+def test_the_style_stands_behind_streamlits_and_before_a_pages_own() -> None:
+    (_, body), _ = answer()
+    assert f'</head><body><style>{STYLE.read_text()}</style><div id="root">'.encode() in body["body"]
 
 
 def test_the_map_of_scripts_comes_before_the_first_of_them() -> None:
