@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
+from types import SimpleNamespace
 
 import pytest
 
+from views.session import server
 from views.session.server import FILES, allow_files, check_port, flags
 
 
@@ -97,3 +100,19 @@ def test_the_server_may_have_files_open_for_a_whole_class() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(FILES, most), most)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+def test_what_the_first_page_needs_is_there_before_a_browser_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    happened: list[str] = []
+    queue = SimpleNamespace(warm=lambda: happened.append("workers start"))
+    monkeypatch.setattr(server.service, "connect", lambda: queue)
+    monkeypatch.setattr(server.service, "disconnect", lambda: happened.append("workers end"))
+    monkeypatch.setattr(server.policy, "begin", lambda: None)
+    monkeypatch.setattr(server.journal, "to_stderr", lambda: None)
+
+    async def live() -> None:
+        async with server.serving(lambda: happened.append("prepared"))(None):
+            happened.append("serving")
+
+    asyncio.run(live())
+    assert happened == ["workers start", "prepared", "serving", "workers end"]

@@ -51,9 +51,8 @@ def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContext
         allow_files()
         policy.begin()
         await asyncio.to_thread(lambda: service.connect().warm())
-        ahead = asyncio.create_task(asyncio.to_thread(prepare))
+        await asyncio.to_thread(prepare)  # the first browsers would wait for it, and it for them
         yield
-        await ahead
         await asyncio.to_thread(service.disconnect)
 
     return lifespan
