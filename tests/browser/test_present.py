@@ -20,7 +20,10 @@ TROUBLES = """() => {
   if (root.scrollHeight > high || root.scrollWidth > wide) found.push(`page ${root.scrollWidth}x${root.scrollHeight}`);
   const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, '
     + '.answer, .st-key-plotwords, .stPlotlyChart .main-svg';
+  // Of more rungs than the place of the plot holds, it shows the one on the page, and scrolls.
+  const longer = document.querySelector('.st-key-longer');
   for (const part of document.querySelectorAll(parts)) {
+    if (longer?.contains(part)) continue;
     const at = part.getBoundingClientRect();
     if (at.width && (at.top < -1 || at.left < -1 || at.bottom > high + 1 || at.right > wide + 1))
       found.push(`${part.className} ends at ${Math.round(at.right)},${Math.round(at.bottom)}`);
@@ -31,7 +34,12 @@ TROUBLES = """() => {
     if (tile.scrollWidth > tile.clientWidth + 1) found.push(`cut: ${tile.innerText}`);
   const plot = document.querySelector('.st-key-drawing'), drawn = plot?.querySelector('.main-svg');
   if (!plot || plot.clientHeight < 0.25 * high) found.push(`a plot of ${plot?.clientHeight}`);
-  else if (!drawn || Math.abs(drawn.getBoundingClientRect().height - plot.clientHeight) > 4) found.push('no plot');
+  else if (longer) {
+    const row = plot.querySelector('.ytick.current')?.getBoundingClientRect(), pane = plot.getBoundingClientRect();
+    if (!row || row.top < pane.top - 1 || row.bottom > pane.bottom + 1) found.push('the rung is out of its plot');
+    if (drawn.getBoundingClientRect().height < plot.clientHeight - 4) found.push('a plot smaller than its place');
+    if (plot.querySelectorAll('.ytick').length < 20) found.push('few rungs that scroll');
+  } else if (!drawn || Math.abs(drawn.getBoundingClientRect().height - plot.clientHeight) > 4) found.push('no plot');
   for (const part of document.querySelectorAll('.outcome .said'))
     if (part.clientHeight > 2.1 * parseFloat(getComputedStyle(part).lineHeight)) found.push('a long outcome');
   const source = document.querySelector('.slide .lines');

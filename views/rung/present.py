@@ -65,7 +65,7 @@ def plot_look(page: Page, wide: Sequence[float]) -> Look:
     width, height = keyboard.window()
     share = 0.56 if page.counting else 0.66
     if answer.is_array(page.run):
-        share -= 0.17  # its first elements stand below
+        share -= 0.11  # its first elements stand below
     column = round(0.94 * width * wide[1] / sum(wide))
     if plot_shown(page) in panels.pictures_of(page):
         return Look(round(height * LARGEST), round(height * share), column)
