@@ -1,6 +1,6 @@
 """Browsers that come and go, and what they leave behind in the server:
 
-    python -m tests.load.visits [--browsers 1000] [--before 600] [--at-once 8]
+    python -m tests.load.visits [--browsers 1000] [--before 1000] [--at-once 8]
 
 Each opens a page, makes two clicks and leaves. Those that come `before` fill what is kept for all browsers, which has
 its bounds; the others must add nothing. Streamlit keeps the last 128 sessions for two minutes, should their browsers
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests.load.process import Taken, taken
 from views.session.presence import GRACE_S
 
 PAGES = ("/", "/?ladder=harris&present=1", "/inside?ladder=harris", "/sweep", "/sheets", "/machine")
+POOL = min(32, (os.cpu_count() or 1) + 4)  # threads that asyncio starts one by one, as more is asked at once, and keeps
 GROWTH_KB = 4.0  # for each browser; one that is there takes about 150
 SETTLED_S = 2.0  # connections that are being closed, and the timers that see to who has gone
 
@@ -69,7 +71,7 @@ def figures(address: str, process: int, browsers: int, before_them: int, at_once
         Goal("memory when they have gone", after.memory_kb / 1024, unit="MB"),
         Goal("growth for each", (after.memory_kb - before.memory_kb) / browsers, GROWTH_KB, "kB"),
         Goal("files more", after.files - before.files, 0),
-        Goal("threads more", after.threads - before.threads, 0),
+        Goal("threads more", after.threads - before.threads, POOL),
         Goal("processes more", len(after.children) - len(before.children), 0),
         Goal("failures", len(failures), 0),
     ]
@@ -79,7 +81,7 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(prog="python -m tests.load.visits", description="Browsers that come and go.")
     parser.add_argument("--browsers", type=int, default=1000)
-    parser.add_argument("--before", type=int, default=600)
+    parser.add_argument("--before", type=int, default=1000)
     parser.add_argument("--at-once", type=int, default=8)
     asked = parser.parse_args()
     print(machine())
