@@ -17,7 +17,7 @@ from engine.compile.line_table import rows_of
 _BYTES = 16
 _SHARED = {0x984: "ld", 0x388: "st", 0x988: "st"}  # bits 0 to 11: LDS; STS, without and with a uniform register
 _NEVER = 15  # bits 12 to 15, the predicate: never true
-_SIZES = (1, 1, 2, 2, 4, 8, 16, 16)  # bits 73 to 75: u8, s8, u16, s16, 32, 64, 128
+SIZES = (1, 1, 2, 2, 4, 8, 16, 16)  # bits 73 to 75: u8, s8, u16, s16, 32, 64, 128
 _LINES, _TEXT = ".nv_debug_line_sass", ".nv_debug_ptx_txt"
 
 
@@ -63,7 +63,7 @@ def _accesses(code: bytes, places: dict[int, int]) -> Iterator[SharedAccess]:
         low, high = struct.unpack_from("<QQ", code, at)
         op = _SHARED.get(low & 0xFFF)
         if op and low >> 12 & 15 != _NEVER:
-            yield SharedAccess(place, op, _SIZES[high >> 9 & 7])
+            yield SharedAccess(place, op, SIZES[high >> 9 & 7])
 
 
 def _relocated(sections: list[Section], numbers: dict[str, int]) -> dict[int, int]:

@@ -6,7 +6,19 @@ pictures of the page Inside.
 
 from __future__ import annotations
 
-from views.panels import arithmetic, claims, complexity, floats, law, motion, occupancy, paper, roofline, trapezoids
+from views.panels import (
+    arithmetic,
+    claims,
+    complexity,
+    floats,
+    law,
+    motion,
+    occupancy,
+    paper,
+    reasons,
+    roofline,
+    trapezoids,
+)
 from views.panels.entries import Picture, Scene, Section
 from views.session.page import Page
 
@@ -29,6 +41,7 @@ SECTIONS: tuple[Section, ...] = (
     complexity.SECTION,
     floats.SECTION,
     occupancy.SECTION,
+    reasons.SECTION,
 )
 
 

@@ -1,0 +1,178 @@
+"""Machine code of sm_90, as a reader of a kernel's speed wants it: its loops, multiply-adds, loads on their way.
+
+An instruction has 16 bytes, read here as one number. Bits 0 to 8 name the operation, 9 to 11 its form, 12 to 15 the
+predicate; bits 105 to 125 say what it waits for and what others must wait for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.compile.assembly import SIZES
+
+_BYTES = 16
+_MULTIPLY_ADDS = {0x023: "FFMA", 0x02B: "DFMA", 0x031: "HFMA2", 0x035: "HFMA2", 0x024: "IMAD", 0x025: "IMAD",
+                  0x027: "IMAD", 0x03C: "HMMA", 0x037: "IMMA", 0x03F: "DMMA", 0x1F0: "HGMMA"}  # fmt: skip
+_LOAD, _COPY, _COPIES_DONE, _WAIT = 0x181, 0x1AE, 0x1AF, 0x11A  # LDG, LDGSTS, LDGDEPBAR, DEPBAR.LE
+_BOXES = (0x1B4, 0x1BA)  # the copy engine's: UTMALDG, UBLKCP
+_BRANCH, _EXIT, _NOP = 0x147, 0x14D, 0x118
+_IMMEDIATE, _ZERO = 4, 255  # the form whose second factor is a number; the register that is 0
+_ALWAYS = 7  # a predicate
+_PASSES = 8  # of a loop, after which as many of its loads are on their way as ever will be
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many instructions, and how many of them are multiply-adds, by kind ("FFMA", "HGMMA", ...)."""
+
+    instructions: int
+    multiply_adds: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """`whole`: all of the kernel. `loop`: its loop with the most multiply-adds or, where none has any, with the most
+    instructions, without the loops inside it; None: the kernel has no loop.
+
+    Of loads from global memory: `widest_load`, bytes a thread in one instruction; `bytes_in_flight`, the most of one
+    thread that are under way before something waits for them, if every branch that may be taken is not. None: it loads
+    nothing, or what is loaded cannot be told from the code, as the `copy_engine` does it.
+    """
+
+    whole: Mix
+    loop: Mix | None
+    widest_load: int | None
+    bytes_in_flight: int | None
+    copy_engine: bool
+
+
+def machine_code(code: bytes, floats: bool = True) -> MachineCode:
+    """What the machine code of one kernel says. `floats`: the multiply-adds to look for are those of floats, so that
+    those of integers only reckon addresses; else they are those of integers."""
+    read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
+    loops = _loops(read)
+    owned = [_mix(read[at] for at in places) for places in _own(loops, len(read))]
+    sizes = [_size(one) for one in read if one & 0x1FF in (_LOAD, _COPY)]
+    boxes = any(one & 0x1FF in _BOXES for one in read)
+    straight = [read, *(read[first : last + 1] * _PASSES for first, last in loops)]
+    return MachineCode(
+        whole=_mix(read),
+        loop=max(owned, key=lambda mix: _rank(mix, floats)) if owned else None,
+        widest_load=max(sizes, default=None),
+        bytes_in_flight=None if boxes or not sizes else max(map(_in_flight, straight)),
+        copy_engine=boxes,
+    )
+
+
+def sought(mix: Mix, floats: bool) -> int:
+    """Its multiply-adds: of floats, or of integers."""
+    return sum(count for kind, count in mix.multiply_adds.items() if (kind not in ("IMAD", "IMMA")) == floats)
+
+
+def _rank(mix: Mix, floats: bool) -> tuple[int, int]:
+    """More multiply-adds first, then the loop that makes them with fewer instructions."""
+    found = sought(mix, floats)
+    return found, -mix.instructions if found else mix.instructions
+
+
+def _mix(code: Iterable[int]) -> Mix:
+    real = [one for one in code if one & 0x1FF != _NOP]
+    kinds = (_MULTIPLY_ADDS[one & 0x1FF] for one in real if one & 0x1FF in _MULTIPLY_ADDS and not _disguised(one))
+    return Mix(len(real), dict(Counter(kinds).most_common()))
+
+
+def _disguised(one: int) -> bool:
+    """A move, an addition or a shift that the compiler writes as a multiply-add: 0 * b + c, a * 1 + c, a * 2^k + 0."""
+    if one & 0x1FF in (0x03C, 0x037, 0x03F, 0x1F0):
+        return False
+    factor = one >> 32 & 0xFFFFFFFF
+    power = one >> 9 & 7 == _IMMEDIATE and factor & (factor - 1) == 0
+    whole = one & 0x1FF in (0x024, 0x025)
+    return one >> 24 & 0xFF == _ZERO or (whole and power and (factor == 1 or one >> 64 & 0xFF == _ZERO))
+
+
+def _size(one: int) -> int:
+    return SIZES[one >> 73 & 7]
+
+
+def _target(code: Sequence[int], at: int) -> int:
+    """The place that the branch at `at` goes to. It holds the distance from the next instruction in words of 4 bytes,
+    the low 8 bits of it in 16 to 23, and the others in 34 to 81."""
+    one = code[at]
+    far = one >> 34 & (1 << 48) - 1
+    far -= far >> 47 << 48
+    return at + 1 + (far << 8 | one >> 16 & 0xFF) * 4 // _BYTES
+
+
+def _certain(one: int) -> bool:
+    """Whether nothing comes after this instruction but what it jumps to."""
+    return one & 0x1FF in (_BRANCH, _EXIT) and one >> 12 & 15 == _ALWAYS and one >> 87 & 7 == _ALWAYS
+
+
+def _loops(code: Sequence[int]) -> list[tuple[int, int]]:
+    """(first, last instruction) of every loop: from a branch's target to the branch, if there is no other way to the
+    branch than by that target. Code that stands apart jumps back too, and is no loop."""
+    found: dict[int, int] = {}
+    for at, one in enumerate(code):
+        if one & 0x1FF == _BRANCH and 0 <= _target(code, at) <= at:
+            first = _target(code, at)
+            if _reached(code, at, None) and not _reached(code, at, first):
+                found[first] = max(at, found.get(first, at))
+    return sorted(found.items())
+
+
+def _reached(code: Sequence[int], wanted: int, closed: int | None) -> bool:
+    """Whether a thread may come to `wanted` without passing `closed`."""
+    seen, ways = set() if closed is None else {closed}, [0]
+    while ways:
+        at = ways.pop()
+        while at not in seen and 0 <= at < len(code):
+            if at == wanted:
+                return True
+            seen.add(at)
+            if code[at] & 0x1FF == _BRANCH:
+                ways.append(_target(code, at))
+            if _certain(code[at]):
+                break
+            at += 1
+    return False
+
+
+def _own(loops: Sequence[tuple[int, int]], length: int) -> list[list[int]]:
+    """Of each loop, the instructions that are in no smaller one."""
+    owned: dict[tuple[int, int], list[int]] = {loop: [] for loop in loops}
+    for at in range(length):
+        around = [loop for loop in loops if loop[0] <= at <= loop[1]]
+        if around:
+            owned[min(around, key=lambda loop: loop[1] - loop[0])].append(at)
+    return list(owned.values())
+
+
+def _in_flight(code: Sequence[int]) -> int:
+    """The most bytes that are asked for and not yet waited for, straight through the code.
+
+    A load names one of six scoreboards, and what needs it waits until that is clear. Asynchronous copies are gathered
+    in groups, of which DEPBAR.LE lets the last few be under way."""
+    loads: dict[int, list[int]] = {}
+    gathered = most = 0
+    for one in code:
+        operation, board = one & 0x1FF, one >> 110 & 7
+        for waited in range(6):
+            if one >> 116 >> waited & 1:
+                loads.pop(waited, None)
+        if operation == _LOAD:
+            loads.setdefault(board, []).append(_size(one))
+        elif operation == _COPY:
+            gathered += _size(one)
+        elif operation == _COPIES_DONE:
+            loads.setdefault(board, []).append(gathered)
+            gathered = 0
+        elif operation == _WAIT:
+            left, waited = one >> 38 & 0x3F, one >> 44 & 7
+            loads[waited] = loads.get(waited, [])[-left:] if left else []
+        most = max(most, gathered + sum(map(sum, loads.values())))
+        if _certain(one):
+            loads, gathered = {}, 0
+    return most

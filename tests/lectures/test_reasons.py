@@ -1,0 +1,55 @@
+"""Why a rung is fast: of the kernels in the catalogue, and where their times lie under the roofline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.catalogue import default_choice
+from engine.choices import settle
+from engine.lectures.reasons import point, reasons
+from engine.records import NotRunnable, Settled
+from tests.made import measured
+
+
+def choice(kernel: str, **wanted: object) -> Settled:
+    return settle(replace(default_choice(kernel), device="gpu", **wanted))
+
+
+def test_a_sum_of_one_launch_per_kernel() -> None:
+    found = reasons(choice("reduce_sequential", n=2**20, block_size=128))
+    assert found.architecture == "sm_90" and len(found.kernels) == 1, "one kernel, however often it is launched"
+    kernel = found.kernels[0]
+    assert (kernel.threads, kernel.resources.shared_bytes, kernel.dynamic_shared_bytes) == (128, 512, 0)
+    assert (kernel.occupancy.blocks, kernel.occupancy.limited_by) == (16, ("threads",))
+    assert kernel.code.bytes_in_flight == 4 and kernel.bytes_in_flight == 4 * 128 * 16
+    assert kernel.multiply_add_share == 0 and kernel.resources.local_bytes == 0
+
+
+def test_a_rung_of_the_cpu_says_so() -> None:
+    with pytest.raises(NotRunnable, match="runs on the CPU"):
+        reasons(choice("trapezoid_scalar"))
+
+
+def test_a_time_that_memory_bounds() -> None:
+    asked = choice("reduce_sequential", n=2**20, block_size=128)
+    found = reasons(asked)
+    timed = measured(asked, time_us=10.0)
+    at = point(found, timed)
+    bandwidth = timed.device.get("read_ceiling_gb_s") or timed.device["peak_bandwidth_gb_s"]
+    assert at is not None and at.bound_by == "memory"
+    assert at.bound_us == pytest.approx(found.bytes_moved / bandwidth / 1e3)
+    assert at.percent == pytest.approx(100 * at.bound_us / 10.0)
+    assert point(found, None) is None and point(found, replace(timed, device={"name": "unknown"})) is None
+
+
+@pytest.mark.thorough
+def test_what_the_copy_engine_loads_and_what_tensor_cores_multiply_for_floats_is_not_guessed() -> None:
+    asked = choice("matmul_split")
+    found = reasons(asked)
+    split, product = found.kernels
+    assert split.code.loop is None and split.multiply_add_share is None
+    assert product.code.copy_engine and product.bytes_in_flight is None and product.code.widest_load is None
+    assert product.code.loop is not None and product.code.loop.multiply_adds == {"HGMMA": 8}
+    assert point(found, measured(asked, time_us=10.0)) is None, "the peak of FP32 is not its roof"
