@@ -1,4 +1,5 @@
-"""The command line: kernels, run, sweep, emulate, check, sheets, grade, progress, record, warm, host, history, doctor.
+"""The command line: kernels, run, sweep, code, emulate, check, sheets, grade, progress, record, warm, host, history,
+doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -15,12 +16,13 @@ from pathlib import Path
 
 from engine import archive
 from engine.catalogue import LADDERS, default_choice
+from engine.choices import settle
 from engine.compile.encodings import read_file
 from engine.history.contract import flat
 from engine.lab.parsers import add_parsers
 from engine.listing import lines, rows
 from engine.measuring.measure import failed
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, Measurement, NotRunnable
+from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, CompileError, Measurement, NotRunnable
 from engine.sheets import parsers as sheet_parsers
 from engine.terminal import text
 from engine.words import whole_number
@@ -88,6 +90,18 @@ def _sweep(options: argparse.Namespace) -> int:
         for measurement in measurements:
             print(text(measurement))
     return max(EXIT_STATUS.get(measurement.status, 3) for measurement in measurements)
+
+
+def _code(options: argparse.Namespace) -> int:
+    from engine.lectures.reasons import record, sentences  # heavy: the compiler
+
+    choice = _choice(options, options.kernel, options.n, options.block_size, options.grid_size, options.parameter)
+    asked = settle(choice)
+    try:
+        print(json.dumps(record(asked)) if options.json else "\n".join(sentences(asked)))
+    except CompileError as error:
+        raise NotRunnable(str(error)) from None
+    return 0
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -212,13 +226,18 @@ def _parser() -> argparse.ArgumentParser:
     kernels.set_defaults(command=_kernels)
 
     run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")
-    run.add_argument("kernel", metavar="KERNEL")
-    run.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 and 4M work too")
-    run.add_argument("--block-size", type=_whole_number)
-    run.add_argument("--grid-size", type=_whole_number, help="blocks, of a kernel that strides over the grid")
-    run.add_argument("--parameter", type=_whole_number, metavar="V", help="the kernel's own knob, where it has one")
-    run.add_argument("--source", type=Path, metavar="FILE.cu", help="run this file's kernel of the same name instead")
-    run.set_defaults(command=_run)
+    code = commands.add_parser(
+        "code", help="why a kernel is fast: registers, occupancy, its hottest loop, the roofline"
+    )
+    for one, answer in ((run, _run), (code, _code)):
+        one.add_argument("kernel", metavar="KERNEL")
+        one.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 and 4M work too")
+        one.add_argument("--block-size", type=_whole_number)
+        one.add_argument("--grid-size", type=_whole_number, help="blocks, of a kernel that strides over the grid")
+        one.add_argument("--parameter", type=_whole_number, metavar="V", help="the kernel's own knob, where it has one")
+        one.add_argument("--source", type=Path, metavar="FILE.cu", help="this file's kernel of the same name instead")
+        one.set_defaults(command=answer)
+    code.set_defaults(device="gpu", schedule=None)
 
     sweep = commands.add_parser("sweep", help="every combination of kernels, sizes, block sizes, grids and knob values")
     sweep.add_argument("kernels", nargs="+", metavar="KERNEL")
@@ -233,10 +252,11 @@ def _parser() -> argparse.ArgumentParser:
     sweep.set_defaults(command=_sweep)
 
     for command in (run, sweep):
-        command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
         command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + ",gpu:MODEL}")
         command.add_argument("--schedule", metavar="{lockstep,independent:SEED,waves:BLOCKS}",
                              help="the order in which the emulator runs lanes and blocks")  # fmt: skip
+    for command in (run, sweep, code):
+        command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
         command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")
         command.add_argument("--combine", metavar="{" + ",".join(COMBINES) + "}", help="how block sums become one sum")
 
@@ -260,7 +280,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
     doctor.set_defaults(command=_doctor)
-    for command in (kernels, run, sweep, warm, doctor):
+    for command in (kernels, run, sweep, code, warm, doctor):
         command.add_argument("--json", action="store_true")
     return parser
 

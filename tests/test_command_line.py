@@ -209,3 +209,18 @@ def test_the_doctor_says_what_works_and_one_fix_a_line(engine: Command):
     checks = json.loads(engine("doctor", "--json")[1])
     assert {check["name"] for check in checks} >= {"Python", "NVRTC", "GPU"}
     assert all(check["ok"] or check["fix"] for check in checks)
+
+
+def test_why_a_kernel_is_fast_needs_no_gpu(engine: Command):
+    status, printed = engine("code", "reduce_sequential", "--n", "2^20", "--block-size", "128", "--json")
+    record = json.loads(printed)
+    (kernel,) = record["kernels"]
+    assert status == 0 and (record["architecture"], record["n"], kernel["threads"]) == ("sm_90", 2**20, 128)
+    assert kernel["occupancy"]["blocks"] == 16 and kernel["code"]["loop"]["multiply_adds"] == {}
+    assert record["profiled"]["device"] == "NVIDIA H200" and record["roofline"]["bound_by"] == "memory"
+    status, printed = engine("code", "reduce_sequential", "--n", "2^20", "--block-size", "128")
+    assert status == 0 and "16 blocks, 64 warps an SM of an NVIDIA H200: occupancy 100%" in printed
+
+
+def test_a_rung_of_the_cpu_has_no_machine_code(engine: Command):
+    assert engine("code", "trapezoid_scalar")[0] == 2

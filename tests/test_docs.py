@@ -74,7 +74,7 @@ def test_every_command_is_one(page: Path) -> None:
 
 def test_the_readme_shows_commands_of_each_kind() -> None:
     assert {arguments[0] for arguments in commands_of(README, "python -m engine")} == {
-        "kernels", "run", "sweep", "emulate", "check", "grade", "doctor", "warm", "history", "record",
+        "kernels", "run", "sweep", "code", "emulate", "check", "grade", "doctor", "warm", "history", "record",
     }  # fmt: skip
     assert [] in commands_of(README, "python dashboard.py")
     assert ["--port", "9000", "--address", "0.0.0.0"] in commands_of(README, "python dashboard.py")

@@ -48,6 +48,15 @@ def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
     return _hardware().get(_key(choice), ())
 
 
+def nearest(choice: Settled) -> Hardware | None:
+    """The hardware's counters at the recorded size that is nearest to the choice's; None where there are none."""
+    return min(
+        recorded_sizes(choice),
+        key=lambda entry: (abs(entry.n - choice.n), abs(entry.block_size - choice.block_size)),
+        default=None,
+    )
+
+
 def beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
     """The hardware's counters for each of these choices, all at one n and block size; () where there are none.
 

@@ -1,23 +1,28 @@
 """Why a rung is as fast as it is: what its machine code needs and does, and how near it comes to the roofline.
 
 reasons(choice) -> Reasons, from the machine code and the plan    point(reasons, measurement) -> Point, from a time
+record(choice) -> dict, ready for json.dumps    sentences(choice) -> the same in words
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 from engine.catalogue.gpu_models import GPU
 from engine.catalogue.occupancy import Occupancy, occupancy
 from engine.compile.cubin import Resources, code_of, resources_of
-from engine.compile.machine_code import MachineCode, machine_code, sought
+from engine.compile.machine_code import MachineCode, Mix, machine_code, sought
 from engine.compile.nvrtc import compile_source
+from engine.history import profiles
+from engine.history.history import device_line, known
 from engine.host.rates import peak_of
 from engine.plan import plan
 from engine.records import Launch, Measurement, NotRunnable, Settled
+from engine.words import many, size_text, three_digits, time_text
 
 _TENSOR_CORES = {"HMMA", "HGMMA"}
 
@@ -93,6 +98,71 @@ def point(found: Reasons, measurement: Measurement | None) -> Point | None:
     bound_us = max(memory_us, arithmetic_us)
     bound_by = "memory" if memory_us >= arithmetic_us else "arithmetic"
     return Point(bound_us, bound_by, 100 * bound_us / measurement.time_us)
+
+
+def record(choice: Settled) -> dict[str, Any]:
+    """The reasons, where the time that is known of the choice lies, and what a GPU's profiler counted of it at the
+    nearest size that was recorded; null for what is not known. NotRunnable, CompileError."""
+    found, timed, counted = reasons(choice), known(choice).timed, profiles.nearest(choice)
+    at = point(found, timed)
+    asked = {name: getattr(choice, name) for name in ("kernel", "n", "block_size", "dtype", "parameter")}
+    return {
+        **asked,
+        **asdict(found),
+        "time_us": timed.time_us if timed else None,
+        "time_origin": device_line(timed) if timed else None,
+        "roofline": asdict(at) if at else None,
+        "profiled": asdict(counted) if counted else None,
+    }
+
+
+def sentences(choice: Settled) -> tuple[str, ...]:
+    """The reasons in words, a line each. NotRunnable, CompileError."""
+    found = reasons(choice)
+    lines = [line for kernel in found.kernels for line in _told(kernel)]
+    return (*lines, *roofline_lines(choice, found, known(choice).timed))
+
+
+def roofline_lines(choice: Settled, found: Reasons, timed: Measurement | None) -> tuple[str, ...]:
+    """The lecture's counts, and where the time lies; nothing where no bytes are counted."""
+    if found.flop_per_byte is None:
+        return ()
+    said = f"N = {size_text(choice.n)}: {three_digits(found.flop_per_byte)} operations a byte by the lecture's count"
+    at = point(found, timed)
+    if at is None or timed is None or timed.time_us is None:
+        return (f"{said}.",)
+    took = f"{time_text(timed.time_us)} were measured ({device_line(timed)})"
+    bound = f"Roofline: {at.bound_by} alone takes {time_text(at.bound_us)}, and {took}"
+    return (f"{said}. {bound}: {three_digits(at.percent)}% of the roof.",)
+
+
+def kinds_text(mix: Mix) -> str:
+    """ "FFMA 1,024, IMAD 1"; "" without multiply-adds."""
+    return ", ".join(f"{kind} {count:,}" for kind, count in mix.multiply_adds.items())
+
+
+def _told(one: KernelReasons) -> tuple[str, ...]:
+    needed, held, code, loop = one.resources, one.occupancy, one.code, one.code.loop
+    shared = needed.shared_bytes + one.dynamic_shared_bytes
+    loads = "Loads nothing from global memory"
+    if code.widest_load is not None:
+        loads = f"Loads from global memory: {many(code.widest_load, 'byte')} at most in one instruction"
+    if code.copy_engine:
+        loads = "The copy engine loads: bytes in flight are not known"
+    elif code.bytes_in_flight is not None and one.bytes_in_flight is not None:
+        loads += f", in flight {code.bytes_in_flight:,} a thread, {one.bytes_in_flight:,} an SM"
+    hottest = "No loop"
+    if loop is not None and one.multiply_add_share is not None:
+        hottest = f"Hottest loop: {loop.instructions:,} instructions, {one.multiply_add_share:.1%} multiply-adds"
+        hottest += f" ({kinds_text(loop)})" if loop.multiply_adds else ""
+    return (
+        f"{one.kernel}, machine code for {GPU.architecture}: {needed.registers} registers and {needed.local_bytes:,} "
+        f"bytes of local memory a thread, {shared:,} bytes of shared memory a block of {one.threads:,} threads",
+        f"  {many(held.blocks, 'block')}, {many(held.warps, 'warp')} an SM of an {GPU.name}: occupancy "
+        f"{held.fraction:.0%}, limited by {' and '.join(held.limited_by)}",
+        f"  {hottest}; the kernel has {code.whole.instructions:,}",
+        f"  {loads}",
+    )
 
 
 def _kernel(step: Launch, floats: bool) -> KernelReasons:

@@ -10,10 +10,10 @@ import streamlit as st
 
 from engine.counters import COUNTERS, with_derived
 from engine.history import profiles
-from engine.history.history import Known, device_line
-from engine.lectures.reasons import KernelReasons, Reasons, point, reasons
+from engine.history.history import Known
+from engine.lectures.reasons import KernelReasons, Reasons, kinds_text, reasons, roofline_lines
 from engine.records import CompileError, NotRunnable
-from engine.words import many, size_text, text_of, three_digits, time_text
+from engine.words import many, size_text, text_of
 from views.panels.arithmetic import cell, headings
 from views.panels.entries import Section
 from views.session.page import Page
@@ -75,7 +75,7 @@ def _rows(page: Page, position: int) -> str:
 
 def _cells(one: KernelReasons) -> str:
     needed, code, loop = one.resources, one.code, one.code.loop
-    kinds = ", ".join(f"{kind} {count:,}" for kind, count in loop.multiply_adds.items()) if loop else ""
+    kinds = kinds_text(loop) if loop else ""
     dynamic = f"{one.dynamic_shared_bytes:,} of them dynamic" if one.dynamic_shared_bytes else ""
     own = "" if code.bytes_in_flight is None else f"{code.bytes_in_flight:,} a thread"
     cells = (
@@ -94,20 +94,9 @@ def _cells(one: KernelReasons) -> str:
     return "".join(cell(text, small) for text, small in cells)
 
 
-def _lines(page: Page, known: Known) -> list[str]:
-    """The lecture's counts and the roofline."""
+def _lines(page: Page, known: Known) -> tuple[str, ...]:
     found = _read(page, page.position)
-    if isinstance(found, str) or found.flop_per_byte is None:
-        return []
-    said = (
-        f"N = {size_text(page.choice.n)}: {three_digits(found.flop_per_byte)} operations a byte by the lecture's count"
-    )
-    at = point(found, known.timed)
-    if at is None or known.timed is None or known.timed.time_us is None:
-        return [f"{said}."]
-    took = f"{time_text(known.timed.time_us)} were measured ({device_line(known.timed)})"
-    return [f"{said}. Roofline: {at.bound_by} alone takes {time_text(at.bound_us)}, and {took}: "
-            f"{three_digits(at.percent)}% of the roof."]  # fmt: skip
+    return () if isinstance(found, str) else roofline_lines(page.choice, found, known.timed)
 
 
 def _counted(page: Page, facts: Sequence[Known]) -> str:
@@ -116,11 +105,8 @@ def _counted(page: Page, facts: Sequence[Known]) -> str:
     counted = facts[page.position].counted
     if counted is not None and counted.counters:
         rows.append(("Emulated", f"N = {size_text(counted.choice.n or 0)}", with_derived(counted.counters)))
-    sizes = profiles.recorded_sizes(page.choice)
-    if sizes:
-        entry = min(
-            sizes, key=lambda size: (abs(size.n - page.choice.n), abs(size.block_size - page.choice.block_size))
-        )
+    entry = profiles.nearest(page.choice)
+    if entry is not None:
         where = f"N = {size_text(entry.n)}, {page.topic.block_noun} {entry.block_size}, {entry.date}"
         rows.append((f"Profiled on an {entry.device}", where, entry.counters))
     if not rows:
