@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.compile.assembly import SIZES
 
@@ -37,7 +37,7 @@ class MachineCode:
     instructions, without the loops inside it; None: the kernel has no loop.
 
     Of loads from global memory: `widest_load`, bytes a thread in one instruction; `bytes_in_flight`, the most of one
-    thread that are under way before something waits for them, if every branch that may be taken is not. None: it loads
+    thread that are under way before something waits for them, on the way through the code that has most. None: it loads
     nothing, or what is loaded cannot be told from the code, as the `copy_engine` does it.
     """
 
@@ -56,12 +56,12 @@ def machine_code(code: bytes, floats: bool = True) -> MachineCode:
     owned = [_mix(read[at] for at in places) for places in _own(loops, len(read))]
     sizes = [_size(one) for one in read if one & 0x1FF in (_LOAD, _COPY)]
     boxes = any(one & 0x1FF in _BOXES for one in read)
-    straight = [read, *(read[first : last + 1] * _PASSES for first, last in loops)]
+    spans = [(0, len(read) - 1, 1), *((first, last, _PASSES) for first, last in loops)]
     return MachineCode(
         whole=_mix(read),
         loop=max(owned, key=lambda mix: _rank(mix, floats)) if owned else None,
         widest_load=max(sizes, default=None),
-        bytes_in_flight=None if boxes or not sizes else max(map(_in_flight, straight)),
+        bytes_in_flight=None if boxes or not sizes else max(_in_flight(read, *span) for span in spans),
         copy_engine=boxes,
     )
 
@@ -150,29 +150,46 @@ def _own(loops: Sequence[tuple[int, int]], length: int) -> list[list[int]]:
     return list(owned.values())
 
 
-def _in_flight(code: Sequence[int]) -> int:
-    """The most bytes that are asked for and not yet waited for, straight through the code.
-
-    A load names one of six scoreboards, and what needs it waits until that is clear. Asynchronous copies are gathered
-    in groups, of which DEPBAR.LE lets the last few be under way."""
-    loads: dict[int, list[int]] = {}
-    gathered = most = 0
-    for one in code:
-        operation, board = one & 0x1FF, one >> 110 & 7
-        for waited in range(6):
-            if one >> 116 >> waited & 1:
-                loads.pop(waited, None)
-        if operation == _LOAD:
-            loads.setdefault(board, []).append(_size(one))
-        elif operation == _COPY:
-            gathered += _size(one)
-        elif operation == _COPIES_DONE:
-            loads.setdefault(board, []).append(gathered)
-            gathered = 0
-        elif operation == _WAIT:
-            left, waited = one >> 38 & 0x3F, one >> 44 & 7
-            loads[waited] = loads.get(waited, [])[-left:] if left else []
-        most = max(most, gathered + sum(map(sum, loads.values())))
-        if _certain(one):
-            loads, gathered = {}, 0
+def _in_flight(code: Sequence[int], first: int, last: int, passes: int) -> int:
+    """The most bytes that are asked for and not yet waited for, from the first to the last instruction, so many times.
+    Where two ways meet, the one with more bytes goes on."""
+    now: _Flying | None = _Flying()
+    most = 0
+    for _ in range(passes):
+        met: dict[int, _Flying] = {}
+        for at in range(first, last + 1):
+            ways = [way for way in (now, met.get(at)) if way is not None]
+            now = max(ways, key=_Flying.total, default=_Flying()).after(code[at])
+            most = max(most, now.total())
+            if code[at] & 0x1FF == _BRANCH and at < (to := _target(code, at)) <= last:
+                met[to] = max(now, met.get(to, now), key=_Flying.total)
+            if _certain(code[at]) and at < last:
+                now = None
     return most
+
+
+@dataclass(frozen=True)
+class _Flying:
+    """Bytes that are under way. A load names one of six scoreboards, and what needs it waits until that is clear.
+    Asynchronous copies are `gathered` in groups, of which DEPBAR.LE lets the last few be under way."""
+
+    boards: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    gathered: int = 0
+
+    def total(self) -> int:
+        return self.gathered + sum(map(sum, self.boards.values()))
+
+    def after(self, one: int) -> _Flying:
+        """What is under way once this instruction has waited for what it needs, and is on its own way."""
+        operation, board, mask = one & 0x1FF, one >> 110 & 7, one >> 116 & 0x3F
+        boards = {name: sizes for name, sizes in self.boards.items() if not mask >> name & 1} if mask else self.boards
+        if operation == _LOAD:
+            return _Flying({**boards, board: (*boards.get(board, ()), _size(one))}, self.gathered)
+        if operation == _COPY:
+            return _Flying(boards, self.gathered + _size(one))
+        if operation == _COPIES_DONE:
+            return _Flying({**boards, board: (*boards.get(board, ()), self.gathered)})
+        if operation == _WAIT:
+            left, waited = one >> 38 & 0x3F, one >> 44 & 7
+            return _Flying({**boards, waited: boards.get(waited, ())[-left:] if left else ()}, self.gathered)
+        return self if boards is self.boards else _Flying(boards, self.gathered)

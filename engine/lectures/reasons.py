@@ -133,7 +133,8 @@ def roofline_lines(choice: Settled, found: Reasons, timed: Measurement | None) -
         return (f"{said}.",)
     took = f"{time_text(timed.time_us)} were measured ({device_line(timed)})"
     bound = f"Roofline: {at.bound_by} alone takes {time_text(at.bound_us)}, and {took}"
-    return (f"{said}. {bound}: {three_digits(at.percent)}% of the roof.",)
+    caches = "; caches serve reads that the count sends to memory" if at.percent > 100 else ""
+    return (f"{said}. {bound}: {three_digits(at.percent)}% of the roof{caches}.",)
 
 
 def kinds_text(mix: Mix) -> str:

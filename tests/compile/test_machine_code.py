@@ -18,6 +18,7 @@ FREE, ALWAYS = 7 << 110, 7 << 12 | 7 << 87  # no scoreboard; no condition
 FFMA = 0x223 | ALWAYS | FREE | 5 << 24
 MOVE = 0x224 | ALWAYS | FREE | 255 << 24  # 0 * b + c
 MUFU, EXIT, NOP = (0x308 | ALWAYS | FREE, 0x94D | ALWAYS | FREE, 0x918 | ALWAYS | FREE)
+ALWAYS_GOES = 7  # a branch's condition
 WORD, SIXTEEN = 4 << 73, 6 << 73
 CHAIN = """extern "C" __global__ void k(float* x, int n, float b, float c) {
     float a = x[threadIdx.x];
@@ -75,7 +76,7 @@ def test_a_loop_does_not_count_what_a_loop_inside_it_does() -> None:
 
 
 def test_code_that_stands_apart_and_jumps_back_is_no_loop() -> None:
-    assert read(branch(0, 3), FFMA, EXIT, MUFU, branch(4, 1, 7)).loop is None
+    assert read(branch(0, 3), FFMA, EXIT, MUFU, branch(4, 1, ALWAYS_GOES)).loop is None
 
 
 def test_bytes_are_in_flight_until_something_waits_for_them() -> None:
@@ -83,6 +84,13 @@ def test_bytes_are_in_flight_until_something_waits_for_them() -> None:
     assert (at_once.widest_load, at_once.bytes_in_flight) == (16, 36)
     one_by_one = read(load(SIXTEEN, 0), waits(load(SIXTEEN, 1), 0), waits(FFMA, 1), EXIT)
     assert one_by_one.bytes_in_flight == 16
+
+
+def test_what_a_branch_leaves_in_flight_is_so_where_the_ways_meet() -> None:
+    ways = (branch(0, 3), load(SIXTEEN, 0), branch(2, 4, ALWAYS_GOES), load(WORD, 1), load(WORD, 2), EXIT)
+    assert read(*ways).bytes_in_flight == 20, "16 and 4 bytes by the one way, 4 and 4 by the other"
+    in_a_loop = (branch(0, 2), load(WORD, 0), load(SIXTEEN, 1), waits(waits(FFMA, 0), 1), branch(4, 0), EXIT)
+    assert read(*in_a_loop).bytes_in_flight == 20
 
 
 def test_asynchronous_copies_are_in_flight_in_groups() -> None:

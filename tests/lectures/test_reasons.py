@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalogue import default_choice
 from engine.choices import settle
-from engine.lectures.reasons import point, reasons
+from engine.lectures.reasons import point, reasons, roofline_lines
 from engine.records import NotRunnable, Settled
 from tests.made import measured
 
@@ -41,6 +41,11 @@ def test_a_time_that_memory_bounds() -> None:
     assert at is not None and at.bound_by == "memory"
     assert at.bound_us == pytest.approx(found.bytes_moved / bandwidth / 1e3)
     assert at.percent == pytest.approx(100 * at.bound_us / 10.0)
+    (within,), (above,) = (
+        roofline_lines(asked, found, measured(asked, time_us=at.bound_us * part)) for part in (2, 0.5)
+    )
+    assert "50.0% of the roof." in within and "200% of the roof; caches serve reads" in above
+    assert roofline_lines(asked, found, None) == ("N = 2^20: 0.25 operations a byte by the lecture's count.",)
     assert point(found, None) is None and point(found, replace(timed, device={"name": "unknown"})) is None
 
 
