@@ -55,7 +55,7 @@ def main() -> None:
         buttons(draft)
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        kept = component.Kept(draft.id, draft.text, draft.at, draft.file)
+        kept = component.Kept(draft.id, draft.text, draft.at, draft.file, len(draft.tries))
         component.show(kept, heard(draft.id), drafts.take, take_request)
     with right:
         asked = settings(draft, ladder, position)

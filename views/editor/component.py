@@ -29,12 +29,13 @@ _HEIGHT = "max(420px, calc(100vh - 190px))"
 
 @dataclass(frozen=True)
 class Kept:
-    """What the server has of a draft: its text as it was at `at`, in ms since 1970, and its file's name."""
+    """What the server has of a draft: its text as it was at `at`, in ms since 1970, its file's name, how many tries."""
 
     draft: str
     text: str
     at: int
     file: str
+    tries: int
 
 
 def show(

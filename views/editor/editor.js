@@ -29,6 +29,7 @@ class Editor {
     this.own = kept?.at > data.at ? kept : null; // newer than what the server was told
     this.text = this.own?.text ?? data.text;
     this.file = this.own?.file ?? data.file;
+    this.tries = data.tries;
     this.settle(data, tell, ask);
     this.listen();
     forgetOldest();
@@ -76,7 +77,8 @@ class Editor {
       read: (view) => view.lineBlockAt(beginning(view.state.doc)).top,
       write: (top, view) => { view.scrollDOM.scrollTop = top; },
     });
-    if (this.own) this.tell();
+    // The server's copy of a draft holds its text alone.
+    if (this.own || (stored(this.draft)?.tries?.length ?? 0) > this.tries) this.tell();
     this.mark();
     this.root.dataset.ready = 'yes';
   }
