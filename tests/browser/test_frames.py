@@ -9,7 +9,7 @@ from tests.browser.frames import BLOCKS, WANTED_MS, watched
 from tests.browser.test_picture_browser import at_rest
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_a_frame_of_256_threads_takes_no_more_of_the_pages_thread_than_60_a_second_leave(
     page: Page, address: str
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
     text = editor_at(page, f"{address}{SAXPY}")
     typed(page, "a * x[i]", "1 + ")
     page.locator("[data-part=share]").click()
+    expect(page.locator("[data-part=link]")).not_to_have_value("")
     link = page.locator("[data-part=link]").input_value()
     assert link.startswith(f"{address}/lab?") and "draft=" not in link
     there = page.context.browser.new_context() if page.context.browser else page.context

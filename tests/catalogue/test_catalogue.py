@@ -93,11 +93,19 @@ def test_it_compiles_for_every_type_for_old_and_new_gpus(kernel: Kernel):
     for dtype in kernel.dtypes:
         for block_size in (kernel.block_sizes[0], kernel.block_sizes[-1]):
             assert kernel.name.encode() in compile_source(source(kernel, dtype, block_size), oldest)
-    if not kernel.capability.endswith("a"):  # those with an "a" are of one GPU alone
-        for capability in ("80", "86", "89", "90", "100"):
-            made = compile_source(source(kernel, kernel.dtypes[0], kernel.block_sizes[0]), f"compute_{capability}")
-            assert kernel.name.encode() in made
     assert compile_source(source(kernel, kernel.dtypes[-1], kernel.block_sizes[:2][-1]), "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("capability", ["75", "80", "86", "89", "90", "100"])
+@EVERY_KERNEL
+def test_it_compiles_for_every_generation_from_its_own_on(kernel: Kernel, capability: str):
+    if kernel.capability.endswith("a") or int(kernel.capability or 75) > int(capability):
+        with_it = kernel.capability  # those with an "a" are of one GPU alone
+    else:
+        with_it = capability
+    made = compile_source(source(kernel, kernel.dtypes[0], kernel.block_sizes[0]), f"compute_{with_it}")
+    assert kernel.name.encode() in made
 
 
 @EVERY_KERNEL

@@ -68,7 +68,7 @@ def test_every_package_is_locked_and_free() -> None:
     assert len(named) > 10 and set(named) <= {"MIT", "BSD-3-Clause", "ISC", "Zlib"}
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_the_bundle_is_what_the_build_makes(tmp_path: Path) -> None:
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:

@@ -216,7 +216,7 @@ def check(plan: Plan, output: Array) -> Check:
 
 def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:
     threads, rounds = _chains(kernel.name, choice.n)
-    if threads == choice.n:
+    if kernel.name == "latency_hidden":
         return memory_checks.chains_of_all(choice.dtype, SEED, output, rounds)
     numbers = data.repeated(data.period(choice.dtype, SEED), _inputs(kernel, choice))
     if kernel.name == "latency_register":
