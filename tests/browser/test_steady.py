@@ -42,6 +42,18 @@ WATCH = """() => {
   };
   look();
 }"""
+# Half a second without a new block or place: the page is all there.
+SETTLED = """() => new Promise((done) => {
+  let last = '', since = performance.now();
+  const look = () => {
+    const blocks = [...document.querySelectorAll('.stElementContainer, p, button, label')];
+    const now = blocks.map((block) => Object.values(block.getBoundingClientRect().toJSON()).join()).join(' ');
+    if (now !== last) [last, since] = [now, performance.now()];
+    if (blocks.length > 40 && performance.now() - since > 500) done(true);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
 WORKING = ".st-key-working .stProgress"
 
 
@@ -86,6 +98,7 @@ def test_nothing_moves_on_the_other_pages(page: Page, address: str, url: str, bu
         expect(page.locator("[data-part=editor][data-ready=yes]")).to_be_visible()
         scrolled = page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop")
         assert scrolled == 0, "the editor scrolled the page"
+    page.evaluate(SETTLED)
     page.evaluate(WATCH)
     page.locator(button).first.click()
     expect(page.locator(result).first).to_be_visible()
