@@ -7,7 +7,7 @@ import pytest
 
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.topics import matmul_split
-from engine.catalogue.topics.tensor import MULTIPLE
+from engine.catalogue.topics.hopper import MULTIPLE
 from engine.plan import ELEMENTS, grid_for, launched, offered, plan, strides
 from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
 

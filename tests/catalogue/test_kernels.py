@@ -7,7 +7,7 @@ import pytest
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.entries import Topic
-from engine.catalogue.topics import tensor
+from engine.catalogue.topics.hopper import MULTIPLE
 from engine.counters import IN_JSON
 from engine.measuring.measure import failed
 from engine.plan import plan
@@ -26,7 +26,7 @@ ENDING = [kernel for kernel in KERNELS.values() if kernel.expect != "deadlock" a
 def sizes_of(topic: Topic) -> tuple[int, ...]:
     """Ragged ones, where the topic takes any."""
     if topic.name == "tensor":
-        return (tensor.MULTIPLE,)
+        return (MULTIPLE,)
     return SIZES_OF_WIDTHS if "width" in topic.size_label else SIZES
 
 
@@ -99,7 +99,7 @@ def test_a_kernel_that_is_wrong_on_purpose_is_found_out(kernel: Kernel):
 def test_every_way_to_combine_agrees_for_every_type(kernel: Kernel, dtype: str):
     wanted = set()
     for combine in kernel.combines:
-        n = tensor.MULTIPLE if kernel.topic == "tensor" else 77
+        n = MULTIPLE if kernel.topic == "tensor" else 77
         found = measured(replace(default_choice(kernel.name), n=n, dtype=dtype, combine=combine))
         assert found.status in OUTCOMES[kernel.expect], (combine, found.reason)
         assert (found.choice.combine, found.choice.dtype) == (combine, dtype)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import filecmp
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import plotly.graph_objects
 import pytest
 from plotly.basedatatypes import BaseTraceType
 
+from tests.views.bundles import assert_made_by_its_build, locked_packages
 from views.session.assets import CHART, PLOTLY, scripts
 
 CHARTS = PLOTLY.parent
@@ -59,9 +57,7 @@ def test_it_is_the_version_that_checks_the_figures_and_streamlits_kind() -> None
 
 def test_every_package_is_locked_and_free() -> None:
     asked = json.loads((BUILD / "package.json").read_text())["devDependencies"]
-    locked = json.loads((BUILD / "package-lock.json").read_text())["packages"]
-    for name, version in asked.items():
-        assert locked[f"node_modules/{name}"]["version"] == version and version[0].isdigit()
+    locked_packages(BUILD)
     licences = (CHARTS / "plotly.licences.txt").read_text()
     assert "Plotly Technologies Inc." in licences and f"plotly.js {asked['plotly.js']} (MIT)" in licences
     named = re.findall(r"^(?:\S+ [\d.]+) \((.*)\)$", licences, flags=re.MULTILINE)
@@ -70,13 +66,4 @@ def test_every_package_is_locked_and_free() -> None:
 
 @pytest.mark.release
 def test_the_bundle_is_what_the_build_makes(tmp_path: Path) -> None:
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        pytest.skip("There is no npm here.")
-    build = tmp_path / "build"
-    shutil.copytree(BUILD, build, ignore=shutil.ignore_patterns("node_modules"))
-    got = subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=build, capture_output=True, text=True, check=False)
-    if got.returncode:
-        pytest.skip(f"The packages cannot be had here: {got.stderr.strip().splitlines()[-1:]}")
-    subprocess.run([node, "build.mjs"], cwd=build, check=True)
-    assert filecmp.cmpfiles(CHARTS, tmp_path, MADE, shallow=False) == (list(MADE), [], [])
+    assert_made_by_its_build(CHARTS, MADE, tmp_path)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import filecmp
-import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.views.bundles import assert_made_by_its_build, locked_packages
 
 EDITOR = Path(__file__).parents[2] / "views" / "editor"
 BUILD = EDITOR / "build"
@@ -16,10 +14,7 @@ MADE = ("codemirror.min.js", "codemirror.licences.txt")
 
 
 def test_every_package_is_locked_and_free() -> None:
-    asked = json.loads((BUILD / "package.json").read_text())["devDependencies"]
-    locked = json.loads((BUILD / "package-lock.json").read_text())["packages"]
-    for name, version in asked.items():
-        assert locked[f"node_modules/{name}"]["version"] == version and version[0].isdigit()
+    locked = locked_packages(BUILD)
     licences = (EDITOR / "codemirror.licences.txt").read_text()
     for name, package in locked.items():
         assert not name or (package["license"] == "MIT" and package["integrity"])
@@ -28,13 +23,4 @@ def test_every_package_is_locked_and_free() -> None:
 
 @pytest.mark.thorough
 def test_the_bundle_is_what_the_build_makes(tmp_path: Path) -> None:
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        pytest.skip("There is no npm here.")
-    build = tmp_path / "build"
-    shutil.copytree(BUILD, build, ignore=shutil.ignore_patterns("node_modules"))
-    got = subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=build, capture_output=True, text=True, check=False)
-    if got.returncode:
-        pytest.skip(f"The packages cannot be had here: {got.stderr.strip().splitlines()[-1:]}")
-    subprocess.run([node, "build.mjs"], cwd=build, check=True)
-    assert filecmp.cmpfiles(EDITOR, tmp_path, MADE, shallow=False) == (list(MADE), [], [])
+    assert_made_by_its_build(EDITOR, MADE, tmp_path)

@@ -7,12 +7,10 @@ from math import sqrt
 from engine.catalogue.entries import Kernel, Parameter, Tile
 from engine.catalogue.gpu_models import MULTIPROCESSORS
 from engine.catalogue.plans import given_source, knob
-from engine.records import Buffer, Choice, Launch, NotRunnable, Plan, Scalar, Settled, TensorMap
+from engine.catalogue.topics.hopper import DEPTH, FETCHING, WIDE, check_width, shared_bytes
+from engine.records import Buffer, Choice, Launch, Plan, Scalar, Settled, TensorMap
 
 PARTS = 3
-MULTIPLE = 256  # of which the width is one: nothing is tested at a border
-STAGES, DEPTH, PIECE = 4, 64, (128, 256)
-FETCHING = 128  # threads of a warpgroup that only fetches, beside those that multiply
 SPLITTING = 256  # threads of a block that splits; each takes two numbers
 # What is missing of a product of numbers, in relation to it, where so many products of their parts are added. A part
 # is at most 2^-9 of the one before.
@@ -25,7 +23,7 @@ _FIXED = dict.fromkeys(
 
 KERNEL = Kernel(
     "matmul_split", "matmul", "Tensor cores multiply three parts of each number", dtypes=("float32",),
-    block_sizes=(16,), tile=Tile(PIECE[0] // 16, PIECE[1] // 16), refuses=_ONLY_FLOAT | _FIXED, capability="90a",
+    block_sizes=(16,), tile=Tile(WIDE[0] // 16, WIDE[1] // 16), refuses=_ONLY_FLOAT | _FIXED, capability="90a",
     emulated=False, off_type=True, parameter=Parameter("PRODUCTS", "Products of parts", tuple(MISSING), 6),
 )  # fmt: skip
 
@@ -34,14 +32,9 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
     """Both matrices split, and a launch of a block for each multiprocessor. NotRunnable: a width that the pieces of P
     do not divide."""
     n = choice.n
-    if n % MULTIPLE:
-        nearest = max(1, round(n / MULTIPLE)) * MULTIPLE
-        raise NotRunnable(
-            f"N = {n:,} is no multiple of {MULTIPLE}: this kernel's pieces of P are {PIECE[0]} x {PIECE[1]}, and "
-            f"nothing is tested at a border; choose {nearest:,}."
-        )
+    rows, columns = WIDE
+    check_width(n, f"this kernel's pieces of P are {rows} x {columns}")
     source = given_source(kernel, choice, ("PRODUCTS", knob(kernel, choice)))
-    rows, columns = PIECE
     blocks = min(MULTIPROCESSORS, n // rows * (n // columns))
     splits = tuple(
         Launch("split", source, (n * n // 2 // SPLITTING, 1, 1), (SPLITTING, 1, 1), (name, f"parts_{name}"))
@@ -54,7 +47,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
         grid=(blocks, 1, 1),
         block=(choice.block_size**2 + FETCHING, 1, 1),
         args=(*maps, "P", Scalar("int32", n)),
-        shared_bytes=STAGES * 2 * DEPTH * (rows + columns) + 1024,  # and the barriers
+        shared_bytes=shared_bytes(rows, columns),
     )
     return Plan(
         choice=choice,

@@ -16,14 +16,11 @@ from engine.catalogue.gpu_models import MULTIPROCESSORS
 from engine.catalogue.ladders.tensor import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import products
-from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, TensorMap
+from engine.catalogue.topics.hopper import DEPTH, FETCHING, WIDE, check_width, shared_bytes
+from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, TensorMap
 
 SEEDS = {"M": 512, "N": 1024}
-MULTIPLE = 256  # of which the width is one: no kernel tests at a border
 PIECES = {"tensor_wmma": (64, 32), "tensor_mma": (128, 128)}  # without maps: rows and columns of P for each block
-WIDE = (128, 256)
-STAGES, DEPTH = 4, 64  # of the kernels with maps
-FETCHING = 128  # threads of a warpgroup that only fetches, beside those that multiply
 
 _ONLY_BFLOAT16 = dict.fromkeys(
     ("int32", "float32", "float64"), "These tensor cores multiply 16-bit numbers; choose bfloat16."
@@ -51,12 +48,7 @@ KERNELS = (
 def plan(kernel: Kernel, choice: Settled) -> Plan:
     """One launch of enough blocks to cover P. NotRunnable: a width that the pieces do not divide."""
     n = choice.n
-    if n % MULTIPLE:
-        nearest = max(1, round(n / MULTIPLE)) * MULTIPLE
-        raise NotRunnable(
-            f"N = {n:,} is no multiple of {MULTIPLE}: these kernels' pieces of P are up to {WIDE[0]} x {WIDE[1]}, and "
-            f"nothing is tested at a border; choose {nearest:,}."
-        )
+    check_width(n, f"these kernels' pieces of P are up to {WIDE[0]} x {WIDE[1]}")
     rows, columns = PIECES.get(kernel.name, WIDE)
     mapped = kernel.name not in PIECES
     blocks = n // rows * (n // columns)
@@ -65,14 +57,13 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
     grid = (n // columns, n // rows, 1) if kernel.name == "tensor_wmma" else (blocks, 1, 1)
     fetching = FETCHING if kernel.name in ("tensor_specialized", "tensor_persistent") else 0
     maps = (TensorMap("M", n, rows, DEPTH), TensorMap("N", n, DEPTH, DEPTH))
-    stage_bytes = 2 * DEPTH * (rows + columns)
     launch = Launch(
         kernel=kernel.name,
         source=given_source(kernel, choice),
         grid=grid,
         block=(choice.block_size + fetching, 1, 1),
         args=(*(maps if mapped else ("M", "N")), "P", Scalar("int32", n)),
-        shared_bytes=STAGES * stage_bytes + 1024 if mapped else 0,  # and the barriers
+        shared_bytes=shared_bytes(rows, columns) if mapped else 0,
     )
     return Plan(
         choice=choice,
