@@ -1,5 +1,5 @@
 """The command line: kernels, run, sweep, code, emulate, check, sheets, grade, progress, record, warm, host, history,
-doctor.
+peers, doctor.
 
 Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the run failed (crash, deadline).
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from engine import archive
+from engine import archive, libraries
 from engine.catalogue import LADDERS, default_choice
 from engine.choices import settle
 from engine.compile.encodings import read_file
@@ -277,6 +277,7 @@ def _parser() -> argparse.ArgumentParser:
     host.set_defaults(command=_host)
 
     archive.add_parsers(commands, _whole_number)
+    libraries.add_parser(commands)
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
     doctor.set_defaults(command=_doctor)

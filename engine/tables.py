@@ -238,7 +238,7 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
     if peak := peak_of(device, topic.metric, dtype):
         name = "Memory peak" if topic.metric == "bandwidth_gb_s" else f"FP{8 * dtype_of(dtype).itemsize} peak"
         found[name] = float(peak)
-    for peer in topic.peers:
+    for peer in dict.fromkeys(name for m in timed for name in m.peers):
         rates = [
             rate * m.timing.time_us / m.peers[peer].time_us
             for m in timed

@@ -24,5 +24,6 @@ def sentence(m: Measurement) -> str:
     if m.time_us is not None:
         rates = ((m.rates.bandwidth_gb_s, "GB/s"), (m.rates.gflop_s, "GFLOP/s"))
         said = (f"{rate:,.1f} {unit}" for rate, unit in rates if rate is not None)
-        return ", ".join([f"{head}, {m.time_us:,.2f} us", *said, asks.cache])
+        beside = (f"{peer.ratio:.2f} x {name}" for name, peer in m.peers.items() if peer.ratio is not None)
+        return ", ".join([f"{head}, {m.time_us:,.2f} us", *said, *beside, asks.cache])
     return f"{head}, result {m.check.result:,}" if m.check else head

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import library_ratios
 from docs.draw_architecture import PICTURE, floors, svg
 from engine.__main__ import _parser
 from engine.catalogue.kernels_page import PAGE
@@ -111,3 +112,8 @@ def test_whatever_is_asked_for_is_locked_in_a_version_that_fits() -> None:
 
 def numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
+
+
+def test_the_table_of_the_libraries_is_that_of_the_recording() -> None:
+    """`python -m docs.library_ratios` writes it."""
+    assert library_ratios.PAGE.read_text(encoding="utf-8") == library_ratios.page()

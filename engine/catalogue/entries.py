@@ -95,6 +95,7 @@ class Kernel:
     `capability`: the compute capability that its instructions need, as in Source. `emulated`: whether the emulator has
     those instructions.
     `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
+    `operation`: what libraries call that, one of engine.catalogue.libraries.PEERS, where it is not its topic's.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Kernel:
     work: str = ""
     processor: Literal["gpu", "cpu"] = "gpu"
     needs: BlockNeed | None = None
+    operation: str = ""
 
     @property
     def has_peak(self) -> bool:
@@ -257,7 +259,7 @@ class Topic:
     `plan(kernel, choice)` -> Plan, or raises NotRunnable. `input_recipe(choice)` ->
     {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
     without moving n elements from the host. `check(plan, output)` -> Check. `remark(result)`: what else is to be said
-    of an answer, as part of a sentence.
+    of an answer, as part of a sentence. `operation`: what libraries call what its kernels do, "" where none does it.
     """
 
     name: str
@@ -275,8 +277,8 @@ class Topic:
     plan: Callable[[Kernel, Settled], Plan]
     input_recipe: Callable[[Choice], dict[str, tuple[Array, int]]]
     check: Callable[[Plan, Array], Check]
-    peers: tuple[str, ...]
     data_note: str
+    operation: str = ""
     remark: Callable[[float | int], str] | None = None
     min_n: int = 1
     min_n_reason: str = ""

@@ -13,6 +13,8 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from engine.catalogue.libraries import PEERS
+
 # A method -> the names, by module, that decide what its samples mean. A name that is gone is a KeyError, so that none
 # is forgotten when code moves.
 METHODS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -32,11 +34,28 @@ METHODS: dict[str, dict[str, tuple[str, ...]]] = {
         "engine.backends.gpu.peers": ("_cub", "_cublas", "_cublas_handle"),
         "engine.statistics": ("paired_ratio",),
     },
+    "libraries": {
+        "engine.backends.gpu.cupy_peers": ("reduced", "scanned", "copied", "integrated", "_evaluate"),
+        "engine.backends.gpu.nvcc_peers": ("built", "macros", "_call"),
+        "engine.backends.gpu.torch_peers": ("shared", "_torch", "_by_column", "_WORK"),
+        "engine.backends.gpu.peers": ("_gemv", "_cublas_handle"),
+        "engine.compile.nvcc": ("OPTIONS",),
+        "engine.statistics": ("paired_ratio",),
+    },
     "cpu": {
         "engine.backends.cpu": ("OPTIONS", "PRECISION", "BUDGET_S", "MAX_SAMPLES", "time_plan", "_seconds", "_library"),
         "engine.statistics": ("median", "median_interval", "_interval_rank", "half_width"),
     },
 }  # fmt: skip
+
+FIRST_PEERS = ("sum", "matrix product", "bfloat16 product")  # the operations whose peers are those of "peers"
+
+
+def method_of_peers(operation: str) -> str:
+    """The method that times an operation's peers, "" where there are none."""
+    if not PEERS.get(operation):
+        return ""
+    return "peers" if operation in FIRST_PEERS else "libraries"
 
 
 @lru_cache(maxsize=1)
@@ -68,6 +87,8 @@ def _definitions(text: str, names: tuple[str, ...]) -> list[str]:
                 if isinstance(inner, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(inner) is not None:
                     inner.body = inner.body[1:]
             found[node.name] = _dump(node)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = _dump(node)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 words = target.elts if isinstance(target, ast.Tuple) else [target]

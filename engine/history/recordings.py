@@ -2,7 +2,7 @@
 
 A file belongs to one GPU. It holds, column by column, one row for each kernel x combination of blocks x knob x n x
 block size x element type x cache state x grid asked for: its status, median, interval and number of samples, and its
-peer's. A file grows in sessions, and each row says in which it was measured: with which driver, on which day, at which
+peers'. A file grows in sessions, and each row says in which it was measured: with which driver, on which day, at which
 commit, and from which text of the kernel and of the modules that time. What was left out, and why, stands in the file.
 """
 
@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -20,10 +20,11 @@ from typing import Any
 
 from engine.backends import cpu
 from engine.catalogue import KERNELS, TOPICS, Kernel
+from engine.catalogue.libraries import operation_of
 from engine.choices import Key
-from engine.history.methods import methods
+from engine.history.methods import method_of_peers, methods
 from engine.host.rates import peak_of, rates_of
-from engine.records import Measurement, Plan, Rates, Settled, Timing
+from engine.records import CACHE_STATES, Measurement, Plan, Rates, Settled, Timing
 
 FOLDER = Path(__file__).parents[2] / "recorded"
 FORMAT = 2
@@ -32,7 +33,8 @@ NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` 
 KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
 COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
            "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",
-           "ratio_low", "ratio_high")  # fmt: skip
+           "ratio_low", "ratio_high", "more_peers")  # fmt: skip
+PEER = ("peer_us", "peer_low_us", "peer_high_us", "ratio", "ratio_low", "ratio_high")  # what a row says of its peer
 COMPILERS = ("driver", "nvrtc")  # versions that decide which instructions run
 
 Row = dict[str, Any]
@@ -83,8 +85,16 @@ def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> boo
     commit = then.environment.get("commit")
     if not then.methods:  # a file from before methods were noted
         return commit is not None and commit == now.environment.get("commit")
-    used = ["cpu" if cpu.named_in(_badges(row)) else "gpu", *(["peers"] if row.get("peer") else [])]
-    return all(then.methods.get(name) == now.methods[name] for name in used)
+    return all(then.methods.get(name) == now.methods[name] for name in _methods_used(key, row))
+
+
+def _methods_used(key: Key, row: Row) -> list[str]:
+    """The methods that a row depends on. In the first state of the cache a row without its peers is not complete."""
+    if cpu.named_in(_badges(row)):
+        return ["cpu"]
+    method = method_of_peers(operation_of(key[0]))
+    wanted = row.get("peer") or (method != "peers" and key[KEY.index("cache")] == CACHE_STATES[0])
+    return ["gpu", *([method] if method and wanted and row["status"] == "ok" else [])]
 
 
 def write(path: Path, recording: Recording) -> None:
@@ -230,9 +240,16 @@ def _timing(row: Row) -> Timing | None:
     ratios = {name: row[name] for name in ("ratio", "ratio_low", "ratio_high")}
     peers = {}
     if row["peer"] is not None:
-        peers[row["peer"]] = Timing((), row["peer_us"], row["peer_low_us"], row["peer_high_us"], **ratios)
+        peers[row["peer"]] = _peer([row[name] for name in PEER])
+    peers |= {name: _peer(told) for name, told in (row.get("more_peers") or {}).items()}
     times = {name: row[name] for name in ("time_us", "low_us", "high_us", "floor_us", "clock")}
     return Timing((), **times, **ratios, peers=peers)
+
+
+def _peer(told: Sequence[float]) -> Timing:
+    """What a row says of a peer, in the order of PEER."""
+    time, low, high, ratio, ratio_low, ratio_high = told
+    return Timing((), time, low, high, ratio=ratio, ratio_low=ratio_low, ratio_high=ratio_high)
 
 
 def _rates(row: Row, metric: str, peak: float | None) -> Rates:

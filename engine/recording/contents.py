@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
+from engine.catalogue.libraries import operation_of
 from engine.choices import settle
 from engine.lectures import conditions
 from engine.lectures.claims import verdicts
@@ -17,18 +18,20 @@ COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])
 POWERS = tuple(2**power for power in range(10, 31))
 ELEMENT_SIZES = tuple(2**power for power in range(20, 29, 2))
 ELEMENT_BLOCK = 256
+LARGE_SIZES, LARGE_OPERATIONS = (2**26, 2**28), ("prefix sum", "selection", "maximum")
 LARGER = 2  # sizes beyond the ladder's own at which a knob is turned
 
 
 @dataclass(frozen=True)
 class Item:
     """A choice to be timed in these states of the cache; left out where one run is predicted to take longer than
-    `limit_s`. `part`: what it belongs to, in words."""
+    `limit_s`. `part`: what it belongs to, in words. `every_peer`: beside all libraries and not the first alone."""
 
     choice: Settled
     part: str
     caches: tuple[str, ...] = CACHE_STATES
     limit_s: float = 0.4
+    every_peer: bool = False
 
 
 def contents(quick: bool = False) -> Iterator[Item]:
@@ -50,6 +53,7 @@ def contents(quick: bool = False) -> Iterator[Item]:
         if topic is not reduction:
             yield from _sweep(topic, tuple(C_TYPES), topic.sizes, every_combine=True, limit_s=1.5)
             yield from _elements(topic, (topic.default_n,), topic.default_block_size)
+    yield from _large()
     yield from _sweep(reduction, ("int32",), reduction.sizes, every_combine=True)
     yield from _sweep(reduction, ("float32", "float64"), reduction.sizes, COLD)
 
@@ -70,7 +74,7 @@ def _rungs() -> Iterator[Item]:
                 kernel = KERNELS[rung.kernel]
                 if ladder.block_size in kernel.block_sizes and ladder.dtype in kernel.dtypes:
                     choice = _on_gpu(kernel.name, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine)
-                    yield Item(choice, "the ladders", limit_s=1.5)
+                    yield Item(choice, "the ladders", limit_s=1.5, every_peer=True)
 
 
 def _lectures() -> Iterator[Item]:
@@ -118,6 +122,17 @@ def _types() -> Iterator[Item]:
                     if ladder.block_size in kernel.block_sizes:
                         choice = _on_gpu(kernel.name, n, ladder.block_size, dtype=dtype)
                         yield Item(choice, "element types", COLD, 1.5)
+
+
+def _large() -> Iterator[Item]:
+    """Beyond the sizes of menus: where nothing but the memory's speed is left, beside the libraries."""
+    for topic in TOPICS.values():
+        for kernel in topic.kernels:
+            if operation_of(kernel.name) in LARGE_OPERATIONS:
+                for n in LARGE_SIZES:
+                    if max(topic.sizes) < n <= topic.max_n:
+                        choice = _on_gpu(kernel.name, n, topic.default_block_size, dtype=kernel.dtypes[0])
+                        yield Item(choice, "large n", COLD, 1.5)
 
 
 def _sweep(

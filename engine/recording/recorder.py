@@ -11,10 +11,12 @@ from engine.backends.backend import quiet
 from engine.backends.choice import backend_named
 from engine.backends.cpu import Cpu, host_step
 from engine.catalogue import Topic, topic_of
+from engine.catalogue.libraries import peers_named
 from engine.choices import Key, key
 from engine.history.recordings import (
     FOLDER,
     NEEDS_GPU,
+    PEER,
     Recording,
     Row,
     Session,
@@ -125,7 +127,7 @@ class _Recorder:
             if made.flops * speed > item.limit_s * 1e6:
                 return f"{choice.kernel} at large n: one run would take longer than {item.limit_s} s"
             try:
-                found = _measured(made, missing)
+                found = _measured(made, missing, item.every_peer)
             except (NotRunnable, CompileError) as error:
                 found = {cache: {"status": status_of(error), "reason": str(error)} for cache in missing}
             self._add(found, choice)
@@ -150,21 +152,25 @@ def _speed_key(choice: Settled) -> Key:
     return key(replace(choice, n=0, cache=""))
 
 
-def _measured(made: Plan, caches: tuple[str, ...]) -> dict[str, Row]:
-    """The rows of one choice by state of the cache: its answer is checked once."""
+def _measured(made: Plan, caches: tuple[str, ...], every_peer: bool) -> dict[str, Row]:
+    """The rows of one choice by state of the cache: its answer is checked once. Beside it stands the first library that
+    is here, or `every_peer`."""
     row: Row = {"grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
     topic = topic_of(made.choice.kernel)
     if host_step(made):
         return dict.fromkeys(caches, row | _on_cpu(topic, made))
-    from engine.backends.gpu import launches, timing  # CuPy: only where a GPU is used
+    from engine.backends.gpu import launches, peers, timing  # CuPy: only where a GPU is used
 
     prepared = launches.prepare(made, topic.input_recipe(made.choice))
     checked = topic.check(made, launches.execute(prepared).output)
     if not checked.ok:
         return dict.fromkeys(caches, row | _wrong(checked))
+    names = peers_named(made.choice.kernel)
+    if not every_peer:
+        names = peers.first_here(prepared, names)
     found: dict[str, Row] = {}
     for cache in caches:
-        timed = timing.time_plan(prepared, cache, topic.peers, budget_ms=SAMPLING_MS)
+        timed = timing.time_plan(prepared, cache, names, budget_ms=SAMPLING_MS)
         found[cache] = row | _timed(timed)
         if timed.time_us > SLOW_US:
             break
@@ -198,14 +204,13 @@ def _timed(timed: Timing) -> Row:
         "clock": timed.clock,
         "badges": " · ".join(timed.badges),
     }
-    for name, peer in list(timed.peers.items())[:1]:
-        row |= {
-            "peer": name,
-            "peer_us": peer.time_us,
-            "peer_low_us": peer.low_us,
-            "peer_high_us": peer.high_us,
-            "ratio": peer.ratio,
-            "ratio_low": peer.ratio_low,
-            "ratio_high": peer.ratio_high,
-        }
-    return row
+    told = {name: _told(peer) for name, peer in timed.peers.items()}
+    for name in list(told)[:1]:
+        row |= {"peer": name, **dict(zip(PEER, told.pop(name), strict=True))}
+    return row | ({"more_peers": told} if told else {})
+
+
+def _told(peer: Timing) -> list[float | None]:
+    """What a row says of a peer, in the order of PEER."""
+    values = (peer.time_us, peer.low_us, peer.high_us, peer.ratio, peer.ratio_low, peer.ratio_high)
+    return [None if value is None else round(value, 4) for value in values]

@@ -101,6 +101,25 @@ def test_a_row_holds_while_the_code_the_timing_the_driver_and_the_plan_are_the_s
     assert not still_holds(kept, key(replace(CHOICE, cache="hot")), PLAN, this_session(AROUND))
 
 
+def test_a_row_of_an_operation_that_libraries_do_is_whole_with_one_beside_it():
+    choice = settle(Choice("max_vectorized", 1024, 128, device="gpu"))
+    made = plan(choice)
+    row = OK | {"peer": None, "grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
+    before = {name: code for name, code in this_session(AROUND).methods.items() if name != "libraries"}
+    for cache, methods, holds in (("cold-clean", before, False), ("hot", before, True), ("cold-clean", None, True)):
+        own = key(replace(choice, cache=cache))
+        changes = {} if methods is None else {"methods": methods}
+        assert still_holds(recording_of({own: row}, **changes), own, made, this_session(AROUND)) == holds
+
+
+def test_more_peers_than_one_are_read_back(tmp_path):
+    more = {"PyTorch": [12.0, 11.5, 12.5, 1.5, 1.4, 1.6]}
+    write(tmp_path / "a.json.gz", recording_of({KEY: OK | {"more_peers": more}}))
+    (ok,) = load(tmp_path)
+    assert list(ok.peers) == ["CUB", "PyTorch"] and ok.timing.ratio == 1.2
+    assert (ok.peers["PyTorch"].time_us, ok.peers["PyTorch"].ratio_high) == (12.0, 1.6)
+
+
 def test_every_row_keeps_the_commit_and_the_day_of_its_session(tmp_path):
     old = replace(this_session(AROUND), environment=AROUND | {"commit": "old", "utc": "2026-01-01T00:00:00+00:00"})
     unused = replace(old, environment=AROUND | {"commit": "unused"})
@@ -157,7 +176,7 @@ def gpu(monkeypatch):
     """A stand-in for the GPU that notes what it was asked to time: no time leaves this file."""
     timed = []
 
-    def measured(made, caches):
+    def measured(made, caches, every_peer):
         timed.append((made.choice, caches))
         row = {"status": "ok", "grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
         return {cache: row | {"time_us": 5.0, "samples": 15} for cache in caches}
@@ -188,11 +207,11 @@ def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
 def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu, monkeypatch, tmp_path):
     measured, broken = recorder._measured, []
 
-    def failing(made, caches):
+    def failing(made, caches, every_peer):
         if not broken:
             broken.append(made.choice.kernel)
             raise RunFailed("crashed", "It wrote past the end.")
-        return measured(made, caches)
+        return measured(made, caches, every_peer)
 
     monkeypatch.setattr(recorder, "_measured", failing)
     path = record(quick=True, folder=tmp_path)
@@ -205,7 +224,7 @@ def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu,
 
 def test_a_rung_on_the_cpu_is_recorded_with_the_name_of_the_cpu():
     choice = Choice("trapezoid_scalar", 4096, KERNELS["trapezoid_scalar"].block_sizes[0], dtype="float64", device="gpu")
-    rows = recorder._measured(plan(settle(choice)), CACHE_STATES)
+    rows = recorder._measured(plan(settle(choice)), CACHE_STATES, every_peer=False)
     assert set(rows) == set(CACHE_STATES)
     assert rows["hot"]["status"] == "ok" and rows["hot"]["badges"].startswith("on the CPU: ")
     assert rows["hot"].get("time_us") is None or rows["hot"]["clock"] == "host"

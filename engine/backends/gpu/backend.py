@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.backends.gpu import device, launches, timing
-from engine.catalogue import topic_of
+from engine.backends.gpu.memory import fill, stream
 from engine.catalogue.inputs import recipe_of
+from engine.catalogue.libraries import peers_named
 from engine.records import Plan, Progress, Run, Timing
 
 
@@ -25,6 +26,8 @@ class Gpu:
         return launches.run(plan, recipe_of(plan.choice), progress)
 
     def time(self, plan: Plan, progress: Progress) -> Timing:
-        """Median and samples in microseconds, in the choice's state of the L2, beside the topic's peers."""
+        """Median and samples in microseconds, in the choice's state of the L2, beside the libraries of its work."""
         prepared = launches.prepare(plan, recipe_of(plan.choice))
-        return timing.time_plan(prepared, plan.choice.cache, topic_of(plan.choice.kernel).peers, progress)
+        with stream():
+            fill(plan, prepared.arrays)  # tickets and slots are zero before the first launch; each leaves them so
+        return timing.time_plan(prepared, plan.choice.cache, peers_named(plan.choice.kernel), progress)

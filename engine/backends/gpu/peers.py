@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -12,28 +12,26 @@ import numpy as np
 from cupy.cuda import cub
 from cupy_backends.cuda.api import runtime
 
+from engine.backends.gpu import cupy_peers, nvcc_peers, torch_peers
 from engine.backends.gpu.launches import Prepared
-from engine.backends.gpu.memory import stream
+from engine.backends.gpu.memory import fill, stream
+from engine.backends.gpu.peer import Peer, input_of, peer_of
 from engine.catalogue import topic_of
+from engine.catalogue.libraries import CUB, CUBLAS, CUBLAS_BFLOAT16, CUPY, NVCC_CUB, PEERS, TORCH, operation_of
 from engine.records import NotRunnable
 
-
-@dataclass(frozen=True)
-class Peer:
-    """`enqueue()` puts the library's work on the current stream; `fetch()` waits for it and brings its answer."""
-
-    name: str
-    enqueue: Callable[[], object]
-    fetch: Callable[[], Any]
+CHECKED_ON_HOST = 2**20  # elements of an answer; a longer one is compared with the plan's, on the device
+LONG_CHAIN = 4096  # roundings
 
 
 def peers_of(prepared: Prepared, names: Sequence[str]) -> tuple[tuple[Peer, ...], dict[str, str]]:
     """The peers of those names that run here and are right, and for each of the others one sentence why not."""
+    operation = operation_of(prepared.plan.choice.kernel)
     peers = []
     missing = {}
     for name in names:
         try:
-            peer = _BUILDERS[name](prepared)
+            peer = _BUILDERS[operation, name](prepared)
             peer.enqueue()
             _check(prepared, peer)
         except NotRunnable as reason:
@@ -43,12 +41,34 @@ def peers_of(prepared: Prepared, names: Sequence[str]) -> tuple[tuple[Peer, ...]
     return tuple(peers), missing
 
 
+def first_here(prepared: Prepared, names: Sequence[str]) -> tuple[str, ...]:
+    """The first of the names whose peer runs here and is right, as a tuple; empty where none does."""
+    with stream():
+        return next(((name,) for name in names if peers_of(prepared, (name,))[0]), ())
+
+
 def _check(prepared: Prepared, peer: Peer) -> None:
     plan = prepared.plan
+    if plan.result_count > CHECKED_ON_HOST and peer.answer is not None:
+        _check_on_device(prepared, peer.name, peer.answer())
+        return
     # The bound is the plan's, but a library may add in longer chains than a tree does.
     checked = topic_of(plan.choice.kernel).check(replace(plan, additions=max(plan.additions, 4096)), peer.fetch())
     if not checked.ok:
         raise NotRunnable(f"{peer.name}'s answer is wrong: {checked.result} instead of {checked.expected}.")
+
+
+def _check_on_device(prepared: Prepared, name: str, answer: Any) -> None:
+    """A long answer against the plan's own, which has been checked: the same numbers, in any order, up to what rounding
+    may make of sums of floats."""
+    fill(prepared.plan, prepared.arrays)
+    prepared.enqueue()
+    own = prepared.arrays[prepared.plan.result][: prepared.plan.result_count]
+    if operation_of(prepared.plan.choice.kernel) == "selection":
+        own, answer = cupy.sort(own), cupy.sort(answer)
+    close = LONG_CHAIN * float(np.finfo(own.dtype).eps) if own.dtype.kind == "f" else 0.0
+    if not bool((cupy.abs(own - answer) <= close * cupy.abs(own).max()).all()):
+        raise NotRunnable(f"{name}'s answer is another than the kernel's.")
 
 
 def _cub(prepared: Prepared) -> Peer:
@@ -119,8 +139,56 @@ def _cublas_handle() -> tuple[Any, int]:
     return cublas, handle
 
 
-_BUILDERS: dict[str, Callable[[Prepared], Peer]] = {
-    "CUB": _cub,
-    "cuBLAS": _cublas,
-    "cuBLAS bfloat16": _cublas_bfloat16,
-}
+def _gemv(prepared: Prepared, operation: str) -> Peer:
+    """cublasSgemv or Dgemv with a vector of ones. cuBLAS counts columns first: our rows are its columns."""
+    choice, values = prepared.plan.choice, input_of(prepared)
+    if values.dtype.kind != "f":
+        raise NotRunnable("cuBLAS multiplies floats; for whole numbers it has no such call.")
+    library, handle = _cublas_handle()
+    width = choice.n if choice.parameter is None else choice.parameter
+    rows, ragged = divmod(values.size, width)
+    if ragged:
+        raise NotRunnable(f"As a matrix {width:,} wide, {choice.n:,} numbers have a ragged last row.")
+    by_row = operation == "row sums"
+    ones = cupy.ones(width if by_row else rows, values.dtype)
+    answer = cupy.empty(rows if by_row else width, values.dtype)
+    one, zero = np.ones(1, values.dtype), np.zeros(1, values.dtype)
+    call = library.sgemv if values.dtype == np.float32 else library.dgemv
+    enqueue = partial(call, handle, library.CUBLAS_OP_T if by_row else library.CUBLAS_OP_N, width, rows,
+                      one.ctypes.data, values.data.ptr, width, ones.data.ptr, 1, zero.ctypes.data, answer.data.ptr,
+                      1)  # fmt: skip
+
+    def alive(kept: object = (one, zero, ones)) -> None:
+        enqueue()
+
+    return peer_of(CUBLAS, alive, lambda: answer)
+
+
+_Build = Callable[[Prepared], Peer]
+
+
+def _builders() -> dict[tuple[str, str], _Build]:
+    """(operation, name of the peer) -> what makes it of a plan."""
+    own: dict[str, dict[str, _Build]] = {
+        "sum": {CUB: _cub},
+        "matrix product": {CUBLAS: _cublas},
+        "bfloat16 product": {CUBLAS_BFLOAT16: _cublas_bfloat16},
+    }
+    general: dict[str, Callable[[Prepared, str], Peer]] = {
+        CUB: cupy_peers.reduced, NVCC_CUB: nvcc_peers.built, TORCH: torch_peers.shared, CUBLAS: _gemv,
+    }  # fmt: skip
+    special = {("prefix sum", CUB): cupy_peers.scanned, ("integral", CUPY): cupy_peers.integrated,
+               ("copy", CUPY): cupy_peers.copied}  # fmt: skip
+    return {
+        (operation, name): own.get(operation, {}).get(name)
+        or _for(operation, special.get((operation, name)) or general[name])
+        for operation, names in PEERS.items()
+        for name in names
+    }
+
+
+def _for(operation: str, make: Callable[[Prepared, str], Peer]) -> _Build:
+    return lambda prepared: make(prepared, operation)
+
+
+_BUILDERS = _builders()

@@ -24,20 +24,20 @@ _BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64,
 _COUNTED = dict.fromkeys(("float32", "float64"), "a histogram counts whole numbers; choose int32.")
 
 
-def _operator(name: str, title: str, shows: str = "") -> Kernel:
+def _operator(name: str, title: str, operation: str, shows: str = "") -> Kernel:
     return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None, shows=shows,
-                  work="one number")  # fmt: skip
+                  work="one number", operation=operation)  # fmt: skip
 
 
 def _histogram(name: str, title: str, shows: str = "") -> Kernel:
     return Kernel(name, "aggregate", title, dtypes=("int32",), combines=("atomic",), coverage=None, parameter=_BINS,
-                  refuses=_COUNTED, shows=shows, work="histogram")  # fmt: skip
+                  refuses=_COUNTED, shows=shows, work="histogram", operation="histogram")  # fmt: skip
 
 
 KERNELS = (
-    _operator("reduce_product", "Product"),
-    _operator("reduce_min", "Minimum", shows="=barriers"),
-    _operator("reduce_max", "Maximum", shows="=warp_instructions"),
+    _operator("reduce_product", "Product", "product"),
+    _operator("reduce_min", "Minimum", "minimum", shows="=barriers"),
+    _operator("reduce_max", "Maximum", "maximum", shows="=warp_instructions"),
     _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
     _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
     _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
@@ -208,6 +208,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     data_note="Random numbers: odd ones, or floats near 1, for the product; 0 to BINS - 1 for the histogram.",
 )

@@ -44,11 +44,16 @@ _ADDRESSES = Parameter("ADDRESSES", "Addresses", _POWERS, 4096)
 
 
 def _atomic(
-    name: str, title: str, dtypes: tuple[str, ...], shows: str = "", work: str = "one atomic per element"
+    name: str,
+    title: str,
+    dtypes: tuple[str, ...],
+    shows: str = "",
+    work: str = "one atomic per element",
+    operation: str = "",
 ) -> Kernel:
     refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
     return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows,
-                  work=work)  # fmt: skip
+                  work=work, operation=operation)  # fmt: skip
 
 
 def _whole(name: str, title: str, shows: str, work: str) -> Kernel:
@@ -57,8 +62,9 @@ def _whole(name: str, title: str, shows: str, work: str) -> Kernel:
 
 KERNELS = (
     Kernel("transformation", "atomics", "One thread per output point", work="transformation"),
-    _atomic("atomic_add", "Add", ("int32", "float32", "float64"), "+atomics"),
-    _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "+atomics"),
+    _atomic("atomic_add", "Add", ("int32", "float32", "float64"), "+atomics", operation="sums by address"),
+    _atomic("atomic_add_cas", "Add, built on compare-and-swap", ("int32", "float32", "float64"), "+atomics",
+            operation="sums by address"),
     _atomic("atomic_sub", "Subtract", _INT, "=atomics"),
     _atomic("atomic_min", "Minimum", _INT, "=atomics"),
     _atomic("atomic_max", "Maximum", _INT, "=atomics"),
@@ -72,27 +78,31 @@ KERNELS = (
     _whole("order_place", "My place in an order", "+atomic_max_contention", "places"),
     _whole("reserve_buffer", "Space in a buffer", "+global_store_requests", "space"),
     Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests",
-           work="filter"),
+           work="filter", operation="selection"),
     Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
-           shows="atomic_max_contention", work="filter"),
+           shows="atomic_max_contention", work="filter", operation="selection"),
     Kernel("filter_lookback", "atomics", "Keep the positive numbers, in order, blocks look back",
-           block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics", work="filter"),
+           block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics", work="filter",
+           operation="selection"),
     Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
            work="broadcast", parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
     Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles", work="movements"),
     Kernel("warp_prefix_sum", "atomics", "Prefix sum in every warp", shows="+shuffles", work="prefix sums of warps"),
     Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers", work="prefix sums of blocks"),
-    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches", work="prefix sum"),
+    Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches", work="prefix sum",
+           operation="prefix sum"),
     Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", dtypes=("int32", "float32"),
-           refuses=_STATE, shows="launches", work="prefix sum"),
+           refuses=_STATE, shows="launches", work="prefix sum", operation="prefix sum"),
     Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
-           shows="shuffles", work="maximum"),
+           shows="shuffles", work="maximum", operation="maximum"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
-           shows="barriers", work="maximum"),
+           shows="barriers", work="maximum", operation="maximum"),
     Kernel("max_shuffle_atomic", "atomics", "Largest number, shuffles and one atomic per block", dtypes=_INT,
-           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics", work="maximum"),
+           combines=("atomic",), coverage=None, refuses=_NO_FLOAT, shows="+atomics", work="maximum",
+           operation="maximum"),
     Kernel("max_vectorized", "atomics", "Largest number, vector loads, four in flight, single pass",
-           combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="atomics", work="maximum"),
+           combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="atomics", work="maximum",
+           operation="maximum"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
@@ -290,6 +300,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     data_note=data.NOTE,
 )

@@ -159,6 +159,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     data_note="All ones; or, as chosen, random numbers between -1 and 1, never zero.",
 )

@@ -168,6 +168,6 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=("cuBLAS",),
     data_note="Random floats between -1 and 1, never zero.",
+    operation="matrix product",
 )

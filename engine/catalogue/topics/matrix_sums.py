@@ -26,19 +26,25 @@ _TOO_LARGE = dict.fromkeys(
     "choose 32, 64 or 128.",
 )
 
+
+def _kernel(name: str, title: str, block_sizes: tuple[int, ...] = (32, 64, 128, 256, 512, 1024),
+            combines: tuple[str, ...] = ("none",), shows: str = "") -> Kernel:  # fmt: skip
+    refuses = _TOO_LARGE if block_sizes == _TILES else {}
+    operation = "column sums" if name.startswith("column_sums") else "row sums"
+    return Kernel(name, "matrix_sums", title, block_sizes=block_sizes, combines=combines, refuses=refuses, shows=shows,
+                  operation=operation)  # fmt: skip
+
+
 KERNELS = (
-    Kernel("column_sums", "matrix_sums", "Column sums, one thread per column", shows="sectors_per_request"),
-    Kernel("row_sums", "matrix_sums", "Row sums, one thread per row", shows="+sectors_per_request"),
-    Kernel("row_sums_staged", "matrix_sums", "Row sums, columns read from shared memory", block_sizes=_TILES,
-           refuses=_TOO_LARGE, shows="sectors_per_request"),
-    Kernel("row_sums_padded", "matrix_sums", "Row sums, columns read from padded shared memory", block_sizes=_TILES,
-           refuses=_TOO_LARGE, shows="bank_conflicts"),
-    Kernel("row_sums_block", "matrix_sums", "Row sums, one block per row", shows="+barriers"),
-    Kernel("row_sums_shuffle", "matrix_sums", "Row sums, one block per row, shuffles", shows="barriers"),
-    Kernel("row_sums_vectorized", "matrix_sums", "Row sums, vector loads, four in flight",
-           shows="global_load_requests"),
-    Kernel("column_sums_strips", "matrix_sums", "Column sums, strips of rows, four columns per thread",
-           combines=("atomic",), shows="+atomics"),
+    _kernel("column_sums", "Column sums, one thread per column", shows="sectors_per_request"),
+    _kernel("row_sums", "Row sums, one thread per row", shows="+sectors_per_request"),
+    _kernel("row_sums_staged", "Row sums, columns read from shared memory", _TILES, shows="sectors_per_request"),
+    _kernel("row_sums_padded", "Row sums, columns read from padded shared memory", _TILES, shows="bank_conflicts"),
+    _kernel("row_sums_block", "Row sums, one block per row", shows="+barriers"),
+    _kernel("row_sums_shuffle", "Row sums, one block per row, shuffles", shows="barriers"),
+    _kernel("row_sums_vectorized", "Row sums, vector loads, four in flight", shows="global_load_requests"),
+    _kernel("column_sums_strips", "Column sums, strips of rows, four columns per thread", combines=("atomic",),
+            shows="+atomics"),
 )  # fmt: skip
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle", "row_sums_vectorized")
 STRIP_COLUMNS = 128  # of column_sums_strips: four a lane
@@ -118,6 +124,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     data_note=data.NOTE,
 )

@@ -78,9 +78,9 @@ KERNELS = (
     _matrix("matrix_staged", "Columns from shared memory", "sectors_per_request", tiles=True),
     _matrix("matrix_padded", "Columns from padded shared memory", "bank_conflicts", tiles=True),
     Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
-           work="copy", parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)),
+           work="copy", parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1), operation="copy"),
     Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
-           work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8)),
+           work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8), operation="copy"),
     Kernel("banks_strided", "memory", "Shared memory with a stride between lanes", shows="+bank_conflicts",
            work="reads", parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32)),
     Kernel("banks_broadcast", "memory", "Shared memory, words of one bank for many lanes", shows="bank_conflicts",
@@ -263,7 +263,6 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     data_note=data.NOTE,
 )
 

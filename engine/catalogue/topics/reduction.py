@@ -268,6 +268,6 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=("CUB",),
     data_note=data.NOTE,
+    operation="sum",
 )

@@ -121,6 +121,6 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=("cuBLAS bfloat16",),
     data_note="Random floats between -1 and 1, never zero, rounded to bfloat16.",
+    operation="bfloat16 product",
 )

@@ -223,9 +223,9 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     remark=against_integral,
     data_note="No input: f(x) = sin g + 2 cos g with g = 2 + x(-1 + x(0.5 - 0.2x)), on [-1, 1].",
+    operation="integral",
     min_n=2,
     min_n_reason="the width of a trapezoid is 2 / (N - 1), so one point leaves nothing to divide by",
 )

@@ -165,6 +165,5 @@ TOPIC = Topic(
     plan=plan,
     input_recipe=input_recipe,
     check=check,
-    peers=(),
     data_note=data.NOTE,
 )

@@ -1,0 +1,90 @@
+"""What CuPy itself brings: the CUB that is built into it, and copies and integrals as its users write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import cub
+
+from engine.backends.gpu.launches import Prepared
+from engine.backends.gpu.peer import Peer, input_of, peer_of
+from engine.catalogue.libraries import CUB, CUPY
+from engine.catalogue.topics import trapezoid
+from engine.records import NotRunnable
+
+
+def reduced(prepared: Prepared, operation: str) -> Peer:
+    """CUB's DeviceReduce for another operator than the sum."""
+    _check_cub()
+    code = {"product": cub.CUPY_CUB_PROD, "minimum": cub.CUPY_CUB_MIN, "maximum": cub.CUPY_CUB_MAX}[operation]
+    values = input_of(prepared)
+    answer: list[Any] = [None]
+
+    def enqueue() -> None:
+        answer[0] = cub.device_reduce(values, code, (0,), (), None, False)
+
+    return peer_of(CUB, enqueue, lambda: answer[0])
+
+
+def scanned(prepared: Prepared, operation: str) -> Peer:
+    """CUB's DeviceScan as CuPy calls it: in place, so that a run scans what the run before left."""
+    _check_cub()
+    values = input_of(prepared)
+    place = cupy.empty_like(values)
+
+    def enqueue() -> object:
+        return cub.device_scan(place, cub.CUPY_CUB_CUMSUM)
+
+    def answer() -> Any:
+        cupy.copyto(place, values)
+        enqueue()
+        return place
+
+    return peer_of(CUB, enqueue, answer)
+
+
+def copied(prepared: Prepared, operation: str) -> Peer:
+    """A slice with an offset or a stride, as an array of its own: a copy by the driver, or CuPy's kernel."""
+    plan = prepared.plan
+    step = plan.choice.parameter or 1
+    values, n = input_of(prepared), plan.choice.n
+    view = values[step : step + n] if plan.choice.kernel == "copy_offset" else values[: n * step : step]
+    place = cupy.empty(n, values.dtype)
+    return peer_of(CUPY, lambda: cupy.copyto(place, view), lambda: place)
+
+
+def integrated(prepared: Prepared, operation: str) -> Peer:
+    """An elementwise kernel that evaluates f at every point, and the sum of the array that it writes."""
+    n = prepared.plan.choice.n
+    values = cupy.empty(n, np.float64)
+    width = (trapezoid.B - trapezoid.A) / (n - 1)
+    answer: list[Any] = [None]
+
+    def enqueue() -> None:
+        _evaluate()(trapezoid.A, width, n, values)
+        answer[0] = values.sum()
+
+    return peer_of(CUPY, enqueue, lambda: answer[0])
+
+
+@lru_cache(maxsize=1)
+def _evaluate() -> Callable[..., object]:
+    kernel: Callable[..., object] = cupy.ElementwiseKernel(
+        "float64 a, float64 h, uint32 n",
+        "float64 part",
+        """
+        double x = a + i * h, g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2));
+        part = (i == 0 || i == n - 1 ? 0.5 * h : h) * (sin(g) + 2 * cos(g));
+        """,
+        "weighted_f",
+    )
+    return kernel
+
+
+def _check_cub() -> None:
+    if not cub.available:
+        raise NotRunnable("This CuPy was built without CUB.")

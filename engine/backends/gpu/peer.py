@@ -1,0 +1,34 @@
+"""The shape of a peer: a library's work beside a prepared plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.backends.gpu.launches import Prepared
+from engine.backends.gpu.memory import stream
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`enqueue()` puts the library's work on the current stream; `fetch()` waits for it and brings its answer.
+
+    `answer()`: the same on the device, where it is an array whose elements stand in the plan's order.
+    """
+
+    name: str
+    enqueue: Callable[[], object]
+    fetch: Callable[[], Any]
+    answer: Callable[[], Any] | None = None
+
+
+def input_of(prepared: Prepared) -> Any:
+    """The one array that the plan reads, shape (count,)."""
+    (values,) = (prepared.arrays[buffer.name] for buffer in prepared.plan.buffers if buffer.fill == "input")
+    return values
+
+
+def peer_of(name: str, enqueue: Callable[[], object], answer: Callable[[], Any]) -> Peer:
+    """A peer whose answer is what `answer()` then holds on the device; shape (k,) or ()."""
+    return Peer(name, enqueue, lambda: answer().get(stream=stream()).reshape(-1), answer)

@@ -1,0 +1,63 @@
+"""PyTorch's operations on the plan's own memory and stream. It is imported where it is first asked for: 2 seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import cupy
+
+from engine.backends.gpu.launches import Prepared
+from engine.backends.gpu.memory import stream
+from engine.backends.gpu.peer import Peer, input_of, peer_of
+from engine.catalogue.libraries import TORCH
+from engine.records import NotRunnable
+
+
+def shared(prepared: Prepared, operation: str) -> Peer:
+    """The operation on the plan's input. NotRunnable: PyTorch is missing, or sees no GPU."""
+    torch, on = _torch()
+    choice = prepared.plan.choice
+    values = torch.as_tensor(input_of(prepared), device="cuda")  # shares the memory
+    work = _WORK[operation](torch, values, choice.n, choice.parameter or 1)
+    answer: list[Any] = [None]
+
+    def enqueue() -> None:
+        with torch.cuda.stream(on):
+            answer[0] = work()
+
+    return peer_of(TORCH, enqueue, lambda: cupy.asarray(answer[0]))
+
+
+@lru_cache(maxsize=1)
+def _torch() -> tuple[Any, Any]:
+    try:
+        import torch
+    except ImportError:
+        raise NotRunnable("PyTorch is not installed: `pip install torch` brings it.") from None
+    if not torch.cuda.is_available():
+        raise NotRunnable("This PyTorch was built without CUDA, or sees no GPU.")
+    return torch, torch.cuda.ExternalStream(stream().ptr)
+
+
+def _by_column(torch: Any, values: Any, n: int, width: int) -> Callable[[], Any]:
+    """The sums of the columns of a matrix of that width, which the numbers fill row by row."""
+    if n % width:
+        raise NotRunnable(f"As a matrix {width:,} wide, {n:,} numbers have a ragged last row.")
+    return lambda: values.view(-1, width).sum(0, dtype=values.dtype)
+
+
+_Work = Callable[[Any, Any, int, int], Callable[[], Any]]
+
+# (torch, the input, n, the kernel's knob) -> what is queued; sums and products stay in the type of the elements.
+_WORK: dict[str, _Work] = {
+    "sum": lambda torch, values, n, knob: lambda: values.sum(dtype=values.dtype),
+    "product": lambda torch, values, n, knob: lambda: values.prod(dtype=values.dtype),
+    "minimum": lambda torch, values, n, knob: values.amin,
+    "maximum": lambda torch, values, n, knob: values.amax,
+    "prefix sum": lambda torch, values, n, knob: lambda: values.cumsum(0, dtype=values.dtype),
+    "row sums": lambda torch, values, n, knob: lambda: values.view(n, n).sum(1, dtype=values.dtype),
+    "column sums": lambda torch, values, n, knob: _by_column(torch, values, n * n, n),
+    "sums by address": _by_column,
+}

@@ -1,0 +1,37 @@
+"""What a user would pick instead of writing a kernel: by operation, the libraries that do it, the plainest first."""
+
+from __future__ import annotations
+
+from engine.catalogue import kernel_named, topic_of
+
+CUB, NVCC_CUB, TORCH, CUBLAS, CUPY = "CUB", "CUB by nvcc", "PyTorch", "cuBLAS", "CuPy"
+CUBLAS_BFLOAT16 = "cuBLAS bfloat16"
+
+# "CUB" is what CuPy has built of it; "CUB by nvcc" the device-wide calls that CuPy has not, or wraps in more.
+PEERS: dict[str, tuple[str, ...]] = {
+    "sum": (CUB, NVCC_CUB, TORCH),
+    "product": (CUB, NVCC_CUB, TORCH),
+    "minimum": (CUB, NVCC_CUB, TORCH),
+    "maximum": (CUB, NVCC_CUB, TORCH),
+    "prefix sum": (CUB, NVCC_CUB, TORCH),
+    "selection": (NVCC_CUB,),
+    "histogram": (NVCC_CUB,),
+    "row sums": (CUBLAS, NVCC_CUB, TORCH),
+    "column sums": (CUBLAS, TORCH),
+    "sums by address": (CUBLAS, TORCH),
+    "matrix product": (CUBLAS,),
+    "bfloat16 product": (CUBLAS_BFLOAT16,),
+    "integral": (CUPY,),
+    "copy": (CUPY,),
+}
+
+
+def operation_of(kernel: str) -> str:
+    """What libraries call the kernel's work; "" where none does it."""
+    entry = kernel_named(kernel)
+    return entry.operation or topic_of(entry).operation
+
+
+def peers_named(kernel: str) -> tuple[str, ...]:
+    """The names of the libraries that do the kernel's work."""
+    return PEERS.get(operation_of(kernel), ())
