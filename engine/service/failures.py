@@ -67,4 +67,11 @@ class Cancelled(Exception):
 
 
 class Rejected(NotRunnable):
-    """The queue does not take the job: it, or the session's share of it, is full, or it is closed."""
+    """The queue does not take the job: it, or the session's share of it, is full, or it is closed.
+
+    `again_s`: seconds after which it would, where that is known.
+    """
+
+    def __init__(self, text: str, again_s: float | None = None) -> None:
+        super().__init__(text)
+        self.again_s = again_s

@@ -12,6 +12,8 @@ from engine.service.job import Job
 from engine.service.line import Line
 from engine.service.slot import Outcome
 
+USUAL_S = 1.0  # how long a run is taken to be before any has told
+
 
 class Queue(Protocol):
     """What a handle asks of its queue."""
@@ -37,6 +39,7 @@ class Run:
         self.progress = (0.0, "Starting")
         self.asked = time.monotonic()
         self.began = 0.0  # when a worker took it, by time.monotonic()
+        self.length_s = line.durations.expected(job) or USUAL_S
         self.urgent = False
         self.makes_way = False  # for an urgent one: its worker is to stop it
         self.made_way = False  # which happens to a run once
@@ -92,8 +95,8 @@ class Handle:
         return self._queue.position_of(self.run)
 
     def expected_wait_s(self) -> float | None:
-        """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait, None
-        before any has ended."""
+        """Seconds until a worker takes it, as far as is known by now; 0 for one that does not wait, None before any run
+        has ended."""
         return self._queue.expected_wait_of(self.run)
 
     def result(self, timeout: float | None = None) -> Any:

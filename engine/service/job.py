@@ -14,7 +14,8 @@ class Job:
     the worker takes the job. `key`: jobs of equal key are the same job: they share one run, and its value is kept.
     None: never shared or kept. `device`: "gpu" or "emulator", what it needs; None: what the queue's first slot has.
     `n` and `memory`: the size of what it computes and the bytes of its arrays, which may be limited; 0 where unknown.
-    `model`: of the GPU, as NVIDIA calls it; None: the one that the queue has most of.
+    `model`: of the GPU, as NVIDIA calls it; None: the one that the queue has most of. `kind` and `operations`: jobs of
+    a function and kind take as long for each operation; 0 where nobody counts them.
     """
 
     function: str
@@ -26,3 +27,5 @@ class Job:
     n: int = 0
     memory: int = 0
     model: str | None = None
+    kind: str = ""
+    operations: int = 0

@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 import threading
+import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 
 from engine.records import CompileError, NotRunnable
 from engine.service.failures import Cancelled, JobTimeout, WorkerDied
+from engine.service.handle import Run
 from engine.service.slot import Outcome
 
 LOG = logging.getLogger("kernel_ladder.jobs")
@@ -25,7 +27,7 @@ Labels = Mapping[str, str]
 @dataclass(frozen=True)
 class JobEnd:
     """A job that ended. `outcome`: ok, refused, compile-error, timeout, crashed, cancelled or failed; `readers`: how
-    many waited for it; times in seconds."""
+    many waited for it; times in seconds, `ran_s` None where no worker took it."""
 
     function: str
     device: str
@@ -33,7 +35,7 @@ class JobEnd:
     outcome: str
     readers: int
     waited_s: float
-    ran_s: float
+    ran_s: float | None
 
 
 class Journal:
@@ -49,10 +51,12 @@ class Journal:
         """Count a job that ended, and write its line."""
         with self._lock:
             self._ended[end.device, end.outcome] += 1
-            self._waited.setdefault(end.device, _Histogram()).add(end.waited_s)
-            self._ran.setdefault(end.device, _Histogram()).add(end.ran_s)
+            if end.ran_s is not None:
+                self._waited.setdefault(end.device, _Histogram()).add(end.waited_s)
+                self._ran.setdefault(end.device, _Histogram()).add(end.ran_s)
         # Of the session's name, which is nobody else's business, enough to tell one from another.
-        short = {"session": end.session[:8], "waited_s": round(end.waited_s, 6), "ran_s": round(end.ran_s, 6)}
+        ran_s = None if end.ran_s is None else round(end.ran_s, 6)
+        short = {"session": end.session[:8], "waited_s": round(end.waited_s, 6), "ran_s": ran_s}
         line = asdict(end) | short
         LOG.info(json.dumps({"utc": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": "job", **line}))
 
@@ -76,6 +80,12 @@ class _Histogram:
     def add(self, seconds: float) -> None:
         self.counts[bisect_left(SECONDS, seconds)] += 1
         self.sum += seconds
+
+
+def end_of(run: Run, outcome: Outcome, readers: int = 0, ran_s: float | None = None) -> JobEnd:
+    """The end of a run that so many waited for; `ran_s`: on a worker, if one took it."""
+    waited_s = (time.monotonic() if ran_s is None else run.began) - run.asked
+    return JobEnd(run.job.function, run.line.device, run.session, outcome_of(outcome), readers, waited_s, ran_s)
 
 
 def outcome_of(outcome: Outcome) -> str:

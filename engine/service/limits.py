@@ -109,21 +109,25 @@ class Allowances:
             if wait_s := known.worker_s.wait_s(0.0, now):
                 raise Rejected(
                     f"Your runs have taken more than the {limits.worker_s} s of a worker's time a minute that "
-                    f"{limits.who} may use: the next can start in {_seconds(wait_s)}."
+                    f"{limits.who} may use: the next can start in {_seconds(wait_s)}.",
+                    wait_s,
                 )
             if wait_s := known.runs.wait_s(1.0, now):
                 raise Rejected(
                     f"You have started as many runs as {limits.who} may, {limits.runs} a minute: the next can start "
-                    f"in {_seconds(wait_s)}."
+                    f"in {_seconds(wait_s)}.",
+                    wait_s,
                 )
             known.runs.spend(1.0, now)
 
     def ended(self, end: JobEnd) -> None:
-        """Count the time that a run took."""
+        """Count the time that a run took; one that no worker took does not count."""
         with self._lock:
-            known = self._known(end.session)
-            if known is not None:
-                known.worker_s.spend(end.ran_s, self._clock())
+            known, now = self._known(end.session), self._clock()
+            if known is not None and end.ran_s is None:
+                known.runs.spend(-min(1.0, known.runs.spent(now)), now)
+            elif known is not None:
+                known.worker_s.spend(end.ran_s or 0.0, now)
 
     def _known(self, session: str) -> _Browser | None:
         return self._browsers.get(self._of_session.get(session, ""))

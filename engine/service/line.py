@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from engine.service.durations import Durations
 from engine.service.failures import Rejected
 from engine.service.job import Job
 from engine.service.slot import Slot
 from engine.service.turns import Turns
-from engine.service.waits import Waits
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class Line(Generic[T]):
         self.device, self.model = device, model
         self.slots: list[Slot] = []
         self.waiting: Turns[T] = Turns()
-        self.waits = Waits()
+        self.durations = Durations()
         self._deserted = 0.0
 
     def drop(self, slot: Slot) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from engine.service.failures import Rejected
+from engine.service.durations import wait_s
+from engine.service.failures import Cancelled, Rejected
 from engine.service.handle import Handle, Run
 from engine.service.job import Job
-from engine.service.journal import JobEnd, outcome_of
+from engine.service.journal import JobEnd, end_of
 from engine.service.kept import Kept
 from engine.service.line import Line, Lines
 from engine.service.queue_state import QueueState, state_of
+from engine.service.running import Running
 from engine.service.slot import Outcome, Slot
 
 SESSION_LIMIT = 256  # unfinished jobs of one session: a whole sweep
@@ -26,7 +28,7 @@ QUEUE_LIMIT = 10_000  # of all sessions
 class JobQueue:
     """Serves jobs on worker slots. Every method may be called from any thread; none but `close` waits.
 
-    `told`: is called, by a thread of the queue, with each job that a worker has ended. `admit`: is called with a
+    `told`: is called with each job that has ended, whether a worker had it or not. `admit`: is called with a
     session and its job that would begin a run, and may raise Rejected.
     """
 
@@ -40,7 +42,7 @@ class JobQueue:
         self._joined = self._answered = 0
         self._changed = threading.Condition()
         self._lines: Lines[Run] = Lines()
-        self._running: dict[Slot, Run] = {}
+        self._running = Running()
         self._handles: dict[str, set[Handle]] = {}  # session -> its unfinished handles
         self._keyed: dict[str, Run] = {}  # unfinished runs by key
         self._kept: Kept[Run] = Kept()
@@ -67,6 +69,7 @@ class JobQueue:
 
     def give_up(self, absent_s: float) -> None:
         """What waits where nobody has served for so long goes to another kind of its device, if it may, or ends."""
+        ended = []
         with self._changed:
             for run in self._lines.give_up(absent_s):
                 try:
@@ -74,7 +77,10 @@ class JobQueue:
                     self._enqueue(run, run.urgent)
                 except Rejected as refused:
                     run.outcome, run.finished_utc = Outcome.failure(refused), time.time()
+                    ended.append(end_of(run, run.outcome, len(run.holders)))
                     self._release(run)
+        for end in ended:
+            self._told(end)
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -90,8 +96,7 @@ class JobQueue:
     def submit(
         self, job: Job, session: str, *, fresh: bool = False, supersede: bool = False, urgent: bool = False
     ) -> Handle:
-        """Queue `job` for `session`. Rejected if the queue is full, or `admit` says so; pickle's error if its arguments
-        cannot travel.
+        """Queue `job` for `session`. Rejected if the queue is full, or `admit` says so; pickle's error.
 
         `fresh`: run again although a value is kept. `supersede`: give up the session's unfinished jobs first. `urgent`:
         before all that waits and is not.
@@ -139,18 +144,17 @@ class JobQueue:
     def leave(self, session: str, *, waiting_only: bool = False) -> None:
         """Give up all that `session` asked for, or of it what no worker has taken yet."""
         with self._changed:
-            for handle in list(self._handles.get(session, ())):
-                if not waiting_only or handle.run.state == "waiting":
-                    self.cancel(handle)
+            own = list(self._handles.get(session, ()))
+        self._cancel(own, waiting_only=waiting_only)
 
     def close(self) -> None:
         """Cancel everything and end the workers. A closed queue rejects every job."""
         with self._changed:
             self._closed = True
-            for handle in [handle for handles in list(self._handles.values()) for handle in handles]:
-                self.cancel(handle)
+            unfinished = [handle for handles in self._handles.values() for handle in handles]
             self._changed.notify_all()
             threads = dict(self._threads)
+        self._cancel(unfinished)
         for slot in threads:
             slot.interrupt()
         for thread in threads.values():
@@ -164,31 +168,21 @@ class JobQueue:
             raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
 
     def _enqueue(self, run: Run, urgent: bool) -> None:
-        run.line.waiting.add(run.session, run, urgent=urgent)
+        run.line.waiting.add(run.session, run, run.asked, run.length_s, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
-        if urgent:
-            self._make_way(run.line.slots)
+        if urgent and (slot := self._running.make_way(run.line.slots)):
+            slot.interrupt()
         self._changed.notify_all()
-
-    def _make_way(self, slots: Sequence[Slot]) -> None:
-        """Where every one of the slots is at a run, stop the one that began last and is not urgent."""
-        if all(slot in self._running for slot in slots):
-            others = [slot for slot in slots if not (self._running[slot].urgent or self._running[slot].made_way)]
-            if others:
-                last = max(others, key=lambda slot: self._running[slot].began)
-                self._running[last].makes_way = self._running[last].made_way = True
-                last.interrupt()
 
     def _take(self, slot: Slot, line: Line[Run]) -> Run | None:
         """The next run for a slot, which has it from now on. While a worker is idle, no other one is started."""
-        idle = self._started - self._running.keys()
+        idle = self._started.difference(self._running)
         if slot not in idle and len(line.waiting) <= sum(one in idle for one in line.slots):
             return None
         run = line.waiting.take()
         if run is not None:
-            run.state, run.began = "running", time.monotonic()
-            self._running[slot] = run
+            self._running.begin(slot, run)
         return run
 
     def position_of(self, run: Run) -> int:
@@ -197,13 +191,14 @@ class JobQueue:
             return run.line.waiting.ahead(run.session, run) + 1 if run.state == "waiting" else 0
 
     def expected_wait_of(self, run: Run) -> float | None:
-        """Seconds until a worker takes it, as the last runs of its device took; 0 for one that does not wait."""
+        """Seconds until a worker takes it, as the queue stands now; 0: it does not wait; None: nothing tells."""
         with self._changed:
             if run.state != "waiting":
                 return 0.0
-            now, ahead = time.monotonic(), run.line.waiting.ahead(run.session, run)
-            running = [self._running.get(slot) for slot in run.line.slots]
-            return run.line.waits.expected(ahead, [now - other.began if other else 0.0 for other in running])
+            if not run.line.durations:
+                return None
+            before = run.line.waiting.before(run.session, run)
+            return wait_s([other.length_s for other in before], self._running.left_s(run.line.slots))
 
     def _serve(self, slot: Slot, line: Line[Run]) -> None:
         """The life of a slot's thread. Only it starts the slot's workers, which end when the thread does."""
@@ -240,10 +235,10 @@ class JobQueue:
             again = run.makes_way or (outcome.lost and not run.moved)
             if not again or outcome.ok or not run.holders or self._closed:
                 return False
-            del self._running[slot]
+            self._running.end(slot)
             run.moved |= outcome.lost
             run.state, run.makes_way, run.progress = "waiting", False, (0.0, "Starting")
-            run.line.waiting.add(run.session, run, urgent=run.urgent, first=True)
+            run.line.waiting.add(run.session, run, run.asked, run.length_s, urgent=run.urgent, first=True)
             self._changed.notify_all()
             return True
 
@@ -251,20 +246,18 @@ class JobQueue:
         ran_s, readers = time.monotonic() - run.began, len(run.holders)
         with self._changed:
             run.outcome, run.finished_utc = outcome, time.time()
-            self._running.pop(slot, None)
+            self._running.end(slot)
             if run.holders:  # else it was cut short
-                run.line.waits.add(ran_s)
+                run.line.durations.add(run.job, ran_s)
             if outcome.ok and run.job.key is not None:
                 self._kept.put(run.job.key, run, len(outcome.pickled))
             self._release(run)
-        how, waited_s = outcome_of(outcome), run.began - run.asked
-        self._told(JobEnd(run.job.function, slot.device, run.session, how, readers, waited_s, ran_s))
+        self._told(end_of(run, outcome, readers, ran_s))
 
     def _release(self, run: Run) -> None:
         """The run is over: tell those who wait."""
         run.state = "done"
-        if run.job.key is not None and self._keyed.get(run.job.key) is run:
-            del self._keyed[run.job.key]
+        self._forget_key(run)
         for handle in list(run.holders):
             self._let_go(handle)
 
@@ -278,20 +271,30 @@ class JobQueue:
         handle.done.set()
 
     def cancel(self, handle: Handle) -> None:
-        """Give the job up for this caller. A run that others wait for as well goes on for them."""
+        """Give the job up for this caller; for others who wait for the run it goes on."""
+        self._cancel([handle])
+
+    def _cancel(self, handles: Iterable[Handle], *, waiting_only: bool = False) -> None:
+        never_ran = []
         with self._changed:
-            if handle.done.is_set():
-                return
-            handle.cancelled = True
-            self._let_go(handle)
-            run = handle.run
-            if run.holders:
-                return
-            if run.job.key is not None and self._keyed.get(run.job.key) is run:
-                del self._keyed[run.job.key]  # nobody may join a run that is being stopped
-            if run.state == "waiting":
-                run.line.waiting.remove(run.session, run)
-                run.state = "done"
-            for slot, running in self._running.items():
-                if running is run:
+            for handle in handles:
+                run = handle.run
+                if handle.done.is_set() or (waiting_only and run.state != "waiting"):
+                    continue
+                handle.cancelled = True
+                self._let_go(handle)
+                if run.holders:  # who wait on
+                    continue
+                self._forget_key(run)  # nobody may join a run that is being stopped
+                for slot in self._running.slots_of(run):
                     slot.interrupt()
+                if run.state == "waiting":
+                    run.line.waiting.remove(run.session, run)
+                    run.state = "done"
+                    never_ran.append(run)
+        for run in never_ran:
+            self._told(end_of(run, Outcome.failure(Cancelled())))
+
+    def _forget_key(self, run: Run) -> None:
+        if run.job.key is not None and self._keyed.get(run.job.key) is run:
+            del self._keyed[run.job.key]

@@ -51,6 +51,8 @@ JOURNAL = Journal()  # of the process-wide queue
 ALLOWANCES = Allowances()  # of those who ask it
 
 CLUSTER = "DASK_SCHEDULER_ADDRESS"  # Dask's own variable: where the scheduler is whose hosts serve
+AHEAD = 4  # runs of one reader for each worker: two GPUs end four short ones between two looks
+WORD = 4  # bytes: what an operation takes or gives
 CLUSTER_WAIT_S = 10.0  # for its first answer
 
 _connecting = threading.Lock()
@@ -118,9 +120,9 @@ def disconnect() -> None:
 
 
 def at_once(device: str) -> int:
-    """How many runs of one reader, who takes them in one after the other, leave no worker of the device idle: one for
-    each, and the next for all but the one whose run is waited for."""
-    return max(1, 2 * connect().state().workers.get(device, 0) - 1)
+    """How many unfinished runs of one reader leave no worker of the device idle: the reader takes them in in order, and
+    asks for more between two looks."""
+    return max(1, AHEAD * connect().state().workers.get(device, 0))
 
 
 def submit(
@@ -147,6 +149,8 @@ def submit(
         model=choice.model,
         n=choice.n,
         memory=memory_of(choice),
+        kind=choice.kernel,
+        operations=_sizes(choice)[1],
     )
     return connect().submit(job, session, fresh=fresh, supersede=supersede, urgent=urgent)
 
@@ -212,15 +216,21 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
 
 def memory_of(choice: Settled) -> int:
     """The bytes of a run's arrays; 0 of one that cannot run, of which the worker says why."""
-    return _memory(replace(choice, source=None, source_name=None))  # whatever the text: its arrays are the rung's
+    return _sizes(choice)[0]
+
+
+def _sizes(choice: Settled) -> tuple[int, int]:
+    """The bytes of its arrays, and its operations or the words that it moves, whichever are more."""
+    return _of_plan(replace(choice, source=None, source_name=None))  # whatever the text: its arrays are the rung's
 
 
 @lru_cache(maxsize=4096)
-def _memory(choice: Settled) -> int:
+def _of_plan(choice: Settled) -> tuple[int, int]:
     try:
-        return plan(choice).memory
+        made = plan(choice)
     except NotRunnable:
-        return 0
+        return 0, 0
+    return made.memory, max(made.flops, made.bytes_moved // WORD)
 
 
 def _told(end: JobEnd) -> None:

@@ -1,65 +1,80 @@
-"""Who is next: what waits, in a line for each session, and the sessions one after the other."""
+"""Who is next: what waits, in the order in which it is due."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from bisect import bisect_left, insort
+from math import inf
 from typing import Generic, TypeVar
+
+STRETCH = 10.0  # how many of its own lengths an item may wait before it is due
 
 T = TypeVar("T")
 
+_Place = tuple[float, int]  # when an item is due, and which number it was put in as
+
 
 class Turns(Generic[T]):
-    """Waiting items, first in first out within a session, one of each session in turn; what is urgent goes before all
-    that is not. Whoever shares it locks it."""
+    """Waiting items, first in first out within a session; what is urgent goes before all that is not. Whoever shares it
+    locks it.
+
+    An item is due STRETCH of its own lengths after it was asked for, or after its session's item before it is due. So
+    the short ones go first, none is overtaken by what was asked for after it was due, however short that is, and the
+    many items of one session do not hold up another's single one.
+    """
 
     def __init__(self) -> None:
-        # The urgent lines, and the others. No line is empty; the first one of the first is next.
-        self._ranks: tuple[OrderedDict[str, deque[T]], ...] = (OrderedDict(), OrderedDict())
+        # Of the urgent ones, and of the others: their places in order, and what stands there.
+        self._ranks: tuple[dict[_Place, tuple[str, T]], ...] = ({}, {})
+        self._orders: tuple[list[_Place], ...] = ([], [])
+        self._places: dict[str, dict[T, tuple[int, _Place]]] = {}  # session -> its items, the last of them last
+        self._number = 0
 
     def __len__(self) -> int:
-        return sum(len(line) for lines in self._ranks for line in lines.values())
+        return sum(map(len, self._orders))
 
-    def add(self, session: str, item: T, *, urgent: bool = False, first: bool = False) -> None:
-        """Put `item` at the end of its session's line; `first`: before all others of its rank, where it was before."""
-        lines = self._ranks[not urgent]
-        line = lines.setdefault(session, deque())
+    def add(
+        self, session: str, item: T, asked: float, length: float, *, urgent: bool = False, first: bool = False
+    ) -> None:
+        """Let `item` wait, asked for at that second and so many seconds long; `first`: before all others of its rank,
+        where it was before."""
+        rank, own = int(not urgent), self._places.setdefault(session, {})
+        self._number += 1
         if first:
-            line.appendleft(item)
-            lines.move_to_end(session, last=False)
+            place = (-inf, -self._number)
         else:
-            line.append(item)
+            before = [due for other, (due, _) in own.values() if other == rank]
+            place = (max(asked, *before, -inf) + STRETCH * length, self._number)
+        own[item] = rank, place
+        self._ranks[rank][place] = session, item
+        insort(self._orders[rank], place)
 
     def take(self) -> T | None:
-        """The next item, which no longer waits; None if nothing waits. Its session goes behind all others."""
-        lines = self._ranks[0] or self._ranks[1]
-        if not lines:
-            return None
-        session, line = lines.popitem(last=False)
-        item = line.popleft()
-        if line:
-            lines[session] = line
-        return item
+        """The next item, which no longer waits; None if nothing waits."""
+        for rank, order in enumerate(self._orders):
+            if order:
+                session, item = self._ranks[rank][order[0]]
+                self.remove(session, item)
+                return item
+        return None
 
     def remove(self, session: str, item: T) -> None:
         """Give up the place of a waiting item."""
-        lines = self._ranks[self._rank(session, item)]
-        line = lines[session]
-        line.remove(item)
-        if not line:
-            del lines[session]
+        own = self._places[session]
+        rank, place = own.pop(item)
+        if not own:
+            del self._places[session]
+        del self._ranks[rank][place]
+        del self._orders[rank][bisect_left(self._orders[rank], place)]
+
+    def before(self, session: str, item: T) -> list[T]:
+        """The items that are taken before this one, in their order, if nothing is added or removed."""
+        rank, place = self._places[session][item]
+        order = self._orders[rank]
+        found = [self._ranks[0][other] for other in self._orders[0]] if rank else []
+        found += [self._ranks[rank][other] for other in order[: bisect_left(order, place)]]
+        return [each for _, each in found]
 
     def ahead(self, session: str, item: T) -> int:
-        """How many items are taken before this one, if nothing is added or removed."""
-        rank = self._rank(session, item)
-        lines = self._ranks[rank]
-        rounds = lines[session].index(item)  # this many go by before the one that takes the item
-        ahead, before = rounds, True
-        for other, line in lines.items():
-            if other == session:
-                before = False
-            else:
-                ahead += min(len(line), rounds + before)
-        return ahead + (sum(map(len, self._ranks[0].values())) if rank else 0)
-
-    def _rank(self, session: str, item: T) -> int:
-        return 0 if item in self._ranks[0].get(session, ()) else 1
+        """How many those are."""
+        rank, place = self._places[session][item]
+        return rank * len(self._orders[0]) + bisect_left(self._orders[rank], place)

@@ -27,7 +27,7 @@ from engine.host.devices import gpus
 from engine.records import Settled
 from engine.service import service
 from tests.home import places
-from views.session.work import PageWork
+from views.session.work import POLL_S, PageWork
 
 ROOT = Path(__file__).parents[2]
 SIZES = (2**20, 2**24)
@@ -53,7 +53,7 @@ def timed(passes: int) -> dict[str, object]:
         work = PageWork(choices, [choice.kernel for choice in choices], "sweep", fresh=True)
         began = time.perf_counter()
         while not work.finished:
-            work.advance(10.0)
+            work.advance(POLL_S)
         seconds.append(time.perf_counter() - began)
         results = work.results
     service.disconnect()

@@ -31,7 +31,7 @@ def allowances(limits: Limits = LIMITS) -> tuple[Allowances, Clock]:
     return made, clock
 
 
-def ended(session: str, ran_s: float) -> JobEnd:
+def ended(session: str, ran_s: float | None) -> JobEnd:
     return JobEnd("m:f", "emulator", session, "ok", 1, 0.0, ran_s)
 
 
@@ -83,6 +83,17 @@ def test_limits_are_a_browsers_whatever_its_tabs() -> None:
     made.enrol("elsewhere", "another browser", LIMITS)
     made.admit("elsewhere", JOB)
     made.admit("a notebook", JOB)
+
+
+def test_a_run_that_no_worker_took_does_not_count_and_a_refusal_says_when_to_ask_again() -> None:
+    made, _ = allowances()
+    for _ in range(3):
+        made.admit("tab", JOB)
+    with pytest.raises(Rejected) as refused:
+        made.admit("tab", JOB)
+    assert refused.value.again_s == pytest.approx(20.0)
+    made.ended(ended("tab", None))
+    made.admit("tab", JOB)
 
 
 def test_who_has_no_limits_is_refused_nothing() -> None:

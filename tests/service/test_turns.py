@@ -6,7 +6,15 @@ import random
 
 import pytest
 
-from engine.service.turns import Turns
+from engine.service.turns import STRETCH, Turns
+
+
+def made(*items: str, urgent: tuple[str, ...] = ()) -> Turns[str]:
+    """Items of a second each, all asked for at once; the first letter is the session."""
+    turns: Turns[str] = Turns()
+    for item in (*items, *urgent):
+        turns.add(item[0], item, 0.0, 1.0, urgent=item in urgent)
+    return turns
 
 
 def taken(turns: Turns[str]) -> list[str]:
@@ -17,42 +25,43 @@ def taken(turns: Turns[str]) -> list[str]:
 
 
 def test_one_of_each_session_in_turn_and_first_in_first_out_within() -> None:
-    turns: Turns[str] = Turns()
-    for item in ("a0", "a1", "a2", "b0", "c0", "b1"):
-        turns.add(item[0], item)
+    turns = made("a0", "a1", "a2", "b0", "c0", "b1")
     assert len(turns) == 6
     assert taken(turns) == ["a0", "b0", "c0", "a1", "b1", "a2"]
     assert len(turns) == 0
 
 
-def test_who_was_served_goes_behind_all_others() -> None:
+def test_a_short_one_goes_first_and_a_long_one_is_not_overtaken_by_what_comes_late() -> None:
     turns: Turns[str] = Turns()
-    for item in ("a0", "a1", "b0"):
-        turns.add(item[0], item)
-    assert turns.take() == "a0"
-    turns.add("c", "c0")
-    assert taken(turns) == ["b0", "a1", "c0"]
+    turns.add("a", "long", 0.0, 2.0)
+    for second in range(40):
+        turns.add(f"b{second}", f"short {second}", float(second), 0.1)
+    due = int(STRETCH * 2.0)
+    assert turns.before("a", "long") == [f"short {second}" for second in range(due - 1)]
+    assert taken(turns)[due - 1] == "long"
+
+
+def test_the_many_short_ones_of_one_session_hold_up_nobodys_single_one() -> None:
+    turns: Turns[str] = Turns()
+    for number in range(100):
+        turns.add("a", f"a{number}", 0.0, 0.1)
+    turns.add("b", "b0", 0.5, 0.1)
+    assert turns.ahead("b", "b0") == 1
 
 
 def test_what_is_urgent_goes_first_and_takes_turns_too() -> None:
-    turns: Turns[str] = Turns()
-    for item in ("a0", "b0", "a1"):
-        turns.add(item[0], item)
-    for item in ("b1", "c0", "b2", "c1"):
-        turns.add(item[0], item, urgent=True)
+    turns = made("a0", "b0", "a1", urgent=("b1", "c0", "b2", "c1"))
     assert turns.ahead("b", "b2") == 2 and turns.ahead("b", "b0") == 5 and len(turns) == 7
     turns.remove("c", "c1")
     turns.remove("a", "a0")
-    assert taken(turns) == ["b1", "c0", "b2", "a1", "b0"]
+    assert taken(turns) == ["b1", "c0", "b2", "b0", "a1"]
 
 
 def test_what_was_taken_too_early_comes_back_to_its_place() -> None:
-    turns: Turns[str] = Turns()
-    for item in ("a0", "a1", "b0"):
-        turns.add(item[0], item)
+    turns = made("a0", "a1", "b0")
     taken_early = turns.take() or ""
-    turns.add("c", "c0", urgent=True)
-    turns.add("a", taken_early, first=True)
+    turns.add("c", "c0", 0.0, 1.0, urgent=True)
+    turns.add("a", taken_early, 0.0, 1.0, first=True)
     assert turns.ahead("a", "a0") == 1
     assert taken(turns) == ["c0", "a0", "b0", "a1"]
 
@@ -62,12 +71,13 @@ def test_the_place_told_is_the_place_taken(seed: int) -> None:
     chance, turns = random.Random(seed), Turns[str]()
     items = [f"{chance.choice('abcd')}{number}" for number in range(chance.randrange(1, 30))]
     for item in items:
-        turns.add(item[0], item, urgent=chance.random() < 0.3)
+        turns.add(item[0], item, 9 * chance.random(), chance.random(), urgent=chance.random() < 0.3)
     for item in chance.sample(items, len(items) // 4):
         turns.remove(item[0], item)
         items.remove(item)
     for _ in range(chance.randrange(len(items) + 1)):
         items.remove(turns.take() or "")
     promised = sorted(items, key=lambda item: turns.ahead(item[0], item))
-    assert [turns.ahead(item[0], item) for item in promised] == list(range(len(items)))
+    for item in items:
+        assert turns.before(item[0], item) == promised[: turns.ahead(item[0], item)]
     assert taken(turns) == promised

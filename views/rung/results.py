@@ -15,6 +15,11 @@ from views.session.facts import Facts
 from views.session.page import WORK, Page
 from views.session.place import Place
 
+_ANSWERED: dict[work.Answer, str] = {
+    "another browser's": "{} by another browser; Run again measures anew",
+    "emulated before": "emulated before: {}, and the same every time",
+}
+
 
 class Results:
     """Their places, one below the other; `show` draws what is known by now."""
@@ -39,8 +44,8 @@ def _numbers(page: Page, facts: Facts) -> str:
     """The big numbers of the rung on the page."""
     known = facts.known[page.position]
     ran = when.ran(str(known.live.environment.get("utc") or ""), st.context.timezone) if known.live else ""
-    if ran and work.taken_over(WORK, page.run):
-        ran += " by another browser; Run again measures anew"
+    if ran and (why := work.answer(WORK, page.run)):
+        ran = _ANSWERED[why].format(ran)
     said = ""
     if page.position:
         before = facts.known[page.position - 1].timed

@@ -30,6 +30,11 @@ class AwaitedRun:
         wait = self.handle.expected_wait_s()
         return fraction, f"{text}, about {wait:.0f} s" if wait and wait >= TOLD_S else text
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether it still runs or waits, or is to be submitted again."""
+        return not self.handle.done.is_set() or (self.handle.cancelled and self._wanted)
+
     def wait(self, patience_s: float) -> bool:
         """Wait up to `patience_s`; whether it has ended."""
         handle = self.handle
@@ -42,8 +47,9 @@ class AwaitedRun:
             if presence.is_here(self._session) and self.handle is handle:
                 try:
                     self.handle = self._submit()
-                except NotRunnable:  # the queue is full, or the server ends: that it was cancelled is all there is
-                    return True
+                except NotRunnable as refused:
+                    # Its turn may come; where the server ends, that it was cancelled is all there is.
+                    return not (isinstance(refused, service.Rejected) and refused.again_s)
         return False
 
     def cancel(self) -> None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import inf
+from typing import Literal
 
 import streamlit as st
 
@@ -27,6 +28,9 @@ from views.access import visitor
 from views.session import presence
 from views.session.awaited_run import AwaitedRun
 from views.session.choices import refusal
+
+# Why nothing is run for a choice: the emulator does the same every time, or another browser's is new.
+Answer = Literal["emulated before", "another browser's"]
 
 _HAD = "measurements had"
 
@@ -53,16 +57,17 @@ class PageWork:
         had: dict[Settled, str] | None = None,
     ) -> None:
         """`fresh`: measure anew. `had`: which measurement of each choice this browser was given last; where another
-        browser's is newer than that, and new, it answers a `fresh` one too. None: nobody else's does. `urgent`: before
-        all that waits and is not.
+        browser's is newer than that, and new, it answers a `fresh` one too, and so does what was emulated before. None:
+        nothing does. `urgent`: before all that waits and is not.
         """
         self.choices, self.names = tuple(choices), tuple(names)
         self.results: list[Measurement] = []
-        self.taken_over: set[Settled] = set()  # choices that another browser's measurement answered
+        self.answers: dict[Settled, Answer] = {}  # choices that nothing was run for
         self.turned_away = ""  # why the queue took no more of them
         self._session, self._fresh, self._urgent, self._had = session, fresh, urgent, had
         self._lock = threading.Lock()
         self._ahead: deque[AwaitedRun | Measurement] = deque()  # of the choices that follow the results
+        self._held = ""  # why the choice at hand cannot be asked for yet
         self._stopped = False
 
     @property
@@ -74,7 +79,7 @@ class PageWork:
     def progress(self) -> tuple[float, str]:
         """(fraction of the whole, what is being done)."""
         done, first = len(self.results), next(iter(self._ahead), None)
-        fraction, text = first.progress if isinstance(first, AwaitedRun) else (0.0, "Starting")
+        fraction, text = first.progress if isinstance(first, AwaitedRun) else (0.0, self._held or "Starting")
         if done == len(self.choices):
             return 1.0, "Done"
         several = f"{done + 1} of {len(self.choices)}: " if len(self.choices) > 1 else ""
@@ -86,7 +91,10 @@ class PageWork:
             if self.finished:
                 return False
             self._submit()
-            first = self._ahead[0]
+            first = self._ahead[0] if self._ahead else None
+        if first is None:
+            time.sleep(min(patience_s, POLL_S))
+            return False
         if isinstance(first, AwaitedRun) and not first.wait(patience_s):
             return False
         with self._lock:
@@ -109,33 +117,48 @@ class PageWork:
                     run.cancel()
 
     def _submit(self) -> None:
-        """Ask for the choice at hand, and for as many that follow as there are workers for."""
-        done = len(self.results)
-        upto = min(len(self.choices), done + service.at_once(self.choices[done].device))
-        while done + len(self._ahead) < upto:
-            self._ahead.append(self._asked(self.choices[done + len(self._ahead)]))
+        """Ask for the choice at hand, and for so many that follow that no worker is idle."""
+        most = service.at_once(self.choices[len(self.results)].device)
+        unfinished = sum(isinstance(run, AwaitedRun) and run.unfinished for run in self._ahead)
+        self._held = ""
+        while unfinished < most and (asked := len(self.results) + len(self._ahead)) < len(self.choices):
+            try:
+                found = self._asked(self.choices[asked])
+            except service.Rejected as later:  # of its browser's share there is nothing left for a while
+                self._held = str(later)
+                break
+            self._ahead.append(found)
+            unfinished += isinstance(found, AwaitedRun)
 
     def _asked(self, choice: Settled) -> AwaitedRun | Measurement:
-        another = self._another_browsers(choice)
-        if another is not None:
-            self.taken_over.add(choice)
-            return another
+        """The choice's run, or what answers it without one. Rejected, if it is to be asked for again."""
+        answer = self._answer(choice)
+        if answer is not None:
+            self.answers[choice], measurement = answer
+            return measurement
         try:
             return AwaitedRun(
                 self._session, lambda: service.submit(choice, self._session, fresh=self._fresh, urgent=self._urgent)
             )
         except NotRunnable as refused:
-            self.turned_away = str(refused) if isinstance(refused, service.Rejected) else self.turned_away
+            if isinstance(refused, service.Rejected):
+                if refused.again_s is not None:
+                    raise
+                self.turned_away = str(refused)
             return failed(choice, refused)
 
-    def _another_browsers(self, choice: Settled) -> Measurement | None:
+    def _answer(self, choice: Settled) -> tuple[Answer, Measurement] | None:
         if not self._fresh or self._had is None:
             return None
         found = history.latest(choice)
-        if found is None or found.status not in LASTING or _utc(found) == self._had.get(choice):
+        # What comes from a file has lost the counters of its lines.
+        if found is None or found.status not in LASTING or not (found.counts is None or found.counts.lines):
             return None
-        whole = found.counts is None or found.counts.lines  # what comes from a file has lost the counters of its lines
-        return found if whole and _age_s(found) < SHARED_S else None
+        if found.device.get("kind") == "emulator" and found.counts is not None and found.cpu is None:
+            return "emulated before", found
+        if _utc(found) == self._had.get(choice) or _age_s(found) >= SHARED_S:
+            return None
+        return "another browser's", found
 
     def _keep(self, choice: Settled, measurement: Measurement) -> None:
         self.results.append(measurement)
@@ -177,10 +200,10 @@ def is_presenting() -> bool:
     return st.session_state.get("present") == "1" and visitor.rights().goes_first
 
 
-def taken_over(name: str, choice: Settled) -> bool:
-    """Whether the page's work was answered, of this choice, by what another browser had measured."""
+def answer(name: str, choice: Settled) -> Answer | None:
+    """What answered this choice in the page's work, if nothing was run for it."""
     work = current(name)
-    return isinstance(work, PageWork) and choice in work.taken_over
+    return work.answers.get(choice) if isinstance(work, PageWork) else None
 
 
 def stop(name: str) -> None:

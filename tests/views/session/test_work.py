@@ -151,14 +151,77 @@ def test_another_browsers_new_measurement_answers_a_first_click_and_the_second_m
     had: dict[Settled, str] = {}
     first = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)
     assert first.advance(0.0) and first.finished and not handles
-    assert first.results == [theirs] and first.taken_over == {CHOICES[0]}
+    assert first.results == [theirs] and first.answers == {CHOICES[0]: "another browser's"}
     again = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)
     again.advance(0.0)
     handles[0].done.set()
-    assert again.advance(0.0) and again.results != [theirs] and not again.taken_over
+    assert again.advance(0.0) and again.results != [theirs] and not again.answers
     third = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)  # one's own is no reason either
     third.advance(0.0)
     assert len(handles) == 2
+
+
+COUNTED = {"counters": {"barriers": 1.0}, "lines": ({"line": 3, "text": "x", "barriers": 1.0},)}
+
+
+def test_what_was_emulated_before_answers_every_click_but_a_presenters(handles: list[Handle]) -> None:
+    device, environment = {"kind": "emulator"}, {**ENVIRONMENT, "utc": "2026-11-20T04:00:00+00:00"}
+    mine = measured(CHOICES[0], device=device, time_us=None, environment=environment, **COUNTED)
+    history.remember(CHOICES[0], mine)
+    had = {CHOICES[0]: "2026-11-20T04:00:00+00:00"}
+    again = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)
+    assert again.advance(0.0) and again.results == [mine] and not handles
+    assert again.answers == {CHOICES[0]: "emulated before"}
+    presenting = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=None)
+    assert not presenting.advance(0.0) and len(handles) == 1
+
+
+def test_a_cpus_time_is_measured_anew(handles: list[Handle]) -> None:
+    environment = {**ENVIRONMENT, "utc": "2026-11-20T04:00:00+00:00", "cpu": "a CPU"}
+    of_a_cpu = measured(CHOICES[0], device={"kind": "emulator"}, time_us=None, environment=environment, **COUNTED)
+    history.remember(CHOICES[0], of_a_cpu)
+    asked = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had={})
+    assert not asked.advance(0.0) and len(handles) == 1
+
+
+def test_a_long_one_holds_up_nothing_that_follows(handles: list[Handle], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "at_once", lambda device: 2)
+    running = work([replace(CHOICES[0], n=1000 + number) for number in range(6)])
+    running.advance(0.0)
+    for ended in (1, 2, 3, 4):
+        assert len(handles) == ended + 1
+        handles[ended].done.set()
+        assert not running.advance(0.0)
+    handles[0].done.set()
+    for _ in range(5):
+        assert running.advance(0.0)
+    assert len(handles) == 6
+
+
+def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
+    handles: list[Handle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit, left = service.submit, iter([True, False, False, False, True, True])
+
+    def limited(choice: Settled, session: str, **how: Any) -> Any:
+        if not next(left):
+            raise service.Rejected("You have started as many runs as a student may.", 7.0)
+        return submit(choice, session, **how)
+
+    monkeypatch.setattr(service, "submit", limited)
+    running = work()
+    running.advance(0.0)
+    handles[0].done.set()
+    assert running.advance(0.0)
+    for _ in range(2):
+        assert not running.advance(0.0) and not running.finished
+        assert running.progress == (1 / 3, "2 of 3: 64. You have started as many runs as a student may.")
+    for number in (1, 2):
+        running.advance(0.0)
+        handles[number].done.set()
+        assert running.advance(0.0)
+    assert running.finished and [found.status for found in running.results] == ["ok"] * 3
+    assert not running.turned_away
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""How long a run will take is what the last ones tell, and the wait that is told is what those before it will take."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.service.durations import Durations, wait_s
+from engine.service.job import Job
+
+
+def job(key: str, kind: str, operations: int, deadline: float = 60.0) -> Job:
+    return Job("measure", key=key, kind=kind, operations=operations, deadline=deadline)
+
+
+def test_what_ran_before_takes_as_long_again_and_its_kind_by_its_operations() -> None:
+    known = Durations()
+    assert not known and known.expected(job("a", "sum", 1000)) is None
+    known.add(job("a", "sum", 1000), 2.0)
+    known.add(job("b", "product", 1000), 0.5)
+    assert known and known.expected(job("a", "sum", 1000)) == 2.0
+    assert known.expected(job("c", "sum", 3000)) == 6.0
+    assert known.expected(job("c", "sum", 10)) == 0.5  # nothing has taken less
+    assert known.expected(job("c", "sum", 100_000)) == 60.0  # its deadline
+    assert known.expected(job("d", "unknown", 2000)) == 0.5 + 1.0  # as the quickest do
+    assert known.expected(Job("check", deadline=60.0)) == 0.5
+    known.add(job("a", "sum", 1000), 3.0)
+    assert known.expected(job("a", "sum", 1000)) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("ahead", "left", "wait"),
+    [
+        ([], [0.0], 0.0),  # an idle worker takes it at once
+        ([], [7.0], 7.0),
+        ([10.0, 10.0], [6.0], 26.0),
+        ([10.0, 3.0], [6.0, 0.0], 9.0),  # the first goes to the idle one, the second to the one that is free in 6 s
+        ([10.0] * 4, [0.0, 0.0], 20.0),
+        ([10.0], [], None),
+    ],
+)
+def test_the_runs_before_it_share_the_workers(ahead: list[float], left: list[float], wait: float | None) -> None:
+    assert wait_s(ahead, left) == wait
