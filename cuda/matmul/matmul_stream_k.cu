@@ -82,6 +82,7 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
                 }
         }
     }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");  // also for copies that bring only zeros
     // through shared memory, a quarter of the rows at a time: there the slices' sums meet, and a warp stores neighbours
     bool whole = share.begin == 0 && share.end == (width - 1) / DEPTH + 1;
     #pragma unroll
@@ -109,8 +110,7 @@ matmul_stream_k(const float *M, const float *N, float *P, int width)
     __shared__ __align__(16) Tiles tiles[2 * SLICES];
     int phases = (width - 1) / DEPTH + 1, across = (width - 1) / TILE_COLUMNS + 1;
     int all = ((width - 1) / TILE_ROWS + 1) * across * phases, each = (all - 1) / gridDim.x + 1;
-    int at = blockIdx.x * each, end = min(at + each, all);
-    for (int piece = at / phases; at < end; at = ++piece * phases) {
+    for (int at = blockIdx.x * each, end = min(at + each, all), piece = at / phases; at < end; at = ++piece * phases) {
         int row = piece / across * TILE_ROWS, col = piece % across * TILE_COLUMNS;
         Share share = {row, col, at - piece * phases, min(end - piece * phases, phases)};
         if (width % 4 == 0) multiply<4>(M, N, P, width, tiles, share);

@@ -37,14 +37,15 @@ static __device__ u64 matrix(const void *shared, int next_columns)
     return u64(address(shared) >> 4) | u64(next_columns >> 4) << 16 | u64(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// the 128 sums of a thread, of 64 x 256 of a warpgroup, as operands
+// the 128 sums of a thread, of 64 x 256 of a warpgroup, as operands. The first product does not add to them but is
+//   them: were they zeros of other instructions, the compiler would wait for every product before it starts the next
 #define EIGHT(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
                  "+f"(d[i + 6]), "+f"(d[i + 7])
 #define ALL(i) EIGHT(i), EIGHT(i + 8), EIGHT(i + 16), EIGHT(i + 24), EIGHT(i + 32), EIGHT(i + 40), EIGHT(i + 48), \
                EIGHT(i + 56)
-static __device__ void multiply(float (&d)[128], u64 m, u64 n)
+static __device__ void multiply(float (&d)[128], u64 m, u64 n, int add)
 {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
                  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, "
                  "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, "
                  "%40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, "
@@ -52,7 +53,7 @@ static __device__ void multiply(float (&d)[128], u64 m, u64 n)
                  "%78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, "
                  "%97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, "
                  "%114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-                 "%128, %129, 1, 1, 1, 0, 1;" : ALL(0), ALL(64) : "l"(m), "l"(n));
+                 "%128, %129, p, 1, 1, 0, 1; }" : ALL(0), ALL(64) : "l"(m), "l"(n), "r"(add));
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -80,14 +81,13 @@ tensor_wgmma(const __grid_constant__ TensorMap M, const __grid_constant__ Tensor
     for (int phase = 0; threadIdx.x == 0 && phase < min(STAGES - 1, phases); ++phase) fetch(phase);
 
     float sum[128];
-    for (int i = 0; i < 128; ++i) sum[i] = 0;
     for (int phase = 0; phase < phases; ++phase) {
         Stage &now = shared.stages[phase % STAGES];
         wait(&shared.full[phase % STAGES], phase / STAGES % 2);
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         u64 m = matrix(now.M[64 * group], 16), n = matrix(now.N, sizeof(now.N[0]));
         #pragma unroll
-        for (int k = 0; k < DEPTH / 16; ++k) multiply(sum, m + 2 * k, n + 128 * k);  // 32 bytes, 16 rows further
+        for (int k = 0; k < DEPTH / 16; ++k) multiply(sum, m + 2 * k, n + 128 * k, phase + k);  // 32 bytes, 16 rows on
         asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 1;" ::: "memory");
         __syncthreads();  // the products of the phase before are done, and its stage is free
         if (threadIdx.x == 0 && phase + STAGES - 1 < phases) fetch(phase + STAGES - 1);

@@ -25,10 +25,14 @@ _TENSOR = Ladder(
              "together for products of 64 x 256, straight from shared memory.", promise="faster"),
         Rung("tensor_specialized", "specialized warps",
              "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four only "
-             "multiply.", promise="faster"),
+             "multiply. At this width hardly anybody had waited there; at 8,192 it pays.", promise="faster"),
         Rung("tensor_persistent", "persistent blocks",
              "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
              "the sums of this one are stored."),
+        Rung("tensor_small_pieces", "small pieces",
+             "At widths up to 1,024 most multiprocessors had no piece; now a piece is a quarter as large, and shared "
+             "memory holds up to twelve stages. Above that width the rung before needs fewer operands for a product, "
+             "and is faster.", promise="slower"),
     ),
     today=(
         "No lecture here has tensor cores. All rungs make the same products with the same unit, and from the first to "

@@ -10,9 +10,9 @@ STAGES, DEPTH = 4, 64  # phases on their way or in use, and of k in each
 FETCHING = 128  # threads of a warpgroup that only fetches, beside those that multiply
 
 
-def shared_bytes(rows: int, columns: int) -> int:
+def shared_bytes(rows: int, columns: int, stages: int = STAGES) -> int:
     """The shared memory of a ring of 16-bit tiles for pieces of `rows` x `columns`, and of its barriers."""
-    return STAGES * 2 * DEPTH * (rows + columns) + 1024
+    return stages * 2 * DEPTH * (rows + columns) + 1024
 
 
 def check_width(n: int, pieces: str) -> None:

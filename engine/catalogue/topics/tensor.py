@@ -1,7 +1,8 @@
 """The topic "tensor": P = M N for square matrices of bfloat16 on the tensor cores; P and all sums are float.
 
 Every kernel has the signature NAME(M, N, float *P, int width), where M and N are pointers to 16-bit numbers or, for
-Hopper's copy engine, maps of the matrices. How much of P a block computes is fixed, and so are its threads.
+Hopper's copy engine, maps of the matrices. How much of P a block computes is fixed, and so are its threads; only the
+small pieces go by the width.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from engine.catalogue.gpu_models import MULTIPROCESSORS
 from engine.catalogue.ladders.tensor import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import products
-from engine.catalogue.topics.hopper import DEPTH, FETCHING, WIDE, check_width, shared_bytes
+from engine.catalogue.topics.hopper import DEPTH, FETCHING, STAGES, WIDE, check_width, shared_bytes
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, TensorMap
 
 SEEDS = {"M": 512, "N": 1024}
 PIECES = {"tensor_wmma": (64, 32), "tensor_mma": (128, 128)}  # without maps: rows and columns of P for each block
+_FETCHERS = {"tensor_specialized": FETCHING, "tensor_persistent": FETCHING, "tensor_small_pieces": 32}  # threads
+_RING = 1536  # rows and columns of all stages of the small pieces: 192 KB
 
 _ONLY_BFLOAT16 = dict.fromkeys(
     ("int32", "float32", "float64"), "These tensor cores multiply 16-bit numbers; choose bfloat16."
@@ -31,9 +34,10 @@ _FIXED = dict.fromkeys(
 )
 
 
-def _kernel(name: str, title: str, capability: str, shows: str = "") -> Kernel:
-    return Kernel(name, "tensor", title, dtypes=("bfloat16",), block_sizes=(256,), capability=capability,
-                  emulated=name in PIECES, shows=shows, refuses=_ONLY_BFLOAT16 | _FIXED)  # fmt: skip
+def _kernel(name: str, title: str, capability: str, shows: str = "", blocks: tuple[int, ...] = (256,)) -> Kernel:
+    why = {size: text for size, text in _FIXED.items() if int(size) not in blocks}
+    return Kernel(name, "tensor", title, dtypes=("bfloat16",), block_sizes=blocks, capability=capability,
+                  emulated=name in PIECES, shows=shows, refuses=_ONLY_BFLOAT16 | why)  # fmt: skip
 
 
 KERNELS = (
@@ -42,6 +46,7 @@ KERNELS = (
     _kernel("tensor_wgmma", "Four warps multiply, the hardware copies", "90a"),
     _kernel("tensor_specialized", "One warp fetches, two groups multiply", "90a"),
     _kernel("tensor_persistent", "A block stays, piece after piece", "90a"),
+    _kernel("tensor_small_pieces", "Small pieces, all the memory for stages", "90a", blocks=(128, 256)),
 )
 
 
@@ -51,19 +56,24 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
     check_width(n, f"these kernels' pieces of P are up to {WIDE[0]} x {WIDE[1]}")
     rows, columns = PIECES.get(kernel.name, WIDE)
     mapped = kernel.name not in PIECES
+    small = kernel.name == "tensor_small_pieces"
+    if small:
+        rows = choice.block_size // 2
+        columns = 64 if n // rows * (n // 64) <= MULTIPROCESSORS else 128
     blocks = n // rows * (n // columns)
     if kernel.name == "tensor_persistent":
         blocks = min(MULTIPROCESSORS, blocks)
     grid = (n // columns, n // rows, 1) if kernel.name == "tensor_wmma" else (blocks, 1, 1)
-    fetching = FETCHING if kernel.name in ("tensor_specialized", "tensor_persistent") else 0
+    stages = _RING // (rows + columns) if small else STAGES
+    macros = (("BLOCK_SIZE", choice.block_size), ("COLUMNS", columns)) if small else ()
     maps = (TensorMap("M", n, rows, DEPTH), TensorMap("N", n, DEPTH, DEPTH))
     launch = Launch(
         kernel=kernel.name,
-        source=given_source(kernel, choice),
+        source=given_source(kernel, choice, *macros),
         grid=grid,
-        block=(choice.block_size + fetching, 1, 1),
+        block=(choice.block_size + _FETCHERS.get(kernel.name, 0), 1, 1),
         args=(*(maps if mapped else ("M", "N")), "P", Scalar("int32", n)),
-        shared_bytes=shared_bytes(rows, columns) if mapped else 0,
+        shared_bytes=shared_bytes(rows, columns, stages) if mapped else 0,
     )
     return Plan(
         choice=choice,
