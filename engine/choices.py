@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from engine.catalogue import kernel_named
+from engine.catalogue.gpu_models import GPU, GpuModel, model_named, model_of
 from engine.host.devices import device_summary, gpus
 from engine.records import DEVICES, Choice, NotRunnable, Settled
 
@@ -32,6 +33,21 @@ def settle(choice: Choice) -> Settled:
     knob = kernel.knob(choice.parameter)
     named = {"device": device, "model": _model_of(model) or choice.model}
     return Settled(**values | named | {"combine": choice.combine or kernel.combines[0], "parameter": knob})
+
+
+def gpu_of(choice: Settled) -> GpuModel:
+    """The GPU that a choice is planned for: the one that runs it here; emulated, that of the recorded runs."""
+    return gpu_here(choice.model) if choice.device == "gpu" else GPU
+
+
+def gpu_here(model: str | None = None) -> GpuModel:
+    """This computer's GPU, or its first of that name; else the model that is known by it, else that of the recorded
+    runs."""
+    found = next((gpu for gpu in gpus() if model in (None, gpu.name)), None)
+    if found is not None and found.multiprocessors:
+        return model_of(found.name, found.capability, found.multiprocessors)
+    named = model_named(model) if model else None
+    return named if named is not None and named.multiprocessors else GPU
 
 
 def check_here(choice: Settled) -> None:

@@ -11,14 +11,19 @@ from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Topic, kernel_named, topic_of
 from engine.catalogue.entries import MAX_BLOCK
+from engine.catalogue.gpu_models import GpuModel
+from engine.choices import gpu_of
+from engine.compile.nvrtc import check_capability
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, Launch, NotRunnable, Plan, Settled
 
 MAX_GRID = 2**31 - 1
 ELEMENTS: tuple[int, ...] = tuple(2**power for power in range(15))  # per thread
 
 
-def plan(choice: Settled) -> Plan:
-    """The launches, buffers, bytes and flops that answer `choice`. NotRunnable where it cannot run as asked."""
+def plan(choice: Settled, gpu: GpuModel | None = None) -> Plan:
+    """The launches, buffers, bytes and flops that answer `choice` on `gpu`, or else on the one that will run it.
+    NotRunnable where it cannot run as asked."""
+    gpu = gpu or gpu_of(choice)
     kernel = kernel_named(choice.kernel)
     topic = topic_of(kernel)
     _check_words(choice)
@@ -26,7 +31,19 @@ def plan(choice: Settled) -> Plan:
         raise NotRunnable(f"{kernel.name} runs only on a GPU: the emulator has neither wgmma nor a copy engine.")
     _check_size(topic, choice)
     _check_kernel(kernel, topic, choice)
-    return topic.plan(kernel, choice)
+    check_capability(kernel.capability, gpu.capability, kernel.name, gpu.name)
+    made = topic.plan(kernel, choice, gpu)
+    _check_shared(made, gpu)
+    return made
+
+
+def _check_shared(made: Plan, gpu: GpuModel) -> None:
+    asked = max((step.shared_bytes for step in made.steps if isinstance(step, Launch)), default=0)
+    if asked > gpu.block_shared_bytes:
+        raise NotRunnable(
+            f"{made.choice.kernel} needs {asked:,} bytes of shared memory for a block; a block of {gpu.name} can have "
+            f"{gpu.block_shared_bytes:,}."
+        )
 
 
 def grid_for(n: int, block_size: int, elements: int) -> int:

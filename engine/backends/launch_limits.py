@@ -40,10 +40,10 @@ def check_fits(step: Launch, gpu: GpuModel) -> None:
     oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers as for the oldest that the compiler knows
     needed = resources_of(step.source, step.kernel, oldest)
     shared = needed.shared_bytes + step.shared_bytes
-    most = gpu.shared_bytes - (1024 if gpu.reserved else 0)
-    if shared > most:
+    if shared > gpu.block_shared_bytes:
         raise NotRunnable(
-            f"{readable(step.kernel)} takes {shared:,} bytes of shared memory a block; {gpu.name} has {most:,}."
+            f"{readable(step.kernel)} takes {shared:,} bytes of shared memory a block; {gpu.name} has "
+            f"{gpu.block_shared_bytes:,}."
         )
     occupancy(gpu, _product(step.block), needed.registers, shared)
 

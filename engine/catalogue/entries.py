@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from engine.catalogue.gpu_models import GpuModel
 from engine.records import Array, Check, Choice, Plan, Settled
 
 CUDA_FOLDER = Path(__file__).parents[2] / "cuda"
@@ -256,7 +257,7 @@ class Topic:
     `size_label`, `block_label`: what n and the block size mean here. `sizes`: the n offered in menus and recorded.
     `metric`: the column that the topic's kernels are rated by, "bandwidth_gb_s" or "gflop_s".
     `min_n`: the smallest n that makes sense, and `min_n_reason` why.
-    `plan(kernel, choice)` -> Plan, or raises NotRunnable. `input_recipe(choice)` ->
+    `plan(kernel, choice, gpu)` -> Plan for that GPU, or raises NotRunnable. `input_recipe(choice)` ->
     {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
     without moving n elements from the host. `check(plan, output)` -> Check. `remark(result)`: what else is to be said
     of an answer, as part of a sentence. `operation`: what libraries call what its kernels do, "" where none does it.
@@ -274,7 +275,7 @@ class Topic:
     max_n: int
     emulator_max_n: int
     metric: str
-    plan: Callable[[Kernel, Settled], Plan]
+    plan: Callable[[Kernel, Settled, GpuModel], Plan]
     input_recipe: Callable[[Choice], dict[str, tuple[Array, int]]]
     check: Callable[[Plan, Array], Check]
     data_note: str

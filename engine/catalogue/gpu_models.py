@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 WARP = 32
 
 
 @dataclass(frozen=True)
 class GpuModel:
-    """What one SM of a GPU has room for, and its memory's bandwidth.
+    """What one SM of a GPU has room for, its memory's bandwidth, and how many SMs it has.
 
     `architecture`: what its kernels are compiled for. `l1_bytes`: L1 cache and shared memory together. `reserved`:
-    whether the system keeps 1 KB of each block's shared memory for itself.
+    whether the system keeps 1 KB of each block's shared memory for itself. `bandwidth_gb_s`, `multiprocessors`: 0
+    where they are not known.
     """
 
     name: str
@@ -23,7 +24,22 @@ class GpuModel:
     shared_bytes: int
     l1_bytes: int
     bandwidth_gb_s: float
+    multiprocessors: int
     reserved: bool = True
+
+    @property
+    def capability(self) -> str:
+        """The compute capability: "90"."""
+        return self.architecture.removeprefix("sm_")
+
+    @property
+    def block_shared_bytes(self) -> int:
+        """The most shared memory that a block can ask for."""
+        return self.shared_bytes - (1024 if self.reserved else 0)
+
+    def filling_blocks(self, block_size: int) -> int:
+        """The blocks of so many threads that fill the GPU once; more than fit only wait."""
+        return self.multiprocessors * min(self.blocks, self.threads // block_size)
 
 
 # Occupancy limits: CUDA programming guide, "Technical specifications per compute capability". The lecture's GPU is put
@@ -31,36 +47,50 @@ class GpuModel:
 # compiled for 7.5, the oldest that today's compiler knows.
 GPU_MODELS: dict[str, GpuModel] = {
     "lecture": GpuModel("The lecture's example (1,536 threads per SM)", "sm_75", 1536, 8, 65536, 16 << 10, 64 << 10,
-                        200, reserved=False),
-    "h200": GpuModel("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 4800),
-    "h100": GpuModel("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 3350),
-    "a100": GpuModel("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 192 << 10, 2039),
-    "rtx4090": GpuModel("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 128 << 10, 1008),
-    "rtx3090": GpuModel("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 128 << 10, 936),
-    "t4": GpuModel("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 96 << 10, 320, reserved=False),
+                        200, 0, reserved=False),
+    "h200": GpuModel("NVIDIA H200", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 4800, 132),
+    "h100": GpuModel("NVIDIA H100 SXM", "sm_90", 2048, 32, 65536, 228 << 10, 256 << 10, 3350, 132),
+    "a100": GpuModel("NVIDIA A100 80 GB", "sm_80", 2048, 32, 65536, 164 << 10, 192 << 10, 2039, 108),
+    "rtx4090": GpuModel("NVIDIA RTX 4090", "sm_89", 1536, 24, 65536, 100 << 10, 128 << 10, 1008, 128),
+    "rtx3090": GpuModel("NVIDIA RTX 3090", "sm_86", 1536, 16, 65536, 100 << 10, 128 << 10, 936, 82),
+    "t4": GpuModel("NVIDIA T4", "sm_75", 1024, 16, 65536, 64 << 10, 96 << 10, 320, 40, reserved=False),
 }  # fmt: skip
 # Of older lectures and homework, for launch limits alone: today's compiler makes nothing for it.
 OLDER_MODELS: dict[str, GpuModel] = {
-    "v100": GpuModel("NVIDIA Tesla V100", "sm_70", 2048, 32, 65536, 96 << 10, 128 << 10, 900, reserved=False),
+    "v100": GpuModel("NVIDIA Tesla V100", "sm_70", 2048, 32, 65536, 96 << 10, 128 << 10, 900, 80, reserved=False),
 }
 LECTURE_GPU, H200 = GPU_MODELS["lecture"], GPU_MODELS["h200"]
 
-# The H200 of the recorded runs, and the emulated GPU. A kernel that strides over the grid is launched as for this one
-# wherever it runs: a choice then has one plan, on a GPU, on the emulator and in the recordings.
-GPU, MULTIPROCESSORS = H200, 132
+# The H200 of the recorded runs, and the emulated GPU: what a plan is made for where no other GPU runs it.
+GPU = H200
+MULTIPROCESSORS = GPU.multiprocessors
 
-# Threads that a multiprocessor holds, by compute capability, where it is not 2048.
-_RESIDENT = {"75": 1024, "86": 1536, "87": 1536, "89": 1536, "120": 1536}
+# By compute capability, from the same tables: threads and blocks of an SM, and the KB of its shared memory and of L1
+# and shared memory together. What is not listed is as its nearest older relative.
+_LIMITS = {
+    "75": (1024, 16, 64, 96), "80": (2048, 32, 164, 192), "86": (1536, 16, 100, 128), "87": (1536, 16, 164, 192),
+    "89": (1536, 24, 100, 128), "90": (2048, 32, 228, 256), "100": (2048, 32, 228, 256), "120": (1536, 24, 100, 128),
+}  # fmt: skip
 
 
 def resident_threads(capability: str) -> int:
     """How many threads a multiprocessor of this compute capability ("90") holds."""
-    return _RESIDENT.get(capability, 2048)
+    return _limits(capability)[0]
 
 
-def filling_blocks(block_size: int) -> int:
-    """The blocks of so many threads that fill GPU once; more than fit only wait."""
-    return MULTIPROCESSORS * min(GPU.blocks, GPU.threads // block_size)
+def _limits(capability: str) -> tuple[int, int, int, int]:
+    known = [each for each in _LIMITS if int(each) <= int(capability)]
+    return _LIMITS[max(known, key=int, default="75")]
+
+
+def model_of(name: str, capability: str, multiprocessors: int) -> GpuModel:
+    """A GPU that is there, by what its driver says of it."""
+    listed = next((model for model in GPU_MODELS.values() if model.name == name), None)
+    if listed is not None:
+        return replace(listed, multiprocessors=multiprocessors)
+    threads, blocks, shared, l1 = _limits(capability)
+    return GpuModel(name, f"sm_{capability}", threads, blocks, 65536, shared << 10, l1 << 10, 0.0, multiprocessors,
+                    reserved=int(capability) >= 80)  # fmt: skip
 
 
 def model_named(name: str) -> GpuModel | None:

@@ -176,13 +176,18 @@ def _fitting(source: Source, architecture: str) -> str:
     """The architecture with the letter that the source's instructions need: "sm_90a"."""
     if not source.capability or not architecture.startswith("sm_"):
         return architecture
-    own, wanted, only = int(architecture[3:]), int(source.capability.rstrip("a")), source.capability.endswith("a")
-    if own < wanted or (only and own != wanted):
+    check_capability(source.capability, architecture[3:], source.name)
+    return f"sm_{source.capability}" if source.capability.endswith("a") else architecture
+
+
+def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
+    """NotRunnable where `name` needs another compute capability (as in Source) than `gpu`, or this GPU, has ("90")."""
+    wanted, only = int(needed.rstrip("a") or 0), needed.endswith("a")
+    if int(own) < wanted or (only and int(own) != wanted):
         raise NotRunnable(
-            f"{source.name} needs a GPU of compute capability {wanted / 10}{' and no other' if only else ' or later'}; "
-            f"this is {own / 10}."
+            f"{name} needs a GPU of compute capability {wanted / 10}{' and no other' if only else ' or later'}; "
+            f"{f'{gpu} has' if gpu else 'this is'} {int(own) / 10}."
         )
-    return f"sm_{source.capability}" if only else architecture
 
 
 @lru_cache(maxsize=1)

@@ -9,15 +9,19 @@ from functools import lru_cache
 from typing import Any
 
 from engine.host.environment import CUDA_NEEDED
+from engine.host.rates import fp32_lanes
 
 
 @dataclass(frozen=True)
 class HostGpu:
-    """One GPU. `uuid`: what CUDA_VISIBLE_DEVICES calls it, in whatever order CUDA counts."""
+    """One GPU. `uuid`: what CUDA_VISIBLE_DEVICES calls it, in whatever order CUDA counts. `capability`: its compute
+    capability, as "90"; "" and 0 `multiprocessors` where the driver does not say."""
 
     name: str
     uuid: str
     driver: str
+    capability: str = ""
+    multiprocessors: int = 0
 
 
 _told: tuple[HostGpu, ...] | None = None
@@ -69,6 +73,15 @@ def visible(found: tuple[HostGpu, ...], setting: str | None) -> tuple[HostGpu, .
     return tuple(chosen)
 
 
+def _size(nvml: Any, handle: Any) -> tuple[str, int]:
+    """Compute capability and multiprocessors, which the library counts by their FP32 lanes; ("", 0): it cannot say."""
+    try:
+        capability = "".join(map(str, nvml.nvmlDeviceGetCudaComputeCapability(handle)))
+        return capability, nvml.nvmlDeviceGetNumGpuCores(handle) // fp32_lanes(capability)
+    except (nvml.NVMLError, AttributeError):
+        return "", 0
+
+
 def _all_gpus() -> tuple[HostGpu, ...]:
     try:
         nvml: Any = importlib.import_module("pynvml")
@@ -81,7 +94,9 @@ def _all_gpus() -> tuple[HostGpu, ...]:
         driver = str(nvml.nvmlSystemGetDriverVersion())
         handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
         return tuple(
-            HostGpu(str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle)), driver)
+            HostGpu(
+                str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle)), driver, *_size(nvml, handle)
+            )
             for handle in handles
         )
     except nvml.NVMLError:  # a GPU that fell off the bus, say

@@ -73,7 +73,7 @@ class Point:
 def reasons(choice: Settled) -> Reasons:
     """Compile what `choice` launches for GPU, and read it. NotRunnable: nothing is launched, or it cannot run there;
     CompileError."""
-    made = plan(replace(choice, device="gpu"))
+    made = plan(replace(choice, device="gpu"), GPU)
     launches = {(step.kernel, step.block, step.shared_bytes): step for step in made.steps if isinstance(step, Launch)}
     if not launches:
         raise NotRunnable(f"{choice.kernel} runs on the CPU: it has no machine code of a GPU.")

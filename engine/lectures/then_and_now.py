@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.catalogue import KERNELS, Ladder, Published
+from engine.catalogue.gpu_models import GPU
 from engine.choices import settle
 from engine.history.history import device_line, recorded_for
 from engine.history.profiles import recorded
@@ -193,12 +194,12 @@ def _counted_choice(asked: _Asked, kernel: str) -> Settled:
 
 
 def _launches(asked: _Asked) -> str:
-    steps = plan(_choice(asked, asked.about[0])).steps
+    steps = plan(_choice(asked, asked.about[0]), GPU).steps
     return _WORDS[sum(isinstance(step, Launch) for step in steps)]
 
 
 def _blocks(asked: _Asked) -> str:
-    return count_text(plan(_choice(asked, asked.about[0])).grid_size)
+    return count_text(plan(_choice(asked, asked.about[0]), GPU).grid_size)
 
 
 def _best(asked: _Asked) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_named, backend_of
 from engine.catalogue import KERNELS, LADDERS, topic_of
+from engine.catalogue.gpu_models import GPU
 from engine.choices import settle
 from engine.history import recordings
 from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
@@ -100,7 +101,9 @@ def repeats(choice: Settled) -> Repeats | None:
     for recording in _recordings():
         found = recording.repeats.get(_key(made))
         if found is not None:
-            return Repeats(made, recording.device, found[1], found[0], orders_of(plan(made)), recording.environment)
+            return Repeats(
+                made, recording.device, found[1], found[0], orders_of(plan(made, GPU)), recording.environment
+            )
     return None
 
 

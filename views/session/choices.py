@@ -10,8 +10,7 @@ import streamlit as st
 from engine.backends.emulator.state.schedule import parse_schedule
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
-from engine.catalogue.gpu_models import MULTIPROCESSORS
-from engine.choices import check_here
+from engine.choices import check_here, gpu_here
 from engine.history.history import recorded_of
 from engine.plan import plan
 from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, NotRunnable, Settled
@@ -105,7 +104,7 @@ def grid_size(kernel: Kernel) -> str:
         st.selectbox("Grid size (blocks)", ["follows from N"], disabled=True, key="grid fixed",
                      help="Only a kernel that strides over the grid lets you choose the number of blocks.")  # fmt: skip
         return AUTO
-    sizes = map(str, (1, 32, *(MULTIPROCESSORS << times for times in range(5))))
+    sizes = map(str, (1, 32, *(gpu_here().multiprocessors << times for times in range(5))))
     return select("Grid size (blocks)", "grid", [AUTO, *sizes], AUTO,
                   {AUTO: "automatic"}, new=True, help="Choose, or type any whole number.")  # fmt: skip
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
-from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.aggregate import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import reduction
@@ -44,17 +44,17 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The launches of a reduction, or one launch after zeroing the counts; the choice has passed engine.plan."""
     if kernel.parameter is None:
-        return reduction.plan(kernel, choice)
+        return reduction.plan(kernel, choice, gpu)
     n, block_size, bins = choice.n, choice.block_size, _bins(choice)
     if choice.grid_size is not None and choice.grid_size * block_size > reduction.MAX_THREADS:
         raise NotRunnable(
             f"A grid of {choice.grid_size:,} blocks of {block_size} threads is too large: the kernels count with 32 "
             f"bits, so at most {reduction.MAX_THREADS // block_size:,} blocks of this size."
         )
-    blocks = choice.grid_size or min(ceil(n / block_size), MULTIPROCESSORS * GPU.threads // block_size)
+    blocks = choice.grid_size or min(ceil(n / block_size), gpu.multiprocessors * gpu.threads // block_size)
     source = given_source(kernel, choice, ("BLOCK_SIZE", block_size), (kernel.parameter.name, bins))
     launch = Launch(kernel.name, source, (blocks, 1, 1), (block_size, 1, 1), ("in", "out", Scalar("uint32", n)))
     return Plan(

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks, one_pass
@@ -107,10 +108,10 @@ KERNELS = (
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many tries."""
     if kernel.name.startswith("max_"):
-        return one_pass.largest(kernel, choice)
+        return one_pass.largest(kernel, choice, gpu)
     if kernel.name.endswith("_lookback"):
         kept = atomic_checks.produced(kernel.name, choice.dtype, SEED, choice.n)
         return one_pass.looking_back(kernel, choice, kept)

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.floats import LADDERS
 from engine.catalogue.plans import given_source, knob
 from engine.catalogue.topics import reduction
@@ -42,10 +43,10 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The steps that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     if kernel.processor == "gpu":
-        made = reduction.plan(kernel, choice)
+        made = reduction.plan(kernel, choice, gpu)
         if kernel.name == "floats_double":
             made = replace(made, buffers=(made.buffers[0], Buffer("out", "float64", 1, "zero")))
         return made

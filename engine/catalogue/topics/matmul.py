@@ -11,7 +11,7 @@ from math import ceil
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Tile, Topic
-from engine.catalogue.gpu_models import MULTIPROCESSORS
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.matmul import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import matmul_split, products
@@ -81,17 +81,17 @@ KERNELS = (
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """One launch of enough tiles to cover P, or of a block for each multiprocessor; the choice has passed engine.plan's
     checks."""
     if kernel is matmul_split.KERNEL:
-        return matmul_split.plan(kernel, choice)
+        return matmul_split.plan(kernel, choice, gpu)
     n, width = choice.n, choice.block_size
     rows, columns = block_shape(kernel, width)
     grid = (ceil(n / columns), ceil(n / rows), 1)
     cut = kernel.tile is not None and kernel.tile.cut
     if cut:
-        grid = (min(MULTIPROCESSORS, grid[0] * grid[1] * ceil(n / DEPTH)), 1, 1)
+        grid = (min(gpu.multiprocessors, grid[0] * grid[1] * ceil(n / DEPTH)), 1, 1)
     launch = Launch(
         kernel=kernel.name,
         source=given_source(kernel, choice, ("TILE_WIDTH", width)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from engine.catalogue.entries import Kernel, Parameter, Tile
-from engine.catalogue.gpu_models import MULTIPROCESSORS
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.plans import given_source, knob
 from engine.catalogue.topics.hopper import DEPTH, FETCHING, WIDE, check_width, shared_bytes
 from engine.records import Buffer, Choice, Launch, Plan, Scalar, Settled, TensorMap
@@ -28,14 +28,14 @@ KERNEL = Kernel(
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """Both matrices split, and a launch of a block for each multiprocessor. NotRunnable: a width that the pieces of P
     do not divide."""
     n = choice.n
     rows, columns = WIDE
     check_width(n, f"this kernel's pieces of P are {rows} x {columns}")
     source = given_source(kernel, choice, ("PRODUCTS", knob(kernel, choice)))
-    blocks = min(MULTIPROCESSORS, n // rows * (n // columns))
+    blocks = min(gpu.multiprocessors, n // rows * (n // columns))
     splits = tuple(
         Launch("split", source, (n * n // 2 // SPLITTING, 1, 1), (SPLITTING, 1, 1), (name, f"parts_{name}"))
         for name in ("M", "N")

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Topic
-from engine.catalogue.gpu_models import MULTIPROCESSORS, WARP
+from engine.catalogue.gpu_models import GPU, WARP, GpuModel
 from engine.catalogue.ladders.matrix_sums import LADDERS
 from engine.catalogue.plans import elements, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, Plan, Settled, Zero
@@ -52,11 +52,11 @@ STRIP_ROWS = 8  # that a warp of it has under way
 STRIP_THREADS = 4 * 256  # of it on each multiprocessor: measured, more only mean more atomics
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """One launch with a thread, or with a block, per sum; the choice has passed engine.plan's checks."""
     n = choice.n
     if kernel.name == "column_sums_strips":
-        return _strips(kernel, choice)
+        return _strips(kernel, choice, gpu)
     together = choice.block_size if kernel.name in BLOCK_PER_ROW else 1
     return plan_with(
         choice,
@@ -69,11 +69,11 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
     )
 
 
-def _strips(kernel: Kernel, choice: Settled) -> Plan:
+def _strips(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     """One launch of blocks that walk down strips of the columns and add what they find to out, zero before."""
     n, warps = choice.n, choice.block_size // WARP
     across = ceil(n / STRIP_COLUMNS)
-    filling = MULTIPROCESSORS * STRIP_THREADS // choice.block_size // across
+    filling = gpu.multiprocessors * STRIP_THREADS // choice.block_size // across
     strips = max(1, min(filling, n // (warps * STRIP_ROWS)))
     one = launch_of(kernel, choice, ("in", "out", elements(choice)), choice.block_size)
     return plan_with(

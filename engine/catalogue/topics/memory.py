@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.memory import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import memory_checks
@@ -97,7 +98,7 @@ KERNELS = (
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """One launch that writes n elements; the choice has passed engine.plan's checks."""
     if kernel.name.startswith("latency"):
         return _chained(kernel, choice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from engine.catalogue.entries import Kernel
-from engine.catalogue.gpu_models import MULTIPROCESSORS, filling_blocks
+from engine.catalogue.gpu_models import GpuModel
 from engine.catalogue.plans import elements, launch_of, plan_with
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
@@ -38,13 +38,13 @@ def looking_back(kernel: Kernel, choice: Settled, kept: int) -> Plan:
     )
 
 
-def largest(kernel: Kernel, choice: Settled) -> Plan:
+def largest(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block, or a hand-over."""
     n, block_size = choice.n, choice.block_size
     elements_each = max(1, kernel.bytes_per_thread // dtype_of(choice.dtype).itemsize)
-    most = filling_blocks(block_size)
+    most = gpu.filling_blocks(block_size)
     if elements_each > 1:
-        most = min(most, BLOCKS_IN_FLIGHT * MULTIPROCESSORS)
+        most = min(most, BLOCKS_IN_FLIGHT * gpu.multiprocessors)
     blocks = choice.grid_size or min(ceil(n / (block_size * elements_each)), most)
     hands_over = kernel.combines == ("hand-over",)
     more = ("slots",) if hands_over else ()

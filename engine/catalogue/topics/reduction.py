@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import BlockNeed, Kernel, Topic
-from engine.catalogue.gpu_models import MULTIPROCESSORS, filling_blocks
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.reduction import LADDERS
 from engine.catalogue.plans import given_source
 from engine.records import (
@@ -94,7 +94,7 @@ KERNELS = (
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     combine = choice.combine or kernel.combines[0]
     if kernel.processor == "cpu":
@@ -109,7 +109,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
             f"{kernel.name} cannot be relaunched with blocks of one thread: each leaves as many sums as it found, and "
             "that never ends. Combine them on the host, or take blocks of two."
         )
-    blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype)
+    blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype, gpu)
     buffers = [Buffer("in", choice.dtype, choice.n, "input")]
     steps: list[Step] = []
     additions = 0.0
@@ -124,7 +124,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
                 break
             block_size = choice.block_size if combine == "relaunch" else _resized(kernel, left)
             # #7 ends with one block, as its grid is free; the others cover what is left.
-            blocks_now = 1 if kernel.coverage is None else _blocks(kernel, left, block_size, choice.dtype)
+            blocks_now = 1 if kernel.coverage is None else _blocks(kernel, left, block_size, choice.dtype, gpu)
             result, source = f"out{level}", result
             buffers.append(Buffer(result, choice.dtype, blocks_now, "poison"))
             steps.append(_launch(kernel, choice, source, result, left, block_size, blocks_now))
@@ -180,19 +180,20 @@ def _in_python(numbers: Array, out: Array, n: int) -> None:
     out[0] = np.add.accumulate(numbers)[n - 1]
 
 
-def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str) -> int:
+def _blocks(kernel: Kernel, n: int, block_size: int, dtype: str, gpu: GpuModel) -> int:
     if kernel.coverage is not None:
         return ceil(n / (block_size * kernel.coverage))
-    fill = filling_blocks(block_size)
+    fill = gpu.filling_blocks(block_size)
     if kernel.cooperative:  # all blocks must be resident together; half of the room is safe with any register count
         fill //= 2
     per_thread = max(1, kernel.bytes_per_thread // dtype_of(dtype).itemsize)
     wanted = ceil(n / (block_size * per_thread))
     if per_thread > 1 and wanted > 1:
-        # Measured: half of the multiprocessors with one load per thread beat fewer with four; and until each thread
-        # has eight rounds of loads, more than four blocks per multiprocessor only mean more sums to hand over.
-        wanted = max(wanted, min(MULTIPROCESSORS // 2, ceil(4 * n / (block_size * per_thread))))
-        wanted = min(wanted, max(4 * MULTIPROCESSORS, ceil(wanted / 8)), max(8 * MULTIPROCESSORS, fill // 2))
+        # Measured on an H200: half of the multiprocessors with one load per thread beat fewer with four; and until
+        # each thread has eight rounds of loads, more than four blocks per multiprocessor only mean more sums to hand
+        # over.
+        wanted = max(wanted, min(gpu.multiprocessors // 2, ceil(4 * n / (block_size * per_thread))))
+        wanted = min(wanted, max(4 * gpu.multiprocessors, ceil(wanted / 8)), max(8 * gpu.multiprocessors, fill // 2))
     return max(1, min(wanted, fill))
 
 

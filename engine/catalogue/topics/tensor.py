@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Topic
-from engine.catalogue.gpu_models import MULTIPROCESSORS
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.tensor import LADDERS
 from engine.catalogue.plans import given_source
 from engine.catalogue.topics import products
@@ -50,7 +50,7 @@ KERNELS = (
 )
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """One launch of enough blocks to cover P. NotRunnable: a width that the pieces do not divide."""
     n = choice.n
     check_width(n, f"these kernels' pieces of P are up to {WIDE[0]} x {WIDE[1]}")
@@ -62,7 +62,7 @@ def plan(kernel: Kernel, choice: Settled) -> Plan:
         columns = 64 if n // rows * (n // 64) <= MULTIPROCESSORS else 128
     blocks = n // rows * (n // columns)
     if kernel.name == "tensor_persistent":
-        blocks = min(MULTIPROCESSORS, blocks)
+        blocks = min(gpu.multiprocessors, blocks)
     grid = (n // columns, n // rows, 1) if kernel.name == "tensor_wmma" else (blocks, 1, 1)
     stages = _RING // (rows + columns) if small else STAGES
     macros = (("BLOCK_SIZE", choice.block_size), ("COLUMNS", columns)) if small else ()

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.catalogue.data import unit_roundoff
 from engine.catalogue.entries import BlockNeed, Kernel, Topic
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.trapezoid import LADDERS
 from engine.catalogue.plans import given_source
 from engine.records import Array, Buffer, Check, Choice, HostRun, HostSum, Launch, Plan, Scalar, Settled, Step
@@ -72,7 +73,7 @@ KERNELS = (
 )  # fmt: skip
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The steps that integrate f with choice.n points; the choice has passed engine.plan's checks."""
     n, block_size = choice.n, choice.block_size
     interval = (Scalar("float64", A), Scalar("float64", B), Scalar("uint32", n))

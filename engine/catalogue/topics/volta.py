@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
+from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.volta import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Settled, Step, Zero
@@ -48,7 +49,7 @@ KERNELS = (
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
-def plan(kernel: Kernel, choice: Settled) -> Plan:
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """One launch of a thread per element; the choice has passed engine.plan's checks. NotRunnable: too many locks."""
     n = choice.n
     warps = ceil(n / 32)

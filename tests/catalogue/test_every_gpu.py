@@ -1,0 +1,151 @@
+"""Plans and machine code for other GPUs than the one of the recorded runs."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from engine.backends.emulator import launch, loading
+from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
+from engine.catalogue.gpu_models import GPU, GPU_MODELS, model_of
+from engine.choices import gpu_of, settle
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
+from engine.history.recordings import KEY, entries
+from engine.host.devices import HostGpu, tell
+from engine.plan import plan
+from engine.records import Choice, Launch, NotRunnable, Settled
+from tests.cases import case
+from tests.made import measure
+
+SMALL = model_of("A GPU of 20 multiprocessors", "86", 20)
+MATRICES = {"matmul": 64, "tensor": 256, "matrix_sums": 64}  # widths that do for a test
+SIZE, FILLING = 2000, 2**17  # elements: for one wave of blocks, and for more than 20 multiprocessors hold
+EVERY = 997  # of the recorded rows the quick run plans one in so many
+
+
+def chosen(kernel: str, **changes: object) -> Settled:
+    return settle(replace(default_choice(kernel), device="gpu", **changes))
+
+
+@pytest.mark.parametrize("step", [EVERY, pytest.param(1, marks=pytest.mark.thorough)])
+def test_the_plans_for_the_recorded_gpu_are_those_of_the_recorded_rows(step: int) -> None:
+    rows = [entry for entry in entries() if entry.row["status"] == "ok"]
+    assert len(rows) > 20_000
+    for entry in rows[::step]:
+        named = dict(zip(KEY, entry.key, strict=True))
+        made = plan(Settled(grid_size=named.pop("grid_asked"), device="gpu", **named), GPU)
+        row = entry.row
+        assert (made.grid_size, made.bytes_moved, made.flops) == (row["grid_size"], row["bytes_moved"], row["flops"])
+
+
+@pytest.mark.parametrize(
+    ("choice", "blocks"),
+    [
+        (Choice("reduce_warp_shuffle", 2**24, 128), 20 * 12),  # 1,536 threads are twelve blocks of 128
+        (Choice("reduce_warp_shuffle", 2**24, 64), 20 * 16),  # and no more than sixteen blocks
+        (Choice("reduce_warp_shuffle", 2**10, 128), 8),  # as many as there is work for
+        (Choice("reduce_cooperative", 2**24, 128), 20 * 12 // 2),
+        (Choice("reduce_vectorized", 2**20, 256), 20 * 4),
+        (Choice("max_vectorized", 2**24, 256), 20 * 4),
+        (Choice("histogram_shared", 2**24, 256), 20 * 6),
+        (Choice("matmul_stream_k", 1024, 16, dtype="float32"), 20),
+        (Choice("column_sums_strips", 4096, 256), 32 * 2),  # strips of 128 columns, two blocks for each
+    ],
+    ids=lambda value: value.kernel if isinstance(value, Choice) else "",
+)  # fmt: skip
+def test_the_grid_of_a_small_gpu_fills_that_one(choice: Choice, blocks: int) -> None:
+    assert plan(settle(replace(choice, device="gpu")), SMALL).grid_size == blocks
+
+
+def test_no_grid_of_a_small_gpu_is_larger_than_that_of_a_large_one() -> None:
+    for kernel in KERNELS.values():
+        if not kernel.capability.endswith("a") and kernel.processor == "gpu":
+            choice = chosen(kernel.name)
+            assert plan(choice, SMALL).grid_size <= plan(choice, GPU).grid_size
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gpu", "words"),
+    [
+        ("tensor_persistent", GPU_MODELS["a100"],
+         "tensor_persistent needs a GPU of compute capability 9.0 and no other; NVIDIA A100 80 GB has 8.0."),
+        ("matmul_async_copy", GPU_MODELS["t4"],
+         "matmul_async_copy needs a GPU of compute capability 8.0 or later; NVIDIA T4 has 7.5."),
+        ("tensor_wgmma", replace(GPU, name="Half an H200", shared_bytes=114 << 10),
+         "tensor_wgmma needs 197,"),
+    ],
+)  # fmt: skip
+def test_what_a_gpu_lacks_is_said_in_a_sentence(kernel: str, gpu, words: str) -> None:
+    with pytest.raises(NotRunnable) as refused:
+        plan(chosen(kernel), gpu)
+    assert words in str(refused.value) and str(refused.value).count(".") - str(refused.value).count(".0") <= 3
+
+
+def test_a_plan_is_for_the_gpu_that_runs_it() -> None:
+    choice = chosen("reduce_warp_shuffle", n=2**24)
+    try:
+        unsized = HostGpu("NVIDIA H200", "GPU-2", "580.1")
+        tell((HostGpu("A GPU of 20 multiprocessors", "GPU-1", "580.1", "86", 20), unsized))
+        assert gpu_of(choice) == SMALL and plan(choice).grid_size == 240
+        assert gpu_of(replace(choice, device="emulator")) == GPU
+        assert gpu_of(replace(choice, model="NVIDIA H200")) == GPU  # whose driver does not say how large it is
+        assert gpu_of(replace(choice, model="NVIDIA T4")) == GPU_MODELS["t4"]
+    finally:
+        tell(None)
+    assert gpu_of(choice) == GPU and gpu_of(replace(choice, model="unheard of")) == GPU
+
+
+def small(kernel: Kernel, size: int = SIZE) -> Settled:
+    n = MATRICES.get(kernel.topic, min(size, topic_of(kernel).emulator_max_n))
+    return settle(replace(default_choice(kernel.name), n=n, device="emulator"))
+
+
+RUN = [kernel for kernel in KERNELS.values() if kernel.emulated and kernel.processor == "gpu" and kernel.expect == "ok"]
+PLANNED = [kernel for kernel in RUN if plan(small(kernel, FILLING), SMALL) != plan(small(kernel, FILLING), GPU)]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kernel", PLANNED, ids=lambda kernel: kernel.name)
+def test_what_is_planned_for_a_small_gpu_is_right(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.choices.GPU", SMALL)
+    choice = small(kernel, FILLING)
+    found = measure(choice)
+    assert found.status == "ok" and found.grid_size == plan(choice, SMALL).grid_size
+
+
+# Of most kernels the PTX is the same for all generations but its heading; those that ask for theirs come in the
+# thorough run.
+ARCHITECTURES = ("compute_75", "compute_80", "compute_86", "compute_89", "compute_100")
+GENERATIONS = [
+    case(kernel, architecture, quick=False, thorough="__CUDA_ARCH__" in kernel.text and architecture != "compute_89",
+         id=f"{kernel.name}-{architecture}")
+    for kernel in RUN
+    for architecture in ARCHITECTURES
+    if int(architecture[8:]) >= int(kernel.capability or 0)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "architecture"), GENERATIONS)
+def test_the_ptx_of_another_generation_gives_the_same_answer(
+    kernel: Kernel, architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choice = small(kernel)
+    sources = {step.source for step in plan(choice).steps if isinstance(step, Launch)}
+    if all(body(source, architecture) == body(source, EMULATED_ARCHITECTURE) for source in sources):
+        return
+    for module in (launch, loading):
+        monkeypatch.setattr(module, "EMULATED_ARCHITECTURE", architecture)
+    caches = (loading.module_of, loading.load)
+    try:
+        for cache in caches:
+            cache.cache_clear()
+        found = measure(choice)
+    finally:
+        for cache in caches:
+            cache.cache_clear()
+    assert found.status == "ok", found.reason
+
+
+def body(source, architecture: str) -> str:
+    """PTX without the lines that say what it is for."""
+    return re.sub(r"^\.(version|target).*$", "", compile_source(source, architecture).decode(), flags=re.MULTILINE)
