@@ -27,6 +27,7 @@ from engine.sheets import parsers as sheet_parsers
 from engine.terminal import text
 from engine.words import whole_number
 
+EVERY = "all"  # ladders, in the place of their names
 EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
 
 
@@ -126,11 +127,12 @@ def _warm(options: argparse.Namespace) -> int:
     from engine.history import history
     from engine.service.warm_up import readiness, run_of
 
-    unknown = [name for name in options.ladders if name not in LADDERS]
+    names = [*LADDERS] if options.ladders == [EVERY] else options.ladders
+    unknown = [name for name in names if name not in LADDERS]
     if unknown:
-        raise NotRunnable(f"There is no ladder {unknown[0]!r}: choose {', '.join(LADDERS)}.")
+        raise NotRunnable(f"There is no ladder {unknown[0]!r}: choose {', '.join(LADDERS)}, or {EVERY}.")
     found = []
-    for ladder in (LADDERS[name] for name in options.ladders):
+    for ladder in (LADDERS[name] for name in names):
         runs = [run_of(ladder, rung) for rung in ladder.rungs]
         for choice, measurement in zip(runs, _measured(runs), strict=True):
             history.remember(choice, measurement)
@@ -267,7 +269,7 @@ def _parser() -> argparse.ArgumentParser:
     record.set_defaults(command=_record)
 
     warm = commands.add_parser("warm", help="before a lecture: every rung of these ladders run once, and what is ready")
-    warm.add_argument("ladders", nargs="+", metavar="LADDER")
+    warm.add_argument("ladders", nargs="+", metavar="LADDER", help=f"its name, or {EVERY}")
     warm.set_defaults(command=_warm)
 
     host = commands.add_parser("host", help="let this computer serve a cluster's dashboard, until Ctrl-C")

@@ -10,7 +10,6 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import replace
 
 from engine.choices import Key
 from engine.history.contract import flat, measurement_of
@@ -42,11 +41,11 @@ class Live:
         if measurement.status not in LASTING:
             self._put(key, measurement)
             return
-        # The counters of every source line would be most of the file, and the emulator counts them again at once.
-        record = json.dumps(flat(_without_lines(measurement)), default=str)
+        whole = flat(measurement)
+        texts = [json.dumps(part, default=str) for part in (key, whole | {"lines": []}, whole["lines"])]
         with self._in_step:
             self._put(key, measurement)
-            written = measurements.add(json.dumps(key), record)
+            written = measurements.add(*texts)
             self._own.add(written)
         if written % TIDY == 0:
             measurements.prune(keep=KEPT)
@@ -96,14 +95,13 @@ class Live:
             self._in_step.release()
 
 
-def _read(record: str | None) -> Measurement | None:
+def _read(found: tuple[str, str | None] | None) -> Measurement | None:
     """None too where another version of this program wrote it."""
+    if found is None:
+        return None
+    record, lines = found
     try:
-        return None if record is None else measurement_of(json.loads(record))
+        # An earlier version kept no lines.
+        return measurement_of({**json.loads(record), "lines": [] if lines is None else json.loads(lines)})
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _without_lines(measurement: Measurement) -> Measurement:
-    counts = measurement.counts
-    return measurement if counts is None else replace(measurement, counts=replace(counts, lines=()))

@@ -1,7 +1,12 @@
-"""Measurements in the order in which they were made. A key and a record are JSON text, which history understands."""
+"""Measurements in the order in which they were made.
+
+A key, a record and the counters of its source lines are JSON text, which history understands. The lines, which would be
+most of the file, are kept packed and are read with their own record only.
+"""
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from sqlite3 import Connection
 
@@ -20,20 +25,20 @@ class Row:
     record: str
 
 
-def add(key: str, record: str) -> int:
+def add(key: str, record: str, lines: str | None = None) -> int:
     """Keep a measurement; returns its id."""
-    values = (key, now(), record)
-    return write(
-        lambda connection: int(
-            connection.execute("INSERT INTO measurements (key, utc, record) VALUES (?, ?, ?)", values).lastrowid or 0
-        )
-    )
+    values = (key, now(), record, None if lines is None else zlib.compress(lines.encode()))
+    insert = "INSERT INTO measurements (key, utc, record, lines) VALUES (?, ?, ?, ?)"
+    return write(lambda connection: int(connection.execute(insert, values).lastrowid or 0))
 
 
-def last_of(key: str) -> str | None:
-    """The record of the key's last measurement, or None."""
-    found = read("SELECT record FROM measurements WHERE key = ? ORDER BY id DESC LIMIT 1", key)
-    return str(found[0][0]) if found else None
+def last_of(key: str) -> tuple[str, str | None] | None:
+    """The record and the lines of the key's last measurement, or None."""
+    found = read("SELECT record, lines FROM measurements WHERE key = ? ORDER BY id DESC LIMIT 1", key)
+    if not found:
+        return None
+    record, lines = found[0]
+    return str(record), None if lines is None else zlib.decompress(lines).decode()
 
 
 def keys_since(id: int) -> list[tuple[int, str]]:

@@ -19,6 +19,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " utc TEXT NOT NULL, PRIMARY KEY (sheet, owner, task)) WITHOUT ROWID",
         "CREATE TABLE lectures (name TEXT PRIMARY KEY, state TEXT NOT NULL, utc TEXT NOT NULL) WITHOUT ROWID",
     ),
+    ("ALTER TABLE measurements ADD COLUMN lines BLOB",),
 )
 
 

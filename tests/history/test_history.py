@@ -66,7 +66,13 @@ def test_a_restart_finds_what_was_measured() -> None:
     history.remember(CHOICE, measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x", "barriers": 1.0},)))
     history.forget()
     found = history.latest(CHOICE)
-    assert found == measured(counters={"barriers": 1.0})  # the counters of the lines are not kept
+    assert found == measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x", "barriers": 1.0},))
+
+
+def test_what_an_earlier_version_kept_has_lost_the_counters_of_its_lines() -> None:
+    history.remember(replace(CHOICE, n=8192), measured())
+    another_process_measures(CHOICE, measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x"},)))
+    assert history.latest(CHOICE) == measured(counters={"barriers": 1.0})
 
 
 def test_a_crash_is_remembered_but_not_over_a_restart() -> None:

@@ -11,6 +11,7 @@ from engine.catalogue import LADDERS
 from engine.history import history
 from engine.measuring.measure import failed
 from engine.records import RunFailed
+from engine.service import service
 from engine.service.warm_up import readiness, run_of, timed_of
 
 HARRIS = LADDERS["harris"]
@@ -51,3 +52,9 @@ def test_the_command_warms_a_ladder_up_and_says_what_is_ready(capsys: pytest.Cap
 def test_an_unknown_ladder_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warm", "haris"]) == 2
     assert "There is no ladder 'haris'" in capsys.readouterr().err
+
+
+def test_all_stands_for_every_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(service, "measured", lambda runs, _: [failed(run, RunFailed("crashed", "No.")) for run in runs])
+    assert main(["warm", "all", "--json"]) in (0, 3)
+    assert {row["ladder"] for row in json.loads(capsys.readouterr().out)} == set(LADDERS)

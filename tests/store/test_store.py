@@ -50,7 +50,7 @@ def test_a_restart_finds_the_last_of_everything() -> None:
     assert drafts.load("ada", "tile.cu") == "second\n// \N{GREEK SMALL LETTER MU}s"
     assert progress.load("ada", "sums") == {"1": "right"}
     assert lectures.load("monday") == {"ladder": "harris", "rung": 3}
-    assert measurements.last_of("k") == "second" and measurements.count() == 2
+    assert measurements.last_of("k") == ("second", None) and measurements.count() == 2
     assert database.trouble() is None
 
 
