@@ -148,15 +148,16 @@ class PageWork:
             return failed(choice, refused)
 
     def _answer(self, choice: Settled) -> tuple[Answer, Measurement] | None:
-        if not self._fresh or self._had is None:
+        if self._fresh and self._had is None:
             return None
         found = history.latest(choice)
-        # What comes from a file has lost the counters of its lines.
+        # What an earlier version kept has lost the counters of its lines.
         if found is None or found.status not in LASTING or not (found.counts is None or found.counts.lines):
             return None
         if found.device.get("kind") == "emulator" and found.counts is not None and found.cpu is None:
             return "emulated before", found
-        if _utc(found) == self._had.get(choice) or _age_s(found) >= SHARED_S:
+        # What is not wanted anew finds its own result in the queue.
+        if not self._fresh or self._had is None or _utc(found) == self._had.get(choice) or _age_s(found) >= SHARED_S:
             return None
         return "another browser's", found
 

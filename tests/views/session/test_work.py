@@ -172,6 +172,8 @@ def test_what_was_emulated_before_answers_every_click_but_a_presenters(handles: 
     again = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=had)
     assert again.advance(0.0) and again.results == [mine] and not handles
     assert again.answers == {CHOICES[0]: "emulated before"}
+    ladder = PageWork(CHOICES[:1], ["one"], "mine", fresh=False)
+    assert ladder.advance(0.0) and ladder.results == [mine] and not handles
     presenting = PageWork(CHOICES[:1], ["one"], "mine", fresh=True, had=None)
     assert not presenting.advance(0.0) and len(handles) == 1
 
@@ -229,7 +231,7 @@ def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
     [
         (page_work.SHARED_S + 5.0, {}, {}),  # too long ago
         (30.0, {"status": "crashed", "reason": "It crashed."}, {}),  # which need not happen again
-        (30.0, {"counters": {"barriers": 1.0}}, {}),  # read from the file, without the counters of its lines
+        (30.0, {"counters": {"barriers": 1.0}}, {}),  # read from an earlier version's file, without the counters of its lines
         (30.0, {}, {"fresh": False}),  # what is not wanted anew finds its own result in the queue
         (30.0, {}, {"had": None}),  # a presenter measures before the hall
     ],
