@@ -16,6 +16,7 @@ import socket
 import sys
 import tempfile
 from contextlib import suppress
+from dataclasses import astuple
 from typing import Any
 
 import dask
@@ -123,7 +124,7 @@ def _offer(name: str, queue: JobQueue, found: tuple[HostGpu, ...]) -> dict[str, 
         "version": version(ENGINE, KERNELS),
         "host": name,
         "slots": [[slot.device, slot.name] for slot in queue.slots],
-        "gpus": [[gpu.name, gpu.uuid, gpu.driver] for gpu in found],
+        "gpus": [list(astuple(gpu)) for gpu in found],
     }
 
 

@@ -10,7 +10,7 @@ from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.gpu_models import GPU, GPU_MODELS, model_of
 from engine.choices import gpu_of, settle
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
-from engine.history.recordings import KEY, entries
+from engine.history.recordings import KEY, Entry, entries
 from engine.host.devices import HostGpu, tell
 from engine.plan import plan
 from engine.records import Choice, Launch, NotRunnable, Settled
@@ -27,9 +27,14 @@ def chosen(kernel: str, **changes: object) -> Settled:
     return settle(replace(default_choice(kernel), device="gpu", **changes))
 
 
+def recorded_code(entry: Entry) -> str | None:
+    return entry.recording.sessions[entry.row["session"]].kernels.get(entry.key[0])
+
+
 @pytest.mark.parametrize("step", [EVERY, pytest.param(1, marks=pytest.mark.thorough)])
 def test_the_plans_for_the_recorded_gpu_are_those_of_the_recorded_rows(step: int) -> None:
-    rows = [entry for entry in entries() if entry.row["status"] == "ok"]
+    """Of a kernel whose code has changed since, nothing is asked: its rows are to be recorded anew."""
+    rows = [entry for entry in entries() if entry.row["status"] == "ok" and entry.code == recorded_code(entry)]
     assert len(rows) > 20_000
     for entry in rows[::step]:
         named = dict(zip(KEY, entry.key, strict=True))

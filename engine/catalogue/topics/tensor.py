@@ -59,7 +59,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     small = kernel.name == "tensor_small_pieces"
     if small:
         rows = choice.block_size // 2
-        columns = 64 if n // rows * (n // 64) <= MULTIPROCESSORS else 128
+        columns = 64 if n // rows * (n // 64) <= gpu.multiprocessors else 128
     blocks = n // rows * (n // columns)
     if kernel.name == "tensor_persistent":
         blocks = min(gpu.multiprocessors, blocks)
