@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, WebSocket, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.conftest import PATIENCE_MS
+from views.session import assets
 
 HARRIS = "/?ladder=harris&n=4096"
 
@@ -13,6 +20,11 @@ HARRIS = "/?ladder=harris&n=4096"
 def opened(page: Page, url: str) -> Page:
     """The page, drawn."""
     page.goto(url)
+    return drawn(page)
+
+
+def drawn(page: Page) -> Page:
+    """The page, once it is drawn."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.locator("body")).to_have_attribute("data-keys", "heard")
@@ -31,17 +43,60 @@ def counted(page: Page) -> str:
     return tiles.inner_text()
 
 
+def conversation(page: Page) -> list[str]:
+    """What a page and the server say, as far as it begins a run of the script or ends one; it grows as they talk."""
+    told: list[str] = []
+
+    def asks(message: bytes) -> None:
+        told.extend(["asked"] * (BackMsg.FromString(message).WhichOneof("type") == "rerun_script"))
+
+    def answers(message: bytes) -> None:
+        told.extend(["answered"] * (ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"))
+
+    def listen(connection: WebSocket) -> None:
+        connection.on("framesent", asks)
+        connection.on("framereceived", answers)
+
+    page.on("websocket", listen)
+    return told
+
+
 def test_the_first_page_asks_nobody_else_and_comes_compressed(page: Page, address: str) -> None:
     asked: list[str] = []
     sizes: dict[str, str | None] = {}
     page.on("request", lambda request: asked.append(request.url))
     page.on("response", lambda r: sizes.update({r.url: r.headers.get("content-encoding")}))
+    told = conversation(page)
     opened(page, address)
+    assert told == ["asked", "answered"]
     expect(page.locator(".stPlotlyChart")).to_be_visible()
     expect(page.locator("table.ladder").first).to_be_visible()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     scripts = {url: kind for url, kind in sizes.items() if "/static/" in url and url.endswith(".js")}
     assert scripts and set(scripts.values()) == {"gzip"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("path", "scheme"), [("/sweep?topic=reduction", "dark"), ("/lab?draft=%C3%A4+b", "light"), ("/machine", "dark")]
+)
+def test_a_page_is_asked_for_before_streamlits_scripts_are_there_and_not_again(
+    laptop: BrowserContext, address: str, path: str, scheme: Literal["light", "dark"]
+) -> None:
+    page = laptop.new_page()
+    page.emulate_media(color_scheme=scheme)
+    told = conversation(page)
+    held: list[Route] = []
+    page.route(f"**/static/js/{assets.named()[0]}", lambda route: held.append(route))
+    page.goto(address + path, wait_until="commit")
+    ends = time.monotonic() + PATIENCE_MS / 1000
+    while "answered" not in told or not held:
+        assert time.monotonic() < ends, told
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    drawn(page)
+    page.close()
+    assert told == ["asked", "answered"]
 
 
 def test_a_click_runs_the_rung(page: Page, address: str) -> None:

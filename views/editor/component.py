@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from views.session.compressed import library
+from views.session.assets import library
 from views.session.javascript import joined
 
 _HERE = Path(__file__).parent

@@ -1,14 +1,12 @@
 """The browser's share of Streamlit, compressed: a lecture hall's first load shrinks from 10 MB to 3 MB a browser.
 
-And a library of our own that only one page loads: Streamlit would send a component's script with every answer.
+And the libraries of our own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -16,9 +14,8 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from views.session import assets
+from views.session.assets import LIBRARIES
 
-# What is ours under Streamlit's address of scripts; the address of each is `library`.
-LIBRARIES = {"codemirror.min.js": Path(__file__).parents[1] / "editor" / "codemirror.min.js"}
 TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
 
 
@@ -51,17 +48,10 @@ class CompressedAssets:
         await self.app(scope, receive, send)
 
 
-@lru_cache(maxsize=8)
-def library(name: str) -> str:
-    """The address of one of LIBRARIES, relative to a page, with a digest, as browsers keep it for good."""
-    return f"./static/{name}?{hashlib.sha256(LIBRARIES[name].read_bytes()).hexdigest()[:16]}"
-
-
 def compress_ahead(names: Iterable[str]) -> None:
-    """Compress these scripts, and those that Streamlit's page names, before a browser asks for them."""
-    named = re.findall(r"static/js/([\w.-]+\.js)", (assets.ASSETS / "index.html").read_text())
-    for name in dict.fromkeys([*named, *names]):
-        _compressed(f"/static/js/{name}")
+    """Compress these scripts, those that Streamlit's page names, and ours before a browser asks for them."""
+    for path in (*(f"/static/js/{name}" for name in {*assets.named(), *names}), *map("/static/{}".format, LIBRARIES)):
+        _compressed(path)
 
 
 @lru_cache(maxsize=512)

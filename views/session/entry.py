@@ -8,22 +8,23 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from views.access import content_policy
+from views.access import content_policy, policy
 from views.session import assets, keys, state
 
 SCRIPT = Path(__file__).parents[1] / "html" / "browser.js"
+CONNECTION = SCRIPT.with_name("connection.js")
 STYLE = SCRIPT.with_name("style.css")
 _ROOT = b'<div id="root">'  # where Streamlit draws; its styles stand before it, those of single pages in it
 # Parts of Streamlit that every page needs, but that a browser would ask for only once it has seen what stands on it.
-PARTS = (assets.CHART, "Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button")
+PARTS = (assets.CHART, "Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button", "DownloadButton")
 # Streamlit knows the age of its own page only, and a compressed one cannot be added to.
 _CONDITIONS = (b"if-none-match", b"if-modified-since", b"accept-encoding")
 _OWN = (b"content-length", b"etag", b"last-modified")
 
 
 class EntryPage:
-    """ASGI middleware: adds `browser.js` and `style.css` of `views/html` to the page, names the parts to fetch ahead
-    and instead."""
+    """ASGI middleware: adds `connection.js`, `browser.js` and `style.css` of `views/html` to the page, names the parts
+    to fetch ahead and instead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -44,7 +45,8 @@ class EntryPage:
             elif start and message["type"] == "http.response.body":
                 page += message.get("body", b"")
                 if not message.get("more_body", False):
-                    page = page.replace(b"<head>", b"<head>" + _head(), 1).replace(_ROOT, _style() + _ROOT, 1)
+                    head = b"<head>" + _head(policy.current().asks)
+                    page = page.replace(b"<head>", head, 1).replace(_ROOT, _style() + _ROOT, 1)
                     kept = [(name, value) for name, value in start["headers"] if name not in _OWN]
                     kept += [(b"content-length", str(len(page)).encode()),
                              (b"content-security-policy", content_policy.of_page(page).encode())]  # fmt: skip
@@ -62,8 +64,10 @@ def _is_page(start: Message) -> bool:
 
 
 def parts() -> list[str]:
-    """The files' names of the parts to fetch ahead."""
+    """The files' names of the parts to fetch ahead, and of what these import beyond what Streamlit's page names."""
     names = [file.name for part in PARTS for file in assets.scripts(part)]
+    for name in names:
+        names += [needed for needed in assets.imported(name) if needed not in (*names, *assets.named())]
     theirs, ours, _ = assets.chart() or ("", "", b"")
     return [ours if name == theirs else name for name in names]
 
@@ -73,12 +77,16 @@ def _style() -> bytes:
     return f"<style>{STYLE.read_text()}</style>".encode()
 
 
-@lru_cache(maxsize=1)
-def _head() -> bytes:
+@lru_cache(maxsize=8)
+def _head(asks: str) -> bytes:
     ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
     if (chart := assets.chart()) is not None:  # a map must stand before the first module that is asked for
         names = {f"./static/js/{chart[0]}": f"./static/js/{chart[1]}"}
-        ahead = f'<script type="importmap">{json.dumps({"imports": names})}</script>{ahead}'
+        begins = f'<script type="module" async crossorigin src="{assets.library(assets.PLOTLY.name)}"></script>'
+        ahead = f'<script type="importmap">{json.dumps({"imports": names})}</script>{begins}{ahead}'
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
              "optional": state.OPTIONAL}  # fmt: skip
-    return f"<script>{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>{ahead}".encode()
+    # Whose account it is, the server believes who sends a cookie that Streamlit gets with its look at the server.
+    first = "" if asks == "account" else CONNECTION.read_text()
+    began = f"{first}{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});"
+    return f"<script>{began}</script>{ahead}".encode()

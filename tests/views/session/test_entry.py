@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from views.session.entry import PARTS, SCRIPT, STYLE, EntryPage
+from views.access import policy
+from views.session import assets
+from views.session.entry import CONNECTION, PARTS, SCRIPT, STYLE, EntryPage, parts
 
 PAGE = b'<html><head><title>Streamlit</title></head><body><div id="root"></div></body></html>'
 
@@ -42,7 +44,7 @@ def answer(path: str = "/", kind: bytes = b"text/html; charset=utf-8", status: i
 
 def test_the_script_comes_before_streamlits_own() -> None:
     (start, body), asked = answer()
-    assert f"<head><script>{SCRIPT.read_text()}".encode() in body["body"]
+    assert f"<head><script>{CONNECTION.read_text()}{SCRIPT.read_text()}".encode() in body["body"]
     assert body["body"].endswith(PAGE.partition(b"<body>")[2])
     headers = dict(start["headers"])
     allowed = headers.pop(b"content-security-policy").decode()
@@ -69,9 +71,30 @@ def test_the_map_of_scripts_comes_before_the_first_of_them() -> None:
     assert theirs.endswith(".js") and f'href="{theirs}"'.encode() not in page
 
 
-def test_every_part_that_is_fetched_ahead_is_one_of_streamlits() -> None:
+def test_plotly_begins_before_the_script_of_charts_asks_for_it() -> None:
     (_, body), _ = answer()
-    assert body["body"].count(b"modulepreload") == len(PARTS)
+    library = assets.library(assets.PLOTLY.name)
+    assert f'</script><script type="module" async crossorigin src="{library}">'.encode() in body["body"]
+    made = assets.chart()
+    assert made is not None and made[2].startswith(
+        f'import $plotly from"{library.replace("./static", "..")}";'.encode()
+    )
+
+
+def test_every_part_is_fetched_ahead_with_all_that_it_needs() -> None:
+    theirs, ours, _ = assets.chart() or ("", "", b"")
+    fetched = {theirs if name == ours else name for name in parts()}
+    assert all(fetched >= {file.name for file in assets.scripts(part)} != set() for part in PARTS)
+    for name in {*fetched, *assets.named()}:
+        assert set(assets.imported(name)) <= {*fetched, *assets.named()}
+    (_, body), _ = answer()
+    assert body["body"].count(b"modulepreload") == len(fetched) and fetched.isdisjoint(assets.named())
+
+
+def test_who_signs_in_with_an_account_is_asked_for_when_streamlit_knows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "current", lambda: policy.Policy("account", ""))
+    (_, body), _ = answer()
+    assert f"<head><script>{SCRIPT.read_text()}".encode() in body["body"]
 
 
 @pytest.mark.parametrize("changes", [{"path": "/static/index.html"}, {"kind": b"text/css"}, {"status": 304}])
