@@ -6,6 +6,7 @@ policy.current()       afterwards
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import os
 import secrets
@@ -20,10 +21,12 @@ import streamlit as st
 from streamlit import config
 from streamlit.errors import StreamlitSecretNotFoundError
 
+from engine.records import NotRunnable
 from engine.store import database
 from views.access import keys
 from views.access.tokens import Signer
 
+ACCOUNTS_NEED = ("authlib", "httpx")  # packages that Streamlit's sign-in imports
 _SECRET_FILE, _OWN_KEYS_FILE = "cookie-secret", "class-keys"
 
 _lock = threading.Lock()
@@ -41,12 +44,12 @@ class Policy:
 
 
 def begin() -> None:
-    """Say what was decided. `keys.BadKeys`."""
+    """Say what was decided. `keys.BadKeys`, NotRunnable."""
     print(current().said, flush=True)
 
 
 def current() -> Policy:
-    """What is asked. `keys.BadKeys`, the first time."""
+    """What is asked. `keys.BadKeys` or NotRunnable, the first time."""
     global _current
     with _lock:
         if _current is None:
@@ -55,10 +58,16 @@ def current() -> Policy:
 
 
 def decided(address: str | None, environment: Mapping[str, str], accounts: bool) -> Policy:
-    """The policy of a server that listens at `address` (None: everywhere). BadKeys."""
+    """The policy of a server that listens at `address` (None: everywhere). BadKeys, NotRunnable."""
     given, where, made = _given(environment, local=accounts or is_loopback(address))
     signer = Signer(_secret(), given)
     if accounts:
+        missing = [name for name in ACCOUNTS_NEED if importlib.util.find_spec(name) is None]
+        if missing:
+            raise NotRunnable(
+                f"secrets.toml asks for accounts, which need what is not installed ({', '.join(missing)}): "
+                'pip install "streamlit[auth]" -c constraints.txt, or take [auth] out of secrets.toml.'
+            )
         return Policy("account", "Everybody signs in with OpenID Connect, as secrets.toml says.", given, signer)
     if not given:
         return Policy("nothing", "Open to this computer alone: no key is asked for.")

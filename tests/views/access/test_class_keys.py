@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.records import NotRunnable
 from views.access import policy
 from views.access.guesses import MOST, WITHIN_S, Guesses
 from views.access.keys import KEYS, KEYS_FILE, SHORTEST, BadKeys, from_file, generated, parsed, role_of
@@ -91,6 +92,12 @@ def test_keys_that_are_given_are_asked_for_on_the_loopback_too(tmp_path: Path) -
 def test_accounts_are_asked_for_wherever_secrets_toml_says_so() -> None:
     assert policy.decided("127.0.0.1", {}, accounts=True).asks == "account"
     assert policy.decided("0.0.0.0", {KEYS: TEXT}, accounts=True).asks == "account"
+
+
+def test_accounts_without_what_they_need_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "ACCOUNTS_NEED", ("no_such_package",))
+    with pytest.raises(NotRunnable, match=r"not installed \(no_such_package\): pip install \"streamlit\[auth\]\""):
+        policy.decided("127.0.0.1", {}, accounts=True)
 
 
 def test_a_token_is_its_roles_for_a_while_and_nobody_can_change_it() -> None:

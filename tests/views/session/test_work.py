@@ -231,7 +231,7 @@ def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
     [
         (page_work.SHARED_S + 5.0, {}, {}),  # too long ago
         (30.0, {"status": "crashed", "reason": "It crashed."}, {}),  # which need not happen again
-        (30.0, {"counters": {"barriers": 1.0}}, {}),  # read from an earlier version's file, without the counters of its lines
+        (30.0, {"counters": {"barriers": 1.0}}, {}),  # kept without the counters of its lines
         (30.0, {}, {"fresh": False}),  # what is not wanted anew finds its own result in the queue
         (30.0, {}, {"had": None}),  # a presenter measures before the hall
     ],
