@@ -206,6 +206,7 @@ class Rung:
     `promise`: what its words lead one to expect against the rung before, at the ladder's own N: that it is "faster",
     "slower", or takes the "same" time; "more": at a higher rate, as it does more. Empty: they are about something else.
     `stand_in`: another kernel of the ladder, which is timed beside them, where the slide's own code is wrong today.
+    `picture`, `counter`: what the plot shows on arriving here, where that is another one than the ladder's.
     """
 
     kernel: str
@@ -216,6 +217,8 @@ class Rung:
     published: tuple[Published, ...] = ()
     promise: Literal["", "faster", "slower", "same", "more"] = ""
     stand_in: str = ""
+    picture: str = ""
+    counter: str = ""
 
     @property
     def timed(self) -> str:

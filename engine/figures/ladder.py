@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from engine.columns import COLUMNS
+from engine.counters import COUNTERS
 from engine.figures.bars import bars, hatched, mark, values_of, with_room
 from engine.figures.look import ON_PAGE, ORANGE, Figure, Look
 from engine.history.profiles import Hardware
@@ -87,6 +88,7 @@ def counter_bars(frame: pd.DataFrame, counter: str, n: int, look: Look = ON_PAGE
     """One counter of the emulator down the ladder, counted at `n`."""
     figure = bars(frame, counter, look, nothing, may_be_log=False)
     figure["layout"]["xaxis"]["title"]["text"] += f", counted at N = {size_text(n)}"
+    _mark_full(figure, counter, look)
     return figure
 
 
@@ -99,4 +101,12 @@ def hardware_bars(frame: pd.DataFrame, counter: str, found: Sequence[Hardware | 
     axis = figure["layout"]["xaxis"]
     axis["title"]["text"] = f"{COLUMNS[counter].title}, by the {first.device} itself"
     figure["data"][0]["marker"]["pattern"] = hatched([True] * len(values))
+    _mark_full(figure, counter, look)
     return figure
+
+
+def _mark_full(figure: Figure, counter: str, look: Look) -> None:
+    """A line where a counter has all that it can have, which only the active lanes of a warp can."""
+    full = COUNTERS[counter].full
+    if full is not None:
+        mark(figure, counter, [("All lanes", full)], look)

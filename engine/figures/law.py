@@ -146,8 +146,9 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look, height: float)
                   "font": {"color": GREEN, "size": _words_type(look)}},
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
-    if not law.decades:
-        return axis | {"range": [0, max(known) * 1.08], **linear_ticks(max(known) * 1.08)}
+    if not law.decades:  # times that do not follow the law stand apart from it
+        top = max(known) * (1.08 if max(known) > counted.SLIGHT * min(known) else 1.45)
+        return axis | {"range": [0, top], **linear_ticks(top)}
     low, high = log10(min(known)), log10(max(known))
     room = max(0.12, 0.1 * (high - low))
     return axis | {"type": "log", "range": [low - room, high + room], **log_ticks(low - room, high + room)}

@@ -15,6 +15,7 @@ from views.draft.draft import Draft
 from views.draft.results import tries_html
 from views.draft.tries import Try
 from views.html.code import code_in
+from views.html.folds import SLIDE
 from views.html.source import source_html
 from views.session import keyboard
 
@@ -50,7 +51,7 @@ def show(draft: Draft) -> None:
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
             shown = source_html(
-                one.text, "", before.text if before else None, "", fold=True, what_before="the try before"
+                one.text, "", before.text if before else None, "", room=SLIDE, what_before="the try before"
             )
             st.html(f'<div class="slide">{shown}</div>')
         with right:

@@ -18,6 +18,7 @@ from views.draft.draft_work import DraftWork
 from views.draft.tries import added, try_of
 from views.editor import component
 from views.html import lines
+from views.html.folds import SLIDE
 from views.html.source import source_html
 from views.session import work
 from views.session.place import NOTHING, Place
@@ -69,7 +70,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     if changed is not None and rung is not None and draft is not None:
         kernel = KERNELS[rung.kernel]
         with changed:
-            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, fold=True, what_before="the rung"))
+            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, room=SLIDE, what_before="the rung"))
 
 
 def keep_try(id: str) -> None:

@@ -15,13 +15,9 @@ from engine.records import Measurement, Settled
 from engine.tables import counted_text
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
-from views.html.difference import header_length
-from views.html.folds import rows_of
+from views.html.folds import Room
 from views.html.source import source_html
 
-ONE_LINE = 40  # characters of a slide's title in large type
-LONG_IDEA = 270  # characters: what is longer needs a third line
-SHORT = 13  # rows of a source that leaves room for larger words
 TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
 # Ours, the lecture's.
@@ -32,7 +28,7 @@ _TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("
 def rung_text(rung: Rung, kernel: Kernel) -> str:
     """The rung's title and lead; what was wrong before it, the idea, what still limits it."""
     lead = f'<p class="lead">{escape(rung.lead)}</p>' if rung.lead and rung.lead != kernel.title else ""
-    told = _told(kernel, (("What was wrong", "Fixes"), ("The idea", "Idea"), ("What still limits it", "Limit")))
+    told = terms(kernel, (("What was wrong", "Fixes"), ("The idea", "Idea"), ("What still limits it", "Limit")))
     return (
         f'<section class="rungtext"><h2><span>{escape(rung.label)}</span>{escape(kernel.title)}</h2>{lead}'
         f"<dl>{told}</dl></section>"
@@ -49,34 +45,36 @@ def rung_conditions(rung: Rung, kernel: Kernel, ladder: Ladder) -> str:
         ("Slide", rung.slide),
         ("In the lectures", header.get("Lecture", "")),
     ]
-    lines = "".join(f"<p><b>{name}</b> {escape(_sentence_case(words))}</p>" for name, words in small if words)
+    lines = "".join(f"<p><b>{name}</b> {escape(sentence_case(words))}</p>" for name, words in small if words)
     return f'<div class="smallprint">{lines}</div>'
 
 
-def _told(kernel: Kernel, parts: Sequence[tuple[str, str]]) -> str:
-    """The parts of the kernel's header comment, as terms of a list: what each is called, its name in the header."""
+def terms(kernel: Kernel, parts: Sequence[tuple[str, str]]) -> str:
+    """Parts of the kernel's header comment as HTML of a list: what each is called, its name in the header."""
     return "".join(
-        f"<dt>{label}</dt><dd>{escape(_sentence_case(kernel.header[name]))}</dd>"
+        f"<dt>{label}</dt><dd>{escape(sentence_case(kernel.header[name]))}</dd>"
         for label, name in parts
         if kernel.header.get(name)
     )
 
 
-def _sentence_case(words: str) -> str:
+def sentence_case(words: str) -> str:
+    """With a capital letter."""
     return words[:1].upper() + words[1:]
 
 
-def rung_source(ladder: Ladder, position: int, fold: bool = False) -> str:
-    """The source, what changed in it marked; `fold`: for a slide."""
+def rung_source(ladder: Ladder, position: int, room: Room | None = None) -> str:
+    """The source, what changed in it marked; `room`: on a slide."""
     kernel = KERNELS[ladder.rungs[position].kernel]
     before = KERNELS[ladder.rungs[position - 1].kernel] if position else None
     return f'<div class="filename">{escape(kernel.file_name)}</div>' + source_html(
-        kernel.text, kernel.name, before.text if before else None, before.name if before else None, fold=fold
+        kernel.text, kernel.name, before.text if before else None, before.name if before else None, room=room
     )
 
 
-def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, ran: str = "", unkept: str = "") -> str:
-    """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then the counters.
+def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, counters: bool, ran: str = "",
+            unkept: str = "") -> str:  # fmt: skip
+    """The big numbers of one rung, each with its unit, its origin, and the lecture's below; then its `counters`.
 
     The times are of `choice`; Run runs `run`. `ran`: when the run on the page was, if it was now. `unkept`: what the
     rung's words promise and its time does not keep.
@@ -99,7 +97,7 @@ def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, 
     bad = "" if failed is None else "bad"
     if row["caveats"]:
         log = (*log, ("What a GPU counts otherwise", row["caveats"]))
-    return tiles + _outcome(bad, said, log) + (_counters(row) if run.device == "emulator" else "")
+    return tiles + _outcome(bad, said, log) + (_counters(row) if counters else "")
 
 
 def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
@@ -148,7 +146,7 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
             words.append(f"Run checks and counts at N = {size_text(run.n)}")
     elif fact.recorded is not None:
         told = f"{STATUS_WORDS[fact.recorded.status]} on {device_line(fact.recorded)}: {fact.recorded.reason}"
-        words.append(code_in(_sentence_case(told)))
+        words.append(code_in(sentence_case(told)))
     else:
         words.append(f"{'' if live else 'Not run yet. '}{' '.join(not_recorded(choice))}")
     if live is not None and live.badges:
@@ -176,7 +174,7 @@ def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
     if topic.remark is None or measurement.check is None:
         return ""
     words = escape(topic.remark(measurement.check.result))
-    return f" {_sentence_case(words)}{end}" if end else f" · {words}"
+    return f" {sentence_case(words)}{end}" if end else f" · {words}"
 
 
 def _counters(row: Mapping[str, Any]) -> str:
@@ -197,30 +195,3 @@ def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: 
     lines += [escape(line) for line in environment]
     lines.append(escape(f"Data: {data_note}"))
     return f'<div class="smallprint">{"".join(f"<p>{line}</p>" for line in lines)}</div>'
-
-
-def presenting_title(ladder: Ladder, position: int) -> str:
-    """The top lines in the hall: the rung, and its idea."""
-    rung = ladder.rungs[position]
-    kernel = KERNELS[rung.kernel]
-    idea = kernel.header.get("Idea", "")
-    long = ' class="long"' if len(rung.label) + len(kernel.title) > ONE_LINE else ""
-    return (
-        f'<header class="presenting" data-rung="{position}"><h1{long}><span>{escape(rung.label)}</span>'
-        f"{escape(kernel.title)}</h1>"
-        f"<p><span>{escape(ladder.title)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
-        '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
-        "</p></header>"
-        f'<p class="idea{" long" if len(idea) > LONG_IDEA else ""}">{escape(_sentence_case(idea))}</p>'
-    )
-
-
-def presenting_source(ladder: Ladder, position: int, n: int, launched: str) -> str:
-    """The source in the hall; below it what this rung fixes, what still limits it, and how large what is timed is:
-    its N, and how the GPU is asked for it."""
-    kernel = KERNELS[ladder.rungs[position].kernel]
-    told = _told(kernel, (("Fixes", "Fixes"), ("Still limits", "Limit")))
-    told += f"<dt>Size</dt><dd>N = {n:,}{': ' if launched else ''}{escape(launched)}</dd>"
-    lines = kernel.text.splitlines()
-    short = " short" if rows_of(lines[header_length(lines) :]) <= SHORT else ""
-    return f'<div class="slide{short}">{rung_source(ladder, position, fold=True)}<dl class="hall">{told}</dl></div>'

@@ -9,53 +9,54 @@ from html import escape
 from engine.words import many
 from views.html.colours import coloured_lines
 from views.html.difference import Difference, difference, header_length
-from views.html.folds import rows_of, unfolded
+from views.html.folds import Room, all_shown, unfolded
 
 MARGIN = 5  # columns, of the line numbers
-MOST_GONE = 8  # lines that are no longer there, shown at once; more unfold
 
 
 @lru_cache(maxsize=256)
 def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
-                found: tuple[int, ...] = (), fold: bool = False,
+                found: tuple[int, ...] = (), room: Room | None = None,
                 what_before: str = "the rung before") -> str:  # fmt: skip
     """The kernel's lines below its header comment as one HTML block.
 
     `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
-    and what stood there before is shown. `found`: lines (of the file) with a finding or an error. `fold`: a source
-    too long to be read from the back row is folded where nothing changed. `what_before`: what `before` is called.
+    and what stood there before is shown. `found`: lines (of the file) with a finding or an error. `room`: what is too
+    long for it is folded, first where nothing changed. `what_before`: what `before` is called.
     """
     lines = text.splitlines()
     start = header_length(lines)
     since = Difference() if before is None else difference(text, name, before, before_name or "")
-    shown = unfolded(lines, start, since.changed | set(found) | set(since.gone)) if fold else None
+    marked = since.changed | set(found)
+    shown = unfolded(lines, start, marked, since.gone, room) if room else all_shown(lines, start, since.gone)
     rows: list[str] = []
     folded: list[str] = []
-    for number, code in enumerate(coloured_lines(text)[start:], start + 1):
+    hidden: list[int] = []
+    coloured = coloured_lines(text)
+    for number in range(start + 1, len(lines) + 2):  # what is gone at the end stood above the line behind the last
+        end = number > len(lines)
+        seen = number in shown.lines or (end and (number in shown.places or len(lines) in shown.lines))
+        if seen and hidden:
+            rows.append(_hidden(hidden, since, before is not None, folded))
+            folded, hidden = [], []
+        there = rows if seen else folded
         if number in since.gone:
-            rows.append(_gone(since.gone[number], since.removed > MOST_GONE, what_before))
-        marks = [mark for mark, there in (("changed", number in since.changed), ("found", number in found)) if there]
-        row = (
-            f'<div class="line {" ".join(marks)}"><span class="number">{number}</span>'
-            f'<span class="code">{code or " "}</span></div>'
+            there.append(_gone(since.gone[number], number not in shown.places, what_before))
+        if end:
+            break
+        marks = {"changed": number in since.changed, "found": number in found, "blank": not lines[number - 1].strip()}
+        kind = " ".join(["line", *(mark for mark, so in marks.items() if so)])
+        there.append(
+            f'<div class="{kind}"><span class="number">{number}</span>'
+            f'<span class="code">{coloured[number - 1] or " "}</span></div>'
         )
-        if shown is None or number in shown:
-            rows.append(row)
-            continue
-        folded.append(row)
-        if number + 1 in shown or number == len(lines):
-            rows.append(_fold("fold", f"⋯ {many(len(folded), 'line')}{' as before' if before else ''}", folded))
-            folded = []
-    if len(lines) + 1 in since.gone:
-        rows.append(_gone(since.gone[len(lines) + 1], since.removed > MOST_GONE, what_before))
+        if not seen:
+            hidden.append(number)
+    if hidden:
+        rows.append(_hidden(hidden, since, before is not None, folded))
     # The type of a slide is as large as these rows allow.
-    seen = [lines[number - 1] for number in shown or range(start + 1, len(lines) + 1)]
-    if since.removed <= MOST_GONE:
-        seen += [line for gone in since.gone.values() for line in gone]
-    high, wide = (
-        rows_of(seen) + sum(row.startswith("<details") for row in rows),
-        max(map(len, seen), default=0) + MARGIN,
-    )
+    widest = [lines[number - 1] for number in shown.lines] + [was for at in shown.places for was in since.gone[at]]
+    high, wide = shown.rows, max(map(len, widest), default=0) + MARGIN
     scroller = f'<div class="lines" tabindex="0" role="region" aria-label="Source">{"".join(rows)}</div>'
     legend = _legend(since, what_before) if before is not None else ""
     return (
@@ -78,5 +79,14 @@ def _gone(lines: Sequence[str], folded: bool, what_before: str) -> str:
     return _fold("gone fold", f"− {many(len(lines), 'line')} of {what_before}", rows) if folded else "".join(rows)
 
 
+def _hidden(numbers: Sequence[int], since: Difference, before: bool, rows: Sequence[str]) -> str:
+    """Lines of this source that are not shown; the fold has the colour of new ones where some of them are new."""
+    new = len(since.changed.intersection(numbers))
+    if not new:
+        return _fold("fold", f"⋯ {many(len(numbers), 'line')}{' as before' if before else ''}", rows)
+    words = many(new, "more new line") if new == len(numbers) else f"{many(len(numbers), 'line')}, {new} of them new"
+    return _fold("fold new", f"⋯ {words}", rows)
+
+
 def _fold(kind: str, words: str, rows: Sequence[str]) -> str:
-    return f'<details class="{kind}"><summary>{words}</summary>{"".join(rows)}</details>'
+    return f'<details class="{kind}"><summary title="{words}">{words}</summary>{"".join(rows)}</details>'

@@ -23,17 +23,21 @@ WIDTH = 240  # pixels of the menu
 
 
 def shown(page: Page) -> str:
-    """Which counter is drawn: the one that was asked for, else the ladder's own."""
+    """Which counter is drawn: the one that was asked for, else the rung's own, else the ladder's."""
     asked = st.session_state.get("counter")
-    return asked if asked in IN_PLOTS else page.ladder.counter
+    return asked if asked in IN_PLOTS else page.rung.counter or page.ladder.counter
 
 
 def menu(page: Page) -> None:
-    """The menu of the counters."""
+    """The menu of the counters. As with the plots, what is drawn need not have been asked for."""
     titles = {key: COLUMNS[key].title for key in IN_PLOTS}
-    st.session_state["counter"] = shown(page)
-    st.selectbox("Counter", list(titles), list(titles).index(st.session_state["counter"]), key="counter",
-                 format_func=titles.get, label_visibility="collapsed", width=WIDTH)  # fmt: skip
+    st.session_state["counted"] = shown(page)
+    st.selectbox("Counter", list(titles), list(titles).index(st.session_state["counted"]), key="counted",
+                 format_func=titles.get, on_change=_ask, label_visibility="collapsed", width=WIDTH)  # fmt: skip
+
+
+def _ask() -> None:
+    st.session_state["counter"] = st.session_state["counted"]
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:

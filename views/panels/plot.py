@@ -70,9 +70,9 @@ def plots_of(page: Page) -> dict[str, str]:
 
 
 def plot_shown(page: Page) -> str:
-    """Which plot is drawn: the one that was asked for, else the ladder's own, else the times."""
-    words = plots_of(page)
-    return next(name for name in (st.session_state.get("show"), page.ladder.picture, "time") if name in words)
+    """Which plot is drawn: the one that was asked for, else the rung's own, else the ladder's, else the times."""
+    words, asked = plots_of(page), st.session_state.get("show")
+    return next(name for name in (asked, page.rung.picture, page.ladder.picture, "time") if name in words)
 
 
 def rows_of(page: Page) -> int:

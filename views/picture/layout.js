@@ -52,7 +52,8 @@ function place_rows(made, film, shared, columns, box, most) {
   const stack = most > 8 ? 5 : most > 1 ? 2.4 : 1; // rows of the banks' strip
   const bandRow = shared.length || film.shuffles ? 0.42 : 0.9, arced = film.shuffles ? 1.5 : 1;
   const roomy = (b) => (b.rows <= 8 ? 1.55 : 1);
-  const units = laneRows * arced + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0) + branches;
+  const above = film.shuffles ? 1.2 : 0; // rows: the arrows of the first warp
+  const units = laneRows * arced + above + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0) + branches;
   const heads = 1 + film.bands + blocks.length + (shared.length ? 1 : 0) + (film.tree ? 1 : 0);
   const wall = 15 * scale;
   const row = Math.max(1.5, Math.min(width * 1.7, 34 * scale, (box.height - heads * head - wall) / units));
@@ -63,6 +64,7 @@ function place_rows(made, film, shared, columns, box, most) {
     y += head + bandRows * row * bandRow;
   }
   label(made, columns === WARP ? 'threads: a warp in each row' : 'threads of the block', x, y + head / 2);
+  y += above * row;
   made.lanes = grid(x, y + head, columns, picture.threads, width, row * arced, 1 - 1 / arced);
   y += head + made.lanes.height;
   made.wall = { x, y: y + 2 * scale, width: full, height: wall - 4 * scale };

@@ -18,12 +18,20 @@ function tells(film, frame) {
 
 const ones = (bits) => (bits >>> 0).toString(2).replaceAll('0', '').length;
 
-// The moment to begin with: where most bank conflicts are, else the first sum, split or access.
+// The moment to begin with: where most bank conflicts are, else where lanes reach furthest for each other's values, else
+// the first sum, split or access.
 export function opening({ frames, starts }) {
   const worst = Math.max(0, ...frames.map((frame) => Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts))));
-  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => f.sums.length, (f) => f.shuffles.length, (f) => f.splits, (f) => f.touches.length];
+  const furthest = Math.max(0, ...frames.map(reach));
+  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => furthest && reach(f) === furthest, (f) => f.sums.length, (f) => f.splits, (f) => f.touches.length];
   for (const fits of wanted) { const at = frames.findIndex(fits); if (at >= 0) return starts[at] + frames[at].slots * 0.999; }
   return 0;
+}
+
+// How many lanes away a value comes from that a frame draws as an arrow, at most.
+function reach({ threads, sums, shuffles }) {
+  const from = sums.length ? sums.flatMap(({ operands }) => operands.filter(({ source }) => source === 'lane').map(({ places }) => places)) : shuffles.map(({ sources }) => sources);
+  return Math.max(0, ...from.flatMap((places) => places.map((place, i) => (place < 0 ? 0 : Math.abs(place - threads[i])))));
 }
 
 // The images of the loop: each telling frame while it moves and when it is done.

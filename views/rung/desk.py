@@ -25,7 +25,7 @@ from views.session.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
 SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
-SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 400, 520, 360
+SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 320, 520, 360
 ROW = 52  # pixels of a rung's bar and what is around it, at most
 SMALLEST, LARGEST = 12, 15  # pixels of type
 

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.figures.look import Look
 from engine.plan import launched
 from views import panels
-from views.html import answer, rung_html
+from views.html import answer, slide
 from views.panels.plot import menu, plot_shown, rows_of
 from views.picture import component
 from views.rung.actions import run_buttons
@@ -27,12 +27,13 @@ def show(page: Page) -> None:
     """Draw the slide, wait for what runs, and draw what comes in."""
     st.html(STYLE)
     with work.RENDER, st.container(key="hall"):
-        st.html(rung_html.presenting_title(page.ladder, page.position))
+        st.html(slide.title(page.ladder, page.position))
         moving = plot_shown(page) in panels.scenes_of(page)
         wide = [1.3, 1] if not moving else [1, 1.9] if component.beside() else [1, 1.35]
         left, right = st.columns(wide, gap="medium")
         with left:
-            st.html(rung_html.presenting_source(page.ladder, page.position, page.choice.n, launched(page.choice)))
+            place = slide.Place(column(wide[0] / sum(wide)), keyboard.window())
+            st.html(slide.source(page.ladder, page.position, page.choice.n, launched(page.choice), place))
         with right:
             results = Results(page, plot_look(page, wide), "stretch")
     bar(page)
@@ -60,14 +61,19 @@ def bar(page: Page) -> None:
         st.html('<button class="showkeys" type="button" title="Keys (?)">Keys</button>')
 
 
+def column(share: float) -> int:
+    """Pixels of a column that has a share of the slide's width."""
+    return round(0.94 * keyboard.window()[0] * share)
+
+
 def plot_look(page: Page, wide: Sequence[float]) -> Look:
     """Type as large as the rungs leave room for in what the numbers leave of the window. `wide`: the columns."""
-    width, height = keyboard.window()
+    height = keyboard.window()[1]
     share = 0.56 if page.counting else 0.66
     if answer.is_array(page.run):
         share -= 0.11  # its first elements stand below
-    column = round(0.94 * width * wide[1] / sum(wide))
+    beside = column(wide[1] / sum(wide))
     if plot_shown(page) in panels.pictures_of(page):
-        return Look(round(height * LARGEST), round(height * share), column)
-    return Look.of_rows(rows_of(page), round(height * share), column, round(height * SMALLEST),
+        return Look(round(height * LARGEST), round(height * share), beside)
+    return Look.of_rows(rows_of(page), round(height * share), beside, round(height * SMALLEST),
                         round(height * LARGEST))  # fmt: skip

@@ -10,6 +10,7 @@ from engine.figures.look import Look
 from engine.lectures.promises import unkept
 from views.html import answer, rung_html, when
 from views.panels.plot import Drawing, menu, words_of
+from views.rung import room
 from views.session import work
 from views.session.facts import Facts
 from views.session.page import WORK, Page
@@ -50,7 +51,7 @@ def _numbers(page: Page, facts: Facts) -> str:
     if page.position:
         before = facts.known[page.position - 1].timed
         said = unkept(page.ladder.rungs[page.position], before, known.timed, page.topic.metric)
-    return rung_html.numbers(facts.rows[page.position], known, page.choice, page.run, ran, said)
+    return rung_html.numbers(facts.rows[page.position], known, page.choice, page.run, room.counters(page), ran, said)
 
 
 def _strip(page: Page, facts: Facts) -> str:

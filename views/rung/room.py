@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from views.panels.plot import controls_of, plots_of
+from views import panels
+from views.panels.plot import controls_of, plot_shown, plots_of
 from views.session import keyboard
 from views.session.page import Page
 from views.session.rungs import MENU, labels
@@ -28,7 +29,12 @@ def height(page: Page) -> int:
     stepper = wide - MARGINS - MENU - GAP
     rungs = lines([button(word, BUTTON) for word in ("←", "→", *labels(page.ladder))], stepper)
     plots = lines([*(button(word, SEGMENT) for word in plots_of(page).values()), *controls_of(page)], width())
-    return high - ABOVE - COUNTERS * page.counting - RUNGS * (rungs - 1) - PLOTS * (plots - 1) - BELOW
+    return high - ABOVE - COUNTERS * counters(page) - RUNGS * (rungs - 1) - PLOTS * (plots - 1) - BELOW
+
+
+def counters(page: Page) -> bool:
+    """Whether what was counted stands below the times: a block in motion has its place."""
+    return page.counting and plot_shown(page) not in panels.scenes_of(page)
 
 
 def button(word: str, around: float) -> float:

@@ -78,7 +78,7 @@ _WARPS = Ladder(
     n=2**18,
     block_size=256,
     dtype="int32",
-    picture="time",
+    picture="motion",
     counter="shuffles",
     rungs=(
         Rung("warp_broadcast", "broadcast", "One lane's register for all lanes, in one instruction.",

@@ -14,7 +14,7 @@ _ONE_MATRIX = Ladder(
     n=1024,
     block_size=128,
     dtype="int32",
-    picture="law",
+    picture="counters",
     counter="sectors_per_request",
     rungs=(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
@@ -26,7 +26,7 @@ _ONE_MATRIX = Ladder(
              "shared memory, and the columns from there. With so few threads the barriers cost more than that gains.",
              "Improving coalescing", promise="slower"),
         Rung("row_sums_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads "
-             "them over all banks.", "Bank conflicts", promise="faster"),
+             "them over all banks.", "Bank conflicts", promise="faster", counter="bank_conflicts"),
     ),
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ _LATENCY = Ladder(
     emulator_n=2**14,
     block_size=256,
     dtype="int32",
+    picture="time",
     counter="sectors",
     rungs=(
         Rung("latency_global", "global", "One thread, which waits for global memory 1,024 times.",
@@ -32,7 +33,7 @@ _LATENCY = Ladder(
              "arithmetic is done.", "GPU memory organization", promise="faster"),
         Rung("latency_hidden", "many threads", "Small memories are no help with large data; with a chain of 64 numbers "
              "for every thread, not one of 1,024 for one thread, the waiting time is put to use.",
-             "Global memory latency", promise="more"),
+             "Global memory latency", promise="more", picture="rate"),
     ),
 )  # fmt: skip
 
@@ -138,10 +139,10 @@ _BANKS = Ladder(
         Rung("banks_broadcast", "broadcast", "Different words of a bank came one after the other; the same word "
              "is broadcast to all lanes at once.", "Bank conflicts", promise="faster"),
         Rung("banks_pairs_neighbours", "2*tid", "The lecture's example: each thread stores two neighbouring "
-             "numbers, and two lanes meet in every second bank.", "Bank conflict example"),
+             "numbers, and two lanes meet in every second bank.", "Bank conflict example", picture="motion"),
         Rung("banks_pairs_apart", "tid", "Every store took two passes; with the two numbers a block size apart the "
              "lanes use all banks. The copy waits for global memory either way.", "Bank conflict example",
-             promise="same"),
+             promise="same", picture="motion"),
     ),
 )  # fmt: skip
 
@@ -155,10 +156,10 @@ _DIVERGENCE = Ladder(
     block_size=256,
     dtype="int32",
     picture="law",
-    counter="divergent_branches",
+    counter="active_lanes_per_instruction",
     rungs=(
         Rung("divergence_three", "% 3", "The lecture's three branches. They are so short that the compiler selects "
-             "a value instead of branching.", "Warp divergence"),
+             "a value instead of branching.", "Warp divergence", picture="counters"),
         Rung("divergence_ways", "% WAYS", "Nothing diverged; with a loop in each branch the warp must run them one "
              "after the other.", "Warp divergence", promise="slower"),
         Rung("divergence_warps", "by warp", "Every warp ran all branches; when whole warps take the same branch, "

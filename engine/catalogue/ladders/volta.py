@@ -14,7 +14,7 @@ _SCHEDULING = Ladder(
     n=256,
     block_size=128,
     dtype="int32",
-    picture="time",
+    picture="motion",
     counter="atomics",
     rungs=(
         Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show who runs when.",

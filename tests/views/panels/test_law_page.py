@@ -39,7 +39,7 @@ def test_every_rung_with_a_law_shows_it(ladder: str, rung: str) -> None:
 
 
 def test_a_rung_without_a_law_falls_back_to_the_bars() -> None:
-    app = opened(ladder="cs121-banks", rung="banks_pairs_apart", show="law")
+    app = opened(ladder="crovella-atomics", rung="transformation", show="law")
     assert [line["type"] for line in json.loads(figures_of(app)[0])["data"]] == ["bar"]
     assert not [button for button in app.button if button.key == "run_sweep"]
 

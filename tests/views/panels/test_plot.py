@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, Ladder, emulated_n
+from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
 from engine.choices import settle
 from engine.counters import IN_PLOTS, plotted
 from engine.history.history import recorded_for
@@ -17,6 +17,7 @@ from engine.words import text_of
 from tests.cases import case
 from tests.made import measure
 from tests.views.pages import asked, figures_of, html_of, opened
+from tests.views.panels.test_motion import mounted, moving
 
 SMALL = {"matmul": 32, "matrix_sums": 64}  # elements a side; the others take a thousand elements
 QUICK = ("harris", "cooper", "cs121-latency", "cs121-banks", "float-truths", "heidelberg-volta", "all-memory")
@@ -56,6 +57,9 @@ def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     recorded = sum(recorded_for(settle(choice)) is not None for choice in choices)
     if not recorded:
         pytest.skip("Nobody has recorded this ladder yet.")
+    if ladder.picture == "motion":
+        assert mounted(moving(ladder=name))
+        return
     figure = drawn(name)
     if figure["data"][0]["type"] == "bar":
         lengths = shares(figure)
@@ -63,6 +67,33 @@ def test_a_ladder_opens_on_a_picture_with_something_to_see(name: str) -> None:
     else:
         assert sum(len(trace.get("y", ())) for trace in figure["data"]) > 10
     assert LADDERS[name].counter in IN_PLOTS
+
+
+@pytest.mark.parametrize(
+    ("name", "rung"), [(name, rung) for name, ladder in LADDERS.items() for rung in ladder.rungs if rung.picture]
+)
+def test_a_rung_opens_on_a_picture_of_its_own_with_something_to_see(name: str, rung: Rung) -> None:
+    if rung.picture == "motion":
+        assert mounted(moving(ladder=name, rung=rung.kernel))
+    else:
+        assert max(shares(drawn(name, rung=rung.kernel))) > 0.35
+
+
+def test_a_counter_that_is_a_share_of_all_lanes_says_so() -> None:
+    figure = drawn("cs121-divergence")
+    assert any("All lanes" in note["text"] for note in figure["layout"]["annotations"])
+    three, ways, by_warp = shares(figure)
+    assert ways < 0.2 < 0.8 < min(three, by_warp)
+
+
+def test_a_rung_opens_on_its_own_counter_until_another_is_asked_for() -> None:
+    app = opened(ladder="cs121-one-matrix", rung="row_sums_staged")
+    assert app.session_state["counted"] == "sectors_per_request" and "counter" not in asked(app)
+    app.button(key="next").click().run()
+    assert app.session_state["counted"] == "bank_conflicts"
+    app.selectbox(key="counted").select("wavefronts").run()
+    app.button(key="previous").click().run()
+    assert app.session_state["counted"] == asked(app)["counter"] == "wavefronts"
 
 
 @EVERY_LADDER
@@ -86,13 +117,13 @@ def counts(ladder: Ladder, position: int) -> float | None:
         return None
 
 
-def test_a_rung_that_lacks_the_ladders_plot_shows_its_times_and_the_next_has_the_plot_again() -> None:
+def test_a_rung_opens_on_its_own_plot_and_the_next_on_the_ladders_again() -> None:
     app = opened(ladder="cs121-divergence")
-    assert app.session_state["plot"] == "time" and "show" not in asked(app)
+    assert app.session_state["plot"] == "counters" and "show" not in asked(app)
     app.button(key="next").click().run()
     assert app.session_state["plot"] == "law"
     app.segmented_control(key="plot").select("counters").run()
-    assert asked(app)["show"] == "counters" and app.session_state["counter"] == "divergent_branches"
+    assert asked(app)["show"] == "counters" and app.session_state["counted"] == "active_lanes_per_instruction"
     app.selectbox(key="ladder").select("cs121-banks").run()
     assert app.session_state["plot"] == "law" and "show" not in asked(app)
 
