@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.compile.assembly import SIZES
+from engine.compile.issue import Issue, issue_of
 
 _BYTES = 16
 _MULTIPLY_ADDS = {0x023: "FFMA", 0x02B: "DFMA", 0x031: "HFMA2", 0x035: "HFMA2", 0x024: "IMAD", 0x025: "IMAD",
                   0x027: "IMAD", 0x03C: "HMMA", 0x037: "IMMA", 0x03F: "DMMA", 0x1F0: "HGMMA"}  # fmt: skip
-_LOAD, _COPY, _COPIES_DONE, _WAIT = 0x181, 0x1AE, 0x1AF, 0x11A  # LDG, LDGSTS, LDGDEPBAR, DEPBAR.LE
+_LOADS = (0x181, 0x180)  # LDG; LD, of an address that the compiler knows only as some memory's
+_COPY, _COPIES_DONE, _WAIT = 0x1AE, 0x1AF, 0x11A  # LDGSTS, LDGDEPBAR, DEPBAR.LE
 _BOXES = (0x1B4, 0x1BA)  # the copy engine's: UTMALDG, UBLKCP
 _BRANCH, _EXIT, _NOP = 0x147, 0x14D, 0x118
 _IMMEDIATE, _ZERO = 4, 255  # the form whose second factor is a number; the register that is 0
@@ -34,15 +36,18 @@ class Mix:
 @dataclass(frozen=True)
 class MachineCode:
     """`whole`: all of the kernel. `loop`: its loop with the most multiply-adds or, where none has any, with the most
-    instructions, without the loops inside it; None: the kernel has no loop.
+    instructions, without the loops inside it; None: the kernel has no loop. `issue`: what its instructions say of when
+    they start.
 
-    Of loads from global memory: `widest_load`, bytes a thread in one instruction; `bytes_in_flight`, the most of one
-    thread that are under way before something waits for them, on the way through the code that has most. None: it loads
-    nothing, or what is loaded cannot be told from the code, as the `copy_engine` does it.
+    Of loads from global memory, and of those from memory without a name (LD): `widest_load`, bytes a thread in one
+    instruction; `bytes_in_flight`, the most of one thread that are under way before something waits for them, on the
+    way through the code that has most. None: it loads nothing, or what is loaded cannot be told from the code, as the
+    `copy_engine` does it.
     """
 
     whole: Mix
     loop: Mix | None
+    issue: Issue | None
     widest_load: int | None
     bytes_in_flight: int | None
     copy_engine: bool
@@ -53,13 +58,15 @@ def machine_code(code: bytes, floats: bool = True) -> MachineCode:
     those of integers only reckon addresses; else they are those of integers."""
     read = [int.from_bytes(code[at : at + _BYTES], "little") for at in range(0, len(code) - _BYTES + 1, _BYTES)]
     loops = _loops(read)
-    owned = [_mix(read[at] for at in places) for places in _own(loops, len(read))]
-    sizes = [_size(one) for one in read if one & 0x1FF in (_LOAD, _COPY)]
+    owned = [[read[at] for at in places] for places in _own(loops, len(read))]
+    hottest = max(owned, key=lambda own: _rank(_mix(own), floats)) if owned else None
+    sizes = [_size(one) for one in read if one & 0x1FF in (*_LOADS, _COPY)]
     boxes = any(one & 0x1FF in _BOXES for one in read)
     spans = [(0, len(read) - 1, 1), *((first, last, _PASSES) for first, last in loops)]
     return MachineCode(
         whole=_mix(read),
-        loop=max(owned, key=lambda mix: _rank(mix, floats)) if owned else None,
+        loop=None if hottest is None else _mix(hottest),
+        issue=None if hottest is None else issue_of(hottest),
         widest_load=max(sizes, default=None),
         bytes_in_flight=None if boxes or not sizes else max(_in_flight(read, *span) for span in spans),
         copy_engine=boxes,
@@ -183,7 +190,7 @@ class _Flying:
         """What is under way once this instruction has waited for what it needs, and is on its own way."""
         operation, board, mask = one & 0x1FF, one >> 110 & 7, one >> 116 & 0x3F
         boards = {name: sizes for name, sizes in self.boards.items() if not mask >> name & 1} if mask else self.boards
-        if operation == _LOAD:
+        if operation in _LOADS:
             return _Flying({**boards, board: (*boards.get(board, ()), _size(one))}, self.gathered)
         if operation == _COPY:
             return _Flying(boards, self.gathered + _size(one))

@@ -6,23 +6,28 @@ record(choice) -> dict, ready for json.dumps    sentences(choice) -> the same in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any
 
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_named
+from engine.catalogue import topic_of
 from engine.catalogue.gpu_models import GPU
 from engine.catalogue.occupancy import Occupancy, occupancy
 from engine.compile.cubin import Resources, code_of, resources_of
+from engine.compile.issue import Issue
 from engine.compile.machine_code import MachineCode, Mix, machine_code, sought
 from engine.compile.nvrtc import compile_source
+from engine.counters import with_derived
 from engine.history import profiles
 from engine.history.history import device_line, known
 from engine.host.rates import peak_of
 from engine.plan import plan
-from engine.records import Launch, Measurement, NotRunnable, Settled
-from engine.words import many, size_text, three_digits, time_text
+from engine.records import Launch, Measurement, NotRunnable, RunFailed, Settled
+from engine.words import count_text, many, size_text, three_digits, time_text
 
 _TENSOR_CORES = {"HMMA", "HGMMA"}
 
@@ -101,9 +106,11 @@ def point(found: Reasons, measurement: Measurement | None) -> Point | None:
 
 
 def record(choice: Settled) -> dict[str, Any]:
-    """The reasons, where the time that is known of the choice lies, and what a GPU's profiler counted of it at the
-    nearest size that was recorded; null for what is not known. NotRunnable, CompileError."""
+    """The reasons, where the time that is known of the choice lies, what the emulator counts at the topic's smallest
+    size, and a GPU's profiler at the nearest size that was recorded; null for what is not known. NotRunnable,
+    CompileError."""
     found, timed, counted = reasons(choice), known(choice).timed, profiles.nearest(choice)
+    small, counters = emulated(choice)
     at = point(found, timed)
     asked = {name: getattr(choice, name) for name in ("kernel", "n", "block_size", "dtype", "parameter")}
     return {
@@ -112,6 +119,7 @@ def record(choice: Settled) -> dict[str, Any]:
         "time_us": timed.time_us if timed else None,
         "time_origin": device_line(timed) if timed else None,
         "roofline": asdict(at) if at else None,
+        "emulated": {"n": small.n, "counters": counters} if counters else None,
         "profiled": asdict(counted) if counted else None,
     }
 
@@ -120,7 +128,35 @@ def sentences(choice: Settled) -> tuple[str, ...]:
     """The reasons in words, a line each. NotRunnable, CompileError."""
     found = reasons(choice)
     lines = [line for kernel in found.kernels for line in _told(kernel)]
+    small, counters = emulated(choice)
+    profiled = profiles.nearest(choice)
+    lines += [_counted(f"Emulated at N = {size_text(small.n)}", counters)] if counters else []
+    if profiled is not None:
+        where = f"Profiled on an {profiled.device} at N = {size_text(profiled.n)}, block {profiled.block_size}"
+        lines.append(_counted(where, profiled.counters))
     return (*lines, *roofline_lines(choice, found, known(choice).timed))
+
+
+def emulated(choice: Settled) -> tuple[Settled, Mapping[str, float]]:
+    """The choice at the smallest size of its topic, and what the emulator counts there; nothing where it cannot run."""
+    small = replace(choice, device="emulator", n=min(choice.n, topic_of(choice.kernel).sizes[0]))
+    try:
+        run = backend_named("emulator").run(plan(small), quiet)
+    except (NotRunnable, RunFailed):
+        return small, {}
+    return small, {} if run.counts is None else with_derived(run.counts.counters)
+
+
+def _counted(where: str, counters: Mapping[str, float]) -> str:
+    """The passes through memory of a whole run: where lanes want different words of one bank, or far words."""
+    shared, far = counters.get("wavefronts"), counters.get("sectors_per_request")
+    said = []
+    if shared:
+        said.append(f"{count_text(int(counters['bank_conflicts']))} of {count_text(int(shared))} shared wavefronts "
+                    "are bank conflicts")  # fmt: skip
+    if far:
+        said.append(f"{three_digits(far)} sectors per request to global memory")
+    return f"{where}: {', '.join(said) or 'no access of shared or global memory'}"
 
 
 def roofline_lines(choice: Settled, found: Reasons, timed: Measurement | None) -> tuple[str, ...]:
@@ -142,6 +178,14 @@ def kinds_text(mix: Mix) -> str:
     return ", ".join(f"{kind} {count:,}" for kind, count in mix.multiply_adds.items())
 
 
+def issue_text(issue: Issue) -> str:
+    """ "at least 1,130 cycles a warp without its 14 waits; 52 FFMA fetch two operands from one bank of registers"."""
+    said = f"at least {issue.cycles:,} cycles a warp without its {many(issue.waits, 'wait')}"
+    if issue.bank_conflicts is None:
+        return said
+    return f"{said}; {issue.bank_conflicts:,} FFMA fetch two operands from one bank of registers"
+
+
 def _told(one: KernelReasons) -> tuple[str, ...]:
     needed, held, code, loop = one.resources, one.occupancy, one.code, one.code.loop
     shared = needed.shared_bytes + one.dynamic_shared_bytes
@@ -156,12 +200,14 @@ def _told(one: KernelReasons) -> tuple[str, ...]:
     if loop is not None and one.multiply_add_share is not None:
         hottest = f"Hottest loop: {loop.instructions:,} instructions, {one.multiply_add_share:.1%} multiply-adds"
         hottest += f" ({kinds_text(loop)})" if loop.multiply_adds else ""
+    held_back = () if code.issue is None else (f"  A pass of that loop, estimated: {issue_text(code.issue)}",)
     return (
         f"{one.kernel}, machine code for {GPU.architecture}: {needed.registers} registers and {needed.local_bytes:,} "
         f"bytes of local memory a thread, {shared:,} bytes of shared memory a block of {one.threads:,} threads",
         f"  {many(held.blocks, 'block')}, {many(held.warps, 'warp')} an SM of an {GPU.name}: occupancy "
         f"{held.fraction:.0%}, limited by {' and '.join(held.limited_by)}",
         f"  {hottest}; the kernel has {code.whole.instructions:,}",
+        *held_back,
         f"  {loads}",
     )
 

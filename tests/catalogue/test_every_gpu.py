@@ -140,11 +140,12 @@ def test_the_ptx_of_another_generation_gives_the_same_answer(
         return
     for module in (launch, loading):
         monkeypatch.setattr(module, "EMULATED_ARCHITECTURE", architecture)
+    # Since Volta a lock may be given back behind the loop, and for 10.0 the compiler puts it there: no lockstep.
     caches = (loading.module_of, loading.load)
     try:
         for cache in caches:
             cache.cache_clear()
-        found = measure(choice)
+        found = measure(choice, "independent:1" if kernel.topic == "volta" else None)
     finally:
         for cache in caches:
             cache.cache_clear()

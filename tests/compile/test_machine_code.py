@@ -36,6 +36,18 @@ MANY = """extern "C" __global__ void k(const float* x, float* y) {
 }"""
 
 
+EITHER = """extern "C" __global__ void k(const float* x, float* y, int which) {
+    __shared__ float near[256];
+    near[threadIdx.x] = y[threadIdx.x];
+    __syncthreads();
+    const float* from = which ? near : x;
+    float a = 0;
+#pragma unroll 4
+    for (int i = 0; i < which; ++i) a += from[(threadIdx.x * 7 + i) % 256];
+    y[threadIdx.x] = a;
+}"""
+
+
 def load(size: int, board: int) -> int:
     return 0x981 | ALWAYS | size | board << 110
 
@@ -73,6 +85,33 @@ def test_of_two_that_multiply_alike_the_shorter_one_counts() -> None:
 def test_a_loop_does_not_count_what_a_loop_inside_it_does() -> None:
     found = read(FFMA, MUFU, branch(2, 1), FFMA, branch(4, 0), EXIT)
     assert found.loop == Mix(3, {"FFMA": 2})
+
+
+def fused(*registers: int, kept: int = 0, held: int = 1) -> int:
+    """An FFMA of three registers; bit 0 of `kept`: the first operand is kept; `held`: the cycles behind it."""
+    first, second, third = registers
+    operands = first << 24 | second << 32 | third << 64
+    return 0x223 | ALWAYS | FREE | operands | kept << 122 | held << 105
+
+
+def test_operands_of_one_bank_that_are_not_kept_are_conflicts() -> None:
+    back = branch(3, 0)
+    assert read(fused(2, 3, 4), fused(2, 5, 7), fused(255, 5, 8), back, EXIT).issue.bank_conflicts == 2
+    kept = (fused(2, 3, 7, kept=1), fused(2, 5, 6), fused(5, 7, 9, kept=0))
+    assert read(*kept, back, EXIT).issue.bank_conflicts == 2, "3 and 7; the 2 was kept; 5, 7 and 9"
+    assert read(fused(2, 3, 5, kept=2), MUFU, fused(4, 3, 6), back, EXIT).issue.bank_conflicts == 2, "what is between"
+    assert read(MUFU, branch(1, 0), EXIT).issue.bank_conflicts is None
+
+
+def test_a_pass_takes_the_cycles_that_its_instructions_are_held() -> None:
+    found = read(fused(2, 3, 4, held=4), waits(fused(2, 3, 5, held=0), 2), branch(2, 0), NOP, EXIT).issue
+    assert (found.cycles, found.waits) == (4 + 1 + 1, 1)
+    assert read(FFMA, EXIT).issue is None, "without a loop there is no pass"
+
+
+def test_loads_of_unnamed_memory_are_on_their_way_too() -> None:
+    assert compiled(EITHER)[1].bytes_in_flight == 4 * 4
+    assert read(load(SIXTEEN, 1) ^ 0x981 ^ 0x980, EXIT).widest_load == 16
 
 
 def test_code_that_stands_apart_and_jumps_back_is_no_loop() -> None:

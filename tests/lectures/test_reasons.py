@@ -8,7 +8,7 @@ import pytest
 
 from engine.catalogue import default_choice
 from engine.choices import settle
-from engine.lectures.reasons import point, reasons, roofline_lines
+from engine.lectures.reasons import point, reasons, roofline_lines, sentences
 from engine.records import NotRunnable, Settled
 from tests.made import measured
 
@@ -25,6 +25,14 @@ def test_a_sum_of_one_launch_per_kernel() -> None:
     assert (kernel.occupancy.blocks, kernel.occupancy.limited_by) == (16, ("threads",))
     assert kernel.code.bytes_in_flight == 4 and kernel.bytes_in_flight == 4 * 128 * 16
     assert kernel.multiply_add_share == 0 and kernel.resources.local_bytes == 0
+
+
+def test_what_was_counted_stands_in_the_words() -> None:
+    lines = sentences(choice("reduce_strided", n=2**20, block_size=128))
+    assert any(line.startswith("  A pass of that loop, estimated: at least ") for line in lines)
+    assert any(
+        line.startswith("Emulated at N = 2^10: 405 of 666 shared wavefronts are bank conflicts") for line in lines
+    )
 
 
 def test_a_rung_of_the_cpu_says_so() -> None:
@@ -55,6 +63,7 @@ def test_what_the_copy_engine_loads_and_what_tensor_cores_multiply_for_floats_is
     found = reasons(asked)
     split, product = found.kernels
     assert split.code.loop is None and split.multiply_add_share is None
+    assert not any(line.startswith("Emulated") for line in sentences(asked)), "which has no copy engine"
     assert product.code.copy_engine and product.bytes_in_flight is None and product.code.widest_load is None
     assert product.code.loop is not None and product.code.loop.multiply_adds == {"HGMMA": 8}
     assert point(found, measured(asked, time_us=10.0)) is None, "the peak of FP32 is not its roof"

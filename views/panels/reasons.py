@@ -20,7 +20,8 @@ from views.session.page import Page
 
 HEADINGS = (("Kernel", ""), ("Registers", "per thread"), ("Local memory", "per thread"), ("Shared memory", "per block"),
             ("Blocks per SM", "limited by"), ("Occupancy", "of the SM's warps"), ("Instructions", "of the kernel"),
-            ("Hottest loop", "instructions"), ("Multiply-adds", "of that loop"), ("Widest load", "from global memory"),
+            ("Hottest loop", "instructions"), ("Multiply-adds", "of that loop"), ("Cycles", "of its pass, at least"),
+            ("Register conflicts", "of its FFMA"), ("Widest load", "from global memory"),
             ("Bytes in flight", "per SM, at most"))  # fmt: skip
 COUNTED = ("warp_instructions", "active_lanes_per_instruction", "sectors", "sectors_per_request", "bank_conflicts",
            "divergent_branches")  # fmt: skip
@@ -75,6 +76,7 @@ def _rows(page: Page, position: int) -> str:
 
 def _cells(one: KernelReasons) -> str:
     needed, code, loop = one.resources, one.code, one.code.loop
+    conflicts = code.issue.bank_conflicts if code.issue else None
     kinds = kinds_text(loop) if loop else ""
     dynamic = f"{one.dynamic_shared_bytes:,} of them dynamic" if one.dynamic_shared_bytes else ""
     own = "" if code.bytes_in_flight is None else f"{code.bytes_in_flight:,} a thread"
@@ -87,6 +89,8 @@ def _cells(one: KernelReasons) -> str:
         (f"{code.whole.instructions:,}", ""),
         (f"{loop.instructions:,}" if loop else NOTHING, "" if loop else "no loop"),
         (NOTHING if one.multiply_add_share is None else f"{one.multiply_add_share:.1%}", kinds),
+        (f"{code.issue.cycles:,}", f"and {many(code.issue.waits, 'wait')}") if code.issue else (NOTHING, ""),
+        (NOTHING if conflicts is None else f"{conflicts:,}", ""),
         (NOTHING if code.widest_load is None else many(code.widest_load, "byte"),
          "the copy engine loads" if code.copy_engine else ""),
         (NOTHING if one.bytes_in_flight is None else f"{one.bytes_in_flight:,}", own),
@@ -127,8 +131,11 @@ def _small() -> str:
     return (
         "Upper table: read from the machine code for sm_90, without a GPU; blocks and warps as an SM of an H200 holds "
         "them. Local memory: spilled registers and arrays. Hottest loop: the one with the most multiply-adds, without "
-        "loops inside it; IMAD also reckons addresses. Bytes in flight: loads from global memory under way before "
-        "something waits for them. The emulator counts instructions of the PTX, the profiler those of the machine code."
+        "loops inside it; IMAD also reckons addresses. Cycles: an estimate for one warp, from the delay that each "
+        "instruction names; its waits, for loads say, come on top, and other warps fill them. Register conflicts: "
+        "multiply-adds that fetch two operands from one of two banks, by a model fitted to a profiler. Bytes in "
+        "flight: loads under way before something waits for them. Bank conflicts below are those of shared memory. "
+        "The emulator counts instructions of the PTX, the profiler those of the machine code."
     )
 
 
