@@ -49,13 +49,13 @@ extern "C" __global__ void max_vectorized(const T *in, T *out, unsigned int n, v
     unsigned int tid = threadIdx.x, count = n / PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
-    // each thread compares one element of the ragged end, then four vectors at a time
+    // each thread compares one element of the ragged end, then four vectors at a time, beyond the border the last one
     T largest = (i < n % PER_VECTOR) ? in[n - 1 - i] : in[0];  // a number that counts anyway
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
-        Vector a = vectors[i], b = a, c = a, d = a;
-        if (i + BLOCK_SIZE < count) b = vectors[i + BLOCK_SIZE];
-        if (i + 2 * BLOCK_SIZE < count) c = vectors[i + 2 * BLOCK_SIZE];
-        if (i + 3 * BLOCK_SIZE < count) d = vectors[i + 3 * BLOCK_SIZE];
+        Vector a = vectors[i];
+        Vector b = vectors[min(i + BLOCK_SIZE, count - 1)];
+        Vector c = vectors[min(i + 2 * BLOCK_SIZE, count - 1)];
+        Vector d = vectors[min(i + 3 * BLOCK_SIZE, count - 1)];
         largest = max(max(largest, max(largest_of(a), largest_of(b))), max(largest_of(c), largest_of(d)));
     }
     largest = block_reduce(largest);

@@ -1,7 +1,8 @@
 """The topic "aggregate": reductions other than the sum. Product, minimum, maximum, and the histogram.
 
 Every kernel has the signature NAME(const T *in, T *out, unsigned int n). Of a product, minimum or maximum `out` has one
-element per block; of a histogram one count per value, zero at the start.
+element per block; of a histogram one count per value, zero at the start. Blocks that hand over their numbers do so in
+an array of slots, the last argument.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ def _operator(name: str, title: str, operation: str, shows: str = "") -> Kernel:
                   work="one number", operation=operation)  # fmt: skip
 
 
+def _vectorized(name: str, title: str, operation: str, shows: str) -> Kernel:
+    return Kernel(name, "aggregate", title, combines=("hand-over",), coverage=None, bytes_per_thread=64, shows=shows,
+                  needs=reduction.WHOLE_WARPS, work="one number", operation=operation)  # fmt: skip
+
+
 def _histogram(name: str, title: str, shows: str = "") -> Kernel:
     return Kernel(name, "aggregate", title, dtypes=("int32",), combines=("atomic",), coverage=None, parameter=_BINS,
                   refuses=_COUNTED, shows=shows, work="histogram", operation="histogram")  # fmt: skip
@@ -38,10 +44,17 @@ KERNELS = (
     _operator("reduce_product", "Product", "product"),
     _operator("reduce_min", "Minimum", "minimum", shows="=barriers"),
     _operator("reduce_max", "Maximum", "maximum", shows="=warp_instructions"),
+    _vectorized("reduce_max_vectorized", "Maximum, vector loads, four in flight, single pass", "maximum",
+                shows="global_load_requests"),
+    _vectorized("reduce_min_vectorized", "Minimum, vector loads, four in flight, single pass", "minimum",
+                shows="=global_load_requests"),
+    _vectorized("reduce_product_vectorized", "Product, vector loads, four in flight, single pass", "product",
+                shows="+shuffles"),
     _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
     _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
     _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
 )
+_NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
@@ -76,17 +89,18 @@ def _bins(choice: Choice) -> int:
 
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n)}, the numbers chosen so that leaving one out changes the answer."""
-    bins = _bins(choice) if choice.kernel.startswith("histogram") else 0
-    return {"in": (_numbers(choice.kernel, choice.dtype, bins), choice.n)}
+    operation = _NAMED[choice.kernel].operation
+    bins = _bins(choice) if operation == "histogram" else 0
+    return {"in": (_numbers(operation, choice.dtype, bins), choice.n)}
 
 
 @lru_cache(maxsize=16)
-def _numbers(kernel: str, dtype: str, bins: int) -> Array:
+def _numbers(operation: str, dtype: str, bins: int) -> Array:
     """One period, shape (data.PERIOD,)."""
     bits = np.random.default_rng(SEED).integers(1, 2**31, data.PERIOD)
-    if bins:
+    if operation == "histogram":
         numbers = bits % bins
-    elif kernel == "reduce_product":
+    elif operation == "product":
         numbers = _odd(bits) if dtype == "int32" else _near_one(bits)
     elif dtype == "int32":  # from the whole range, so that the smallest and the largest are rare
         numbers = bits * np.where(data.period("int32", SEED) < 0, -1, 1)
@@ -121,12 +135,13 @@ def _near_one(bits: Array) -> Array:
 def check(plan: Plan, output: Array) -> Check:
     """Whole numbers, minima, maxima and counts must be equal; a float product stays within its roundings."""
     choice = plan.choice
-    if choice.kernel.startswith("histogram"):
+    operation = _NAMED[choice.kernel].operation
+    if operation == "histogram":
         return _check_counts(plan, output)
-    expected = _expected(choice.kernel, choice.dtype, choice.n)
+    expected = _expected(operation, choice.dtype, choice.n)
     result = output[0].item()
     error = abs(result - expected)
-    if choice.kernel != "reduce_product":
+    if operation != "product":
         return Check(result == expected, result, expected, error, 0, "There is nothing to round: they must be equal.")
     if choice.dtype == "int32":
         return Check(result == expected, result, expected, error, 0, "32-bit products wrap on overflow, as on the GPU.")
@@ -140,7 +155,7 @@ def _check_counts(plan: Plan, output: Array) -> Check:
     """Every count equal; shown is the value whose count misses by most."""
     n, bins = plan.choice.n, plan.result_count
     whole, rest = divmod(n, data.PERIOD)
-    numbers = _numbers(plan.choice.kernel, plan.choice.dtype, bins)
+    numbers = _numbers("histogram", plan.choice.dtype, bins)
     counts = whole * np.bincount(numbers, minlength=bins) + np.bincount(numbers[:rest], minlength=bins)
     error = np.abs(output.astype(np.int64) - counts)
     at = int(np.argmax(error))
@@ -150,11 +165,11 @@ def _check_counts(plan: Plan, output: Array) -> Check:
 
 
 @lru_cache(maxsize=64)
-def _expected(kernel: str, dtype: str, n: int) -> float | int:
-    numbers = _numbers(kernel, dtype, 0)
-    if kernel == "reduce_min":
+def _expected(operation: str, dtype: str, n: int) -> float | int:
+    numbers = _numbers(operation, dtype, 0)
+    if operation == "minimum":
         return numbers[:n].min().item()  # type: ignore[no-any-return]
-    if kernel == "reduce_max":
+    if operation == "maximum":
         return numbers[:n].max().item()  # type: ignore[no-any-return]
     whole, rest = divmod(n, data.PERIOD)
     if dtype == "int32":

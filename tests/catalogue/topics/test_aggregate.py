@@ -27,7 +27,7 @@ def test_the_product_of_ints_is_the_exact_one_modulo_two_to_the_32(n: int):
     expected = 1
     for number in numbers.tolist():
         expected = expected * number & 0xFFFFFFFF
-    found = aggregate._expected("reduce_product", "int32", n)
+    found = aggregate._expected("product", "int32", n)
     assert found & 0xFFFFFFFF == expected and -(2**31) <= found < 2**31 and found % 2
 
 
@@ -36,7 +36,7 @@ def test_the_product_of_floats_is_the_exact_one(dtype: str):
     for n in (1, 2, 3, 500):
         exact = prod(number.as_integer_ratio()[0] for number in numbers_of("reduce_product", n, dtype).tolist())
         below = prod(number.as_integer_ratio()[1] for number in numbers_of("reduce_product", n, dtype).tolist())
-        assert aggregate._expected("reduce_product", dtype, n) == pytest.approx(exact / below, rel=3e-16)
+        assert aggregate._expected("product", dtype, n) == pytest.approx(exact / below, rel=3e-16)
 
 
 def test_no_part_of_the_float_product_overflows():
@@ -47,7 +47,7 @@ def test_no_part_of_the_float_product_overflows():
 def test_one_factor_less_is_found_out():
     for dtype in ("int32", "float32", "float64"):
         made = plan_for("reduce_product", 2**20, dtype)
-        right = aggregate._expected("reduce_product", dtype, 2**20)
+        right = aggregate._expected("product", dtype, 2**20)
         kind = np.dtype({"int32": "i4", "float32": "f4", "float64": "f8"}[dtype])
         assert aggregate.check(made, np.array([right], kind)).ok
         factor = numbers_of("reduce_product", 1, dtype)[0].item()
@@ -64,6 +64,19 @@ def test_minimum_and_maximum(dtype: str):
             assert aggregate.check(made, np.array([right])).ok
             wrong = right - 1 if dtype == "int32" else np.nextafter(right, numbers.dtype.type(0))
             assert not aggregate.check(made, np.array([wrong], numbers.dtype)).ok
+
+
+def test_the_vectorized_kernels_differ_in_nothing_but_their_operator():
+    lines = [code(f"reduce_{name}_vectorized") for name in ("max", "min", "product")]
+    largest, smallest, product = (set(each) for each in lines)
+    assert {line.replace("max", "min") for line in largest} == smallest
+    assert len(largest - product) <= 6 and len(product - largest) <= 9
+
+
+def code(kernel: str) -> list[str]:
+    """The lines of a kernel without comments and its name."""
+    lines = (line.partition("//")[0].strip() for line in KERNELS[kernel].text.splitlines())
+    return [line.replace(kernel, "NAME") for line in lines if line]
 
 
 @pytest.mark.parametrize("bins", [1, 2, 256])
