@@ -83,7 +83,7 @@ class Kernel:
     `block_sizes`: those that are swept and recorded. `needs`: what it needs of any other one; None: only those run.
     `combines`: how its blocks can be combined, default first. `coverage`: elements that one thread takes while loading
     (1, 2, ...), or None for a grid-stride loop whose grid can be chosen.
-    `bytes_per_thread`: what a thread of a grid-stride kernel keeps in flight; the grid grows until each has that much.
+    `bytes_per_thread`: what a thread of a vectorized kernel keeps in flight; the grid grows until each has that much.
     `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing. `off_type`:
     other units compute than those of its element type, whose peak says nothing of it either.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.

@@ -6,13 +6,25 @@ from collections.abc import Mapping
 from math import ceil
 
 from engine.catalogue.entries import Kernel
-from engine.records import Array, Buffer, Choice, Launch, Plan, Scalar, Settled, Source, Step, dtype_of
+from engine.records import Array, Buffer, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Source, Step, dtype_of
 
 
 def knob(kernel: Kernel, choice: Choice) -> int:
     """The kernel's parameter as chosen, else its default; 1 for a kernel that has none."""
     value = kernel.knob(choice.parameter)
     return 1 if value is None else value
+
+
+MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 32 bits
+
+
+def check_grid(choice: Choice) -> None:
+    """NotRunnable where a chosen grid has more threads than the kernels can count."""
+    if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
+        raise NotRunnable(
+            f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
+            f"with 32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
+        )
 
 
 def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:

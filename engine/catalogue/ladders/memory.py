@@ -98,6 +98,8 @@ _COALESCING = Ladder(
              "memory, and the columns from there. That alone gains nothing.", "Improving coalescing", promise="same"),
         Rung("matrix_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads them "
              "over all banks.", "Bank conflicts", promise="faster"),
+        Rung("matrix_shuffled", "shuffles", "After the lecture: every number went to shared memory and back; now eight "
+             "lanes read a row, 16 bytes each, and add it by shuffles.", promise="faster"),
     ),
 )  # fmt: skip
 
@@ -118,6 +120,8 @@ _ACCESS = Ladder(
              "a sector.", "Memory coalescing"),
         Rung("copy_strided", "stride", "With an offset one sector more was touched; with a stride the numbers are "
              "spread over many, and most of what is moved is not used.", "Memory coalescing", promise="slower"),
+        Rung("copy_vectorized", "vectors", "After the lecture: most of what was moved was not used, and each thread "
+             "had one word on its way; now all of it is used, and four times 16 bytes are.", promise="faster"),
     ),
 )  # fmt: skip
 

@@ -38,6 +38,9 @@ _COOPER = Ladder(
              "For five steps every warp kept a working thread; now half of the warps have nothing to do from the first "
              "step on.",
              "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce"), "faster"),
+        Rung("trapezoid_one_launch", "one launch",
+             "After the lecture: a thread had one point, every step its barrier, and the block sums a launch; now a "
+             "thread adds many points in a register, and the last block finishes.", promise="faster"),
     ),
 )  # fmt: skip
 

@@ -16,9 +16,9 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.aggregate import LADDERS
-from engine.catalogue.plans import given_source
+from engine.catalogue.plans import check_grid, given_source
 from engine.catalogue.topics import reduction
-from engine.records import Array, Buffer, Check, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Zero, dtype_of
+from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, Zero, dtype_of
 
 SEED = 7
 _BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64, 128, 256), 256)
@@ -53,7 +53,7 @@ KERNELS = (
     _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
     _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
     _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
-)
+)  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
@@ -62,11 +62,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     if kernel.parameter is None:
         return reduction.plan(kernel, choice, gpu)
     n, block_size, bins = choice.n, choice.block_size, _bins(choice)
-    if choice.grid_size is not None and choice.grid_size * block_size > reduction.MAX_THREADS:
-        raise NotRunnable(
-            f"A grid of {choice.grid_size:,} blocks of {block_size} threads is too large: the kernels count with 32 "
-            f"bits, so at most {reduction.MAX_THREADS // block_size:,} blocks of this size."
-        )
+    check_grid(choice)
     blocks = choice.grid_size or min(ceil(n / block_size), gpu.multiprocessors * gpu.threads // block_size)
     source = given_source(kernel, choice, ("BLOCK_SIZE", block_size), (kernel.parameter.name, bins))
     launch = Launch(kernel.name, source, (blocks, 1, 1), (block_size, 1, 1), ("in", "out", Scalar("uint32", n)))

@@ -18,7 +18,7 @@ from engine.catalogue.ladders.memory import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import memory_checks
 from engine.catalogue.topics.memory_checks import SIDE, TABLE
-from engine.records import Array, Buffer, Check, Choice, Plan, Settled
+from engine.records import Array, Buffer, Check, Choice, Plan, Settled, dtype_of
 
 SEED = 121
 MAX_N = 2**24
@@ -78,10 +78,13 @@ KERNELS = (
     _matrix("matrix_by_column", "A matrix column by column", "+sectors_per_request"),
     _matrix("matrix_staged", "Columns from shared memory", "sectors_per_request", tiles=True),
     _matrix("matrix_padded", "Columns from padded shared memory", "bank_conflicts", tiles=True),
+    _matrix("matrix_shuffled", "Rows by eight lanes each, 16-byte loads and shuffles", "shared_load_requests"),
     Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
            work="copy", parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1), operation="copy"),
     Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
            work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8), operation="copy"),
+    Kernel("copy_vectorized", "memory", "Copy, 16 bytes at a time, four in flight", shows="global_load_requests",
+           work="copy", bytes_per_thread=64, operation="copy"),
     Kernel("banks_strided", "memory", "Shared memory with a stride between lanes", shows="+bank_conflicts",
            work="reads", parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32)),
     Kernel("banks_broadcast", "memory", "Shared memory, words of one bank for many lanes", shows="bank_conflicts",
@@ -103,7 +106,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     if kernel.name.startswith("latency"):
         return _chained(kernel, choice)
     macros = _macros(kernel)
-    threads = ceil(choice.n / (kernel.coverage or 1))
+    each = max(kernel.coverage or 1, kernel.bytes_per_thread // dtype_of(choice.dtype).itemsize)
+    threads = ceil(choice.n / each)
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros=macros)
     reads = _reads(kernel)
     return plan_with(
@@ -184,8 +188,7 @@ def check(plan: Plan, output: Array) -> Check:
     period = data.period(choice.dtype, SEED)
     match kernel.name.partition("_")[0]:
         case "copy":
-            reads = np.arange(n) * value if kernel.name == "copy_strided" else np.arange(n) + value
-            return checks.equal(output, period[reads % len(period)], memory_checks.COPY)
+            return checks.equal(output, period[_copied(kernel.name, value, n) % len(period)], memory_checks.COPY)
         case "latency":
             return _check_chain(kernel, choice, output)
         case "matrix":
@@ -213,6 +216,16 @@ def check(plan: Plan, output: Array) -> Check:
         factor, term, rounds = 4 * ways + 5, 2 * ways + 1, ROUNDS
     expected = memory_checks.looped(numbers, factor, term, way, rounds)
     return checks.equal(output, expected, "Checked: every element, modulo 2^32.")
+
+
+def _copied(kernel: str, value: int, n: int) -> Array:
+    """The elements that a copy reads, shape (n,)."""
+    match kernel:
+        case "copy_strided":
+            return np.arange(n) * value
+        case "copy_offset":
+            return np.arange(n) + value
+    return np.arange(n)
 
 
 def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:

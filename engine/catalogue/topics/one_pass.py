@@ -6,7 +6,7 @@ from math import ceil
 
 from engine.catalogue.entries import Kernel
 from engine.catalogue.gpu_models import GpuModel
-from engine.catalogue.plans import elements, launch_of, plan_with
+from engine.catalogue.plans import check_grid, elements, launch_of, plan_with
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
 LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
@@ -40,6 +40,7 @@ def looking_back(kernel: Kernel, choice: Settled, kept: int) -> Plan:
 
 def largest(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     """A grid-stride launch; then one block for the numbers of the blocks, or an atomic per block, or a hand-over."""
+    check_grid(choice)
     n, block_size = choice.n, choice.block_size
     elements_each = max(1, kernel.bytes_per_thread // dtype_of(choice.dtype).itemsize)
     most = gpu.filling_blocks(block_size)

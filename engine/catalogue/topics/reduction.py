@@ -14,7 +14,7 @@ from engine.catalogue import data
 from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.reduction import LADDERS
-from engine.catalogue.plans import given_source
+from engine.catalogue.plans import check_grid, given_source
 from engine.records import (
     Array,
     Buffer,
@@ -34,7 +34,6 @@ from engine.records import (
 
 SEED = 4_194_304
 MAX_N = 2**30
-MAX_THREADS = 2**28  # in a grid: an index plus one stride of the grid must fit 32 bits
 
 _RELAUNCHED = ("relaunch", "relaunch-resized", "host")
 
@@ -99,11 +98,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     combine = choice.combine or kernel.combines[0]
     if kernel.processor == "cpu":
         return _scalar(kernel, choice)
-    if choice.grid_size is not None and choice.grid_size * choice.block_size > MAX_THREADS:
-        raise NotRunnable(
-            f"A grid of {choice.grid_size:,} blocks of {choice.block_size} threads is too large: the kernels count "
-            f"with 32 bits, so at most {MAX_THREADS // choice.block_size:,} blocks of this size."
-        )
+    check_grid(choice)
     if combine == "relaunch" and choice.block_size == kernel.coverage == 1 and choice.n > 1:
         raise NotRunnable(
             f"{kernel.name} cannot be relaunched with blocks of one thread: each leaves as many sums as it found, and "

@@ -16,7 +16,7 @@ from engine.catalogue.data import unit_roundoff
 from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.trapezoid import LADDERS
-from engine.catalogue.plans import given_source
+from engine.catalogue.plans import check_grid, given_source
 from engine.records import Array, Buffer, Check, Choice, HostRun, HostSum, Launch, Plan, Scalar, Settled, Step
 
 A, B = -1.0, 1.0
@@ -43,6 +43,7 @@ _TREE = BlockNeed(
     "each step of its tree halves the block (that of trapezoid_any_block need not)", least=2, power_of_two=True
 )
 _ANY = BlockNeed()
+WHOLE_WARPS = BlockNeed("its warps add with all of their 32 lanes", multiple_of=32)
 
 
 def _kernel(
@@ -54,9 +55,11 @@ def _kernel(
     processor: Literal["gpu", "cpu"] = "gpu",
     needs: BlockNeed = _TREE,
     sizes: tuple[int, ...] = BLOCK_SIZES,
+    coverage: int | None = 1,
 ) -> Kernel:
     return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=sizes, combines=(combine,),
-                  expect=expect, shows=shows, refuses=_ONLY_DOUBLE, processor=processor, needs=needs)  # fmt: skip
+                  coverage=coverage, expect=expect, shows=shows, refuses=_ONLY_DOUBLE, processor=processor,
+                  needs=needs)  # fmt: skip
 
 
 KERNELS = (
@@ -70,11 +73,14 @@ KERNELS = (
     _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
     _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch",
             shows="divergent_branches"),
+    _kernel("trapezoid_one_launch", "Grid stride, warp shuffles, single pass", "hand-over", shows="launches",
+            sizes=BLOCK_SIZES[1:], needs=WHOLE_WARPS, coverage=None),
 )  # fmt: skip
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The steps that integrate f with choice.n points; the choice has passed engine.plan's checks."""
+    check_grid(choice)
     n, block_size = choice.n, choice.block_size
     interval = (Scalar("float64", A), Scalar("float64", B), Scalar("uint32", n))
     blocks = ceil(n / block_size)
@@ -100,6 +106,13 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         buffers = (one_per_point, one_per_block)
         steps = (_launch(kernel, choice, kernel.name, blocks, ("f_val", "out", *interval)), HostSum("out", blocks))
         additions, moved = tree + blocks, in_global + blocks
+    elif "hand-over" in kernel.combines:
+        blocks = choice.grid_size or min(blocks, gpu.filling_blocks(block_size))
+        buffers = (Buffer("out", choice.dtype, 1, "poison"), Buffer("slots", "uint32", 4 * blocks, "zero"))
+        steps = (_launch(kernel, choice, kernel.name, blocks, ("out", *interval, "slots")),)
+        # A thread's points, then those of a block in a warp and between its warps; the blocks' sums likewise.
+        additions = ceil(n / (blocks * block_size)) + ceil(blocks / block_size) + 2 * (5 + block_size // 32)
+        moved = blocks
     elif "host" in kernel.combines:
         steps = (_launch(kernel, choice, kernel.name, blocks, ("out", *interval)), HostSum("out", blocks))
         additions, moved = tree + blocks, blocks
