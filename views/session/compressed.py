@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -16,6 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from views.session import assets
 from views.session.assets import LIBRARIES
 
+_MOST = 512  # paths; Streamlit has fewer scripts
+_kept: dict[str, bytes] = {}  # path -> what was compressed
 TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
 
 
@@ -28,12 +29,10 @@ class CompressedAssets:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it on."""
         path = scope.get("path", "")
-        own = _own(Path(path).name)  # also where the server is told to begin its addresses with another name
-        if scope["type"] == "http" and scope["method"] == "GET" and (own is not None or path.startswith("/static/")):
-            kind = TYPES.get(Path(path).suffix)
-            accepted = dict(scope["headers"]).get(b"accept-encoding", b"")
-            body = await asyncio.to_thread(_compressed, path) if kind and b"gzip" in accepted else None
-            if kind and body is not None:
+        kind = TYPES.get(Path(path).suffix)
+        if scope["type"] == "http" and scope["method"] == "GET" and kind and _takes_gzip(scope):
+            body = _kept.get(path) or await asyncio.to_thread(_compressed, path)
+            if body is not None:
                 headers = [
                     (b"content-type", kind),
                     (b"content-encoding", b"gzip"),
@@ -48,22 +47,26 @@ class CompressedAssets:
         await self.app(scope, receive, send)
 
 
+def _takes_gzip(scope: Scope) -> bool:
+    return b"gzip" in dict(scope["headers"]).get(b"accept-encoding", b"")
+
+
 def compress_ahead(names: Iterable[str]) -> None:
     """Compress these scripts, those that Streamlit's page names, and ours before a browser asks for them."""
     for path in (*(f"/static/js/{name}" for name in {*assets.named(), *names}), *map("/static/{}".format, LIBRARIES)):
         _compressed(path)
 
 
-@lru_cache(maxsize=512)
 def _compressed(path: str) -> bytes | None:
     """The asset at `path`, or None if it is none: the server then answers as it always does."""
-    own = _own(Path(path).name)
-    if own is not None:
-        return gzip.compress(own, compresslevel=6)
+    own = _own(Path(path).name)  # also where the server is told to begin its addresses with another name
     file = (assets.ASSETS / path.lstrip("/")).resolve()
-    if not file.is_relative_to(assets.ASSETS.resolve()) or not file.is_file():
+    if own is None and not (file.is_relative_to(assets.ASSETS.resolve()) and file.is_file()):
         return None
-    return gzip.compress(file.read_bytes(), compresslevel=6)
+    body = gzip.compress(file.read_bytes() if own is None else own, compresslevel=6)
+    if len(_kept) < _MOST:
+        _kept[path] = body
+    return body
 
 
 def _own(name: str) -> bytes | None:

@@ -45,8 +45,8 @@ class EntryPage:
             elif start and message["type"] == "http.response.body":
                 page += message.get("body", b"")
                 if not message.get("more_body", False):
-                    head = b"<head>" + _head(policy.current().asks)
-                    page = page.replace(b"<head>", head, 1).replace(_ROOT, _style() + _ROOT, 1)
+                    page = page.replace(b"<head>", b"<head>" + _head(policy.current().asks), 1)
+                    page = page.replace(b"</head>", _ahead() + b"</head>", 1).replace(_ROOT, _style() + _ROOT, 1)
                     kept = [(name, value) for name, value in start["headers"] if name not in _OWN]
                     kept += [(b"content-length", str(len(page)).encode()),
                              (b"content-security-policy", content_policy.of_page(page).encode())]  # fmt: skip
@@ -79,14 +79,22 @@ def _style() -> bytes:
 
 @lru_cache(maxsize=8)
 def _head(asks: str) -> bytes:
-    ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
-    if (chart := assets.chart()) is not None:  # a map must stand before the first module that is asked for
-        names = {f"./static/js/{chart[0]}": f"./static/js/{chart[1]}"}
-        begins = f'<script type="module" async crossorigin src="{assets.library(assets.PLOTLY.name)}"></script>'
-        ahead = f'<script type="importmap">{json.dumps({"imports": names})}</script>{begins}{ahead}'
+    """What stands before Streamlit's own."""
     given = {"everywhere": keys.everywhere(), "presenting": keys.presenting(), "help": keys.help_html(),
              "optional": state.OPTIONAL}  # fmt: skip
     # Whose account it is, the server believes who sends a cookie that Streamlit gets with its look at the server.
     first = "" if asks == "account" else CONNECTION.read_text()
-    began = f"{first}{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});"
-    return f"<script>{began}</script>{ahead}".encode()
+    script = f"<script>{first}{SCRIPT.read_text()}\nwindow.kernelLadder.begin({json.dumps(given)});</script>"
+    if (chart := assets.chart()) is not None:  # a map must stand before the first module that is asked for
+        names = {f"./static/js/{chart[0]}": f"./static/js/{chart[1]}"}
+        script += f'<script type="importmap">{json.dumps({"imports": names})}</script>'
+    return script.encode()
+
+
+@lru_cache(maxsize=1)
+def _ahead() -> bytes:
+    """What stands behind: Streamlit's page draws nothing before it has all of its own scripts."""
+    ahead = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">' for name in parts())
+    if assets.chart() is not None:
+        ahead += f'<script type="module" async crossorigin src="{assets.library(assets.PLOTLY.name)}"></script>'
+    return ahead.encode()

@@ -74,7 +74,7 @@ def test_the_map_of_scripts_comes_before_the_first_of_them() -> None:
 def test_plotly_begins_before_the_script_of_charts_asks_for_it() -> None:
     (_, body), _ = answer()
     library = assets.library(assets.PLOTLY.name)
-    assert f'</script><script type="module" async crossorigin src="{library}">'.encode() in body["body"]
+    assert f'<script type="module" async crossorigin src="{library}"></script></head>'.encode() in body["body"]
     made = assets.chart()
     assert made is not None and made[2].startswith(
         f'import $plotly from"{library.replace("./static", "..")}";'.encode()
