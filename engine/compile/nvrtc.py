@@ -38,6 +38,10 @@ _ADVICE = (
         r"; since Volta it is \1_sync",
     ),
     (re.compile("^device-side kernel launch"), "; a kernel that launches kernels cannot be compiled here"),
+    (
+        re.compile(r'^identifier "cuda[A-Z]\w+" is undefined'),
+        "; a kernel that calls the runtime cannot be compiled here",
+    ),
 )
 _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 

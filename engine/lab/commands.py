@@ -16,6 +16,7 @@ from engine.lab.kernel_run import KernelRun
 from engine.lab.kernels import Kernel, kernel, kernels
 from engine.records import Array, CompileError, NotRunnable, RunFailed, status_of
 
+_LISTED = 8  # kernels that are named
 _FIRST = 8  # elements of an array that are shown
 
 
@@ -71,10 +72,10 @@ def _told(run: KernelRun, status: str) -> list[str]:
 def check(file: Path, name: str | None) -> Answer:
     """Compile a file's kernels, all or `name`: their parameters, the compiler's warnings, what is not emulated.
 
-    A template can only be compiled where `name` gives its arguments."""
+    A template is compiled with the arguments that `name` gives, or the file itself."""
     asked: dict[str, Any] = {"file": str(file)}
     try:
-        found, left_out = ((kernel(file, name),), 0) if name else kernels(file)
+        found = (kernel(file, name),) if name else kernels(file)
         unknown = {one.name: _unknown(one) for one in found}
     except PtxError as error:
         return _failed(asked, NotRunnable(error.sentence(file.name)))
@@ -88,17 +89,25 @@ def check(file: Path, name: str | None) -> Answer:
         }
         for one in found
     ]
+    left_out, refused = found[0].made.left_out, found[0].made.refused
+    rows += [{"kernel": one, "parameters": [], "not_emulated": [why]} for one, why in refused]
     warnings = tuple(dict.fromkeys(warning for one in found for warning in one.warnings))
-    status = "refused" if any(unknown.values()) else "ok"
-    reason = "The emulator lacks instructions that a kernel needs." if status == "refused" else None
-    record = {**asked, "status": status, "reason": reason, "kernels": rows, "left_out": left_out,
+    status = "refused" if refused or any(unknown.values()) else "ok"
+    reason = refused[0][1] if refused else "The emulator lacks instructions that a kernel needs."
+    record = {**asked, "status": status, "reason": reason if status == "refused" else None, "kernels": rows,
+              "left_out": len(left_out),
               "warnings": list(warnings)}  # fmt: skip
     said = [
         f"{one.name}({', '.join(each.name for each in one.parameters)}): " + _whether(unknown[one.name])
         for one in found
     ]
-    said += [f"{left_out} more kernels: name one to check it."] if left_out else []
+    said += [f"{one}: {why}" for one, why in refused]
+    said += [f"{len(left_out)} more, {_listed(left_out)}: name it to check it."] if left_out else []
     return Answer(status, record, "\n".join([*said, *(f"  Warning: {warning}" for warning in warnings)]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:_LISTED], *(["…"] if len(names) > _LISTED else [])])
 
 
 def _unknown(one: Kernel) -> list[tuple[str, int | None]]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import process_time
 
+from engine.compile.limits import CPU_S
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, keep
 from engine.compile.process import apart
-from engine.lab.pasted import compiled_for_device, warnings_of, without_own_headers
-from engine.lab.signatures import Parameter, kernels_in, named_kernel, parameters
-from engine.records import NotRunnable, Source
+from engine.lab.instances import Wanted, every_kernel, named_kernel
+from engine.lab.pasted import DevicePart, compiled_for_device, warnings_of, without_own_headers
+from engine.lab.signatures import Parameter, bare, kernels_in, parameters
+from engine.records import CompileError, NotRunnable, Source
 
 MOST_KERNELS = 64  # of a file that are looked at together
+_ONE_BY_ONE_S = CPU_S / 2  # after which no more of them are tried
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t.\w]*\.(?:global|const)\b[^=;\n]*?([$\w]+)(?:\[\d*\])?[ \t]*[=;]", re.MULTILINE)
@@ -33,20 +37,21 @@ class CompiledKernel:
 
 @dataclass(frozen=True)
 class Compilation:
-    """A file as it compiles, and its kernels. `left_out`: how many more it has. `warnings`: the compiler's, of the
-    file's own lines; `variables`: names of the `__device__` and `__constant__` variables that the file declares;
-    `inline`: opcodes of its inline PTX."""
+    """A file as it compiles, and its kernels. `left_out`: names of those that were not looked at; `refused`: those
+    that cannot be compiled here, and why. `warnings`: the compiler's, of the file's own lines; `variables`: names of
+    the `__device__` and `__constant__` variables that the file declares; `inline`: opcodes of its inline PTX."""
 
     source: Source
     kernels: tuple[CompiledKernel, ...]
-    left_out: int
+    left_out: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     variables: frozenset[str]
     inline: frozenset[str]
 
 
 def compilation(file_name: str, text: str, name: str | None = None, *, every: bool = False) -> Compilation:
-    """The kernel `name` of a text, None: its only one, or `every` kernel that is no template; compiled apart.
+    """The kernel `name` of a text, None: its only one, or `every` kernel; compiled apart.
 
     NotRunnable: no such kernel, or a text that is too long. CompileError: with the line.
     """
@@ -57,24 +62,24 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
 
 def compiled_in_full(file_name: str, text: str, name: str | None, every: bool) -> tuple[Compilation, Compiled]:
     """`compilation`, in this process."""
-    found = kernels_in(text)
-    plain = [each for each, declared in found.items() if not declared.template]
-    if every and name is None and plain:
-        wanted = {each: found[each].parameters for each in plain[:MOST_KERNELS]}
-    else:
-        wanted = dict([named_kernel(text, file_name, name)])
+    many = every_kernel(text)[:MOST_KERNELS] if every and name is None else []
+    wanted = many or [named_kernel(text, file_name, name)]
+    part = _part(file_name, text, wanted)
     beside = without_own_headers(text)[1]
-    source, made = compiled_for_device(file_name, text, tuple(wanted))
+    source, made, found = part.source, part.compiled, dict(zip(part.source.names, part.compiled.symbols, strict=True))
     ptx = made.ptx.decode()
     kernels = tuple(
-        CompiledKernel(each, symbol, parameters(ptx, symbol, names))
-        for (each, names), symbol in zip(wanted.items(), made.symbols, strict=True)
+        CompiledKernel(one.name, found[one.expression], parameters(ptx, found[one.expression], one.parameters))
+        for one in wanted
+        if one.expression in found
     )
+    looked_at = {bare(each) for each in (*found, *dict(part.refused))}
     inline = {opcode for block in _INLINE.findall(ptx) for opcode in _STATEMENT.findall(block)}
     return Compilation(
         source,
         kernels,
-        len(plain) - len(wanted) if every and name is None else 0,
+        tuple(each for each in kernels_in(text) if each not in looked_at) if many else (),
+        part.refused,
         (
             *(f'line {line}: "{header}" is not here and is passed over.' for line, header in beside.items()),
             *warnings_of(source, made.warnings),
@@ -82,6 +87,28 @@ def compiled_in_full(file_name: str, text: str, name: str | None, every: bool) -
         frozenset(_variables(ptx, text)),
         frozenset(inline),
     ), made
+
+
+def _part(file_name: str, text: str, wanted: list[Wanted]) -> DevicePart:
+    """The kernels together; where that does not compile for an instance that was read off the text, without it."""
+    try:
+        return compiled_for_device(file_name, text, tuple(one.expression for one in wanted))
+    except CompileError as error:
+        kept = [one.expression for one in wanted if "<" not in one.name]
+        if len(wanted) in (1, len(kept)):
+            raise
+        part = compiled_for_device(file_name, text, tuple(kept)) if kept else None
+        first, refused, until = error, [], process_time() + _ONE_BY_ONE_S
+    for one in wanted:
+        if "<" in one.name and process_time() < until:
+            try:
+                part = compiled_for_device(file_name, text, (*kept, one.expression))
+                kept.append(one.expression)
+            except CompileError as error:
+                refused.append((one.expression, str(error)))
+    if part is None:
+        raise first
+    return replace(part, refused=(*part.refused, *refused))
 
 
 def refuse_unknown(made: Compilation, unknown: list[tuple[str, int]]) -> None:

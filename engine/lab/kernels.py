@@ -180,11 +180,11 @@ def kernel(source: str | Path, name: str | None = None, *, called: str | None = 
     return _kernels(text, made, said)[0]
 
 
-def kernels(source: str | Path) -> tuple[tuple[Kernel, ...], int]:
-    """The kernels of a file that are no templates, compiled together, and how many more there are; as `kernel`."""
+def kernels(source: str | Path) -> tuple[Kernel, ...]:
+    """The kernels of a file, compiled together, templates as the file launches them; as `kernel`. What `made` of each
+    says of the others: `left_out`, `refused`."""
     file_name, text, said = read(source)
-    made = compilation(file_name, text, every=True)
-    return _kernels(text, made, said), made.left_out
+    return _kernels(text, compilation(file_name, text, every=True), said)
 
 
 def _kernels(text: str, made: Compilation, said: str | None) -> tuple[Kernel, ...]:

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.compile.includes import check_includes
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, compiled_here, include_folders
+from engine.lab.lacking import header_for, missed_name
+from engine.lab.signatures import bare
 from engine.lab.top_level import Declaration, blanked, declarations, directives, members
 from engine.records import CompileError, Source
 
 _OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
 _IN_LAYOUT = frozenset(("virtual", "override", "final"))  # an object has room for what these are called by
 _CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
-# Headers that hold something for kernels. Any other in angle brackets is the host's: NVRTC has what a kernel can use.
+# Headers that hold something for kernels. Any other in angle brackets is the host's: NVRTC has what a kernel can use,
+# and does not take Thrust's algorithms.
 _FOR_KERNELS = re.compile(
-    r"(?:cooperative_groups|cuda/|cub/|thrust/(?!host_vector|device_vector)|cuda_(?:fp|bf|pipeline|awbarrier)|cuComplex|"
-    r"math_constants|helper_math\.h|cufft(?:Xt)?\.h|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
+    r"(?:cooperative_groups|cuda/|cub/|thrust/(?:complex|functional|pair|tuple|iterator/)|"
+    r"cuda_(?:fp|bf|pipeline|awbarrier)|cuComplex|math_constants|helper_math\.h|cufft(?:Xt)?\.h|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
     r"c(?:stdio|stdlib|assert|string|stddef|stdint|limits|float|math)$)"
 )
 _LIBRARIES = ("cub", "thrust")  # seconds to compile, and most of it is for the host
@@ -42,6 +45,14 @@ _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 _OPTIONS = ("-default-device", "-D__linux__", "-Dregister=")
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # as if it were a literal with a suffix
 _MOST_BLANKED = 40
+# What nvcc takes and nobody here can compile: such a kernel is refused alone.
+NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
+_SAYS_ENOUGH = re.compile(rf"{NOT_HERE.pattern}|since Volta|#error directive")
+# A header of somebody's library: <cute/tensor.hpp>.
+_LIBRARY = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)\w+/[^>\n]+)>", re.MULTILINE
+)
+_ANY_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _WARNING = re.compile(r"\((\d+)\): warning(?: #[\w-]+)?: (.+)$", re.MULTILINE)
 _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "template", "typename", "const", "constexpr",
                   "static", "inline", "namespace", "std", "int", "float", "double", "char", "void"))  # fmt: skip
@@ -99,40 +110,95 @@ def _here(name: str) -> bool:
     return ".." not in name and any((Path(folder) / name).is_file() for folder in include_folders())
 
 
-def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> tuple[Source, Compiled]:
-    """The source that compiles, and what came of it. CompileError: the first error that is not the host's.
+@dataclass(frozen=True)
+class DevicePart:
+    """What compiles of a file. `source.names`: the kernels that are left of those that were wanted; `refused`: the
+    others, which nvcc would take and which cannot be compiled here, each with a sentence."""
+
+    source: Source
+    compiled: Compiled
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> DevicePart:
+    """The file's part for the device. CompileError: the first error that is not the host's, unless only some of the
+    kernels cannot be compiled here.
 
     `names`: the C++ names of the kernels that are wanted.
     """
-    text, passed = without_own_headers(text)
+    whole, (text, passed) = text, without_own_headers(text)
     check_includes(Source(name, text, ""), include_folders())
     source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
     dropped: dict[str, CompileError] = {}  # what was declared there -> why it went
+    refused: dict[str, CompileError] = {}
     for _ in range(_MOST_BLANKED):
         try:
-            return source, compiled_here(source, EMULATED_ARCHITECTURE)
-        except CompileError as error:
-            of_host = None if error.line is None else _of_host(source.text, error.line)
-            if of_host is None:
-                missed = _missed(source.text, error, dropped)
-                raise _lacking(name, passed, missed) if passed else missed from None
-            dropped |= {word: error for word in of_host.words if word not in _CPP}
-            source = replace(source, text=blanked(source.text, of_host.start, of_host.end))
+            if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of what has errors
+                compiled_here(replace(source, names=()), EMULATED_ARCHITECTURE)
+            made = compiled_here(source, EMULATED_ARCHITECTURE)
+            return DevicePart(source, made, tuple((each, str(error)) for each, error in refused.items()))
+        except CompileError as failed:
+            header = header_for(str(failed), _passed_over(whole, source.text))
+            if header and f"<{header}>" not in source.head:
+                source = replace(source, head=f"{source.head}#include <{header}>\n")
+                continue
+            gone = None if failed.line is None else _of_host(source.text, failed.line)
+            if gone is not None:
+                dropped |= {word: failed for word in gone.words if word not in _CPP}
+            else:
+                error = _missed(source.text, failed, dropped, whole)
+                gone = _of_device(source.text, failed.line) if NOT_HERE.search(str(error)) else None
+                lost = [each for each in source.names if gone and bare(each) in gone.words]
+                if gone is None or len(lost) == len(source.names):
+                    raise _lacking(whole, passed, error) from None
+                refused |= dict.fromkeys(lost, error)
+                dropped |= {} if lost else {_called(source.text, gone): error}
+                source = replace(source, names=tuple(each for each in source.names if each not in lost))
+            source = replace(source, text=blanked(source.text, gone.start, gone.end))
     raise next(iter(dropped.values()))
 
 
-def _lacking(name: str, passed: dict[int, str], error: CompileError) -> CompileError:
-    """What does not compile without a header of the file's own."""
-    line, header = next(iter(passed.items()))
-    sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it '
-    sentence += str(error).removeprefix(f"{name} does not compile: ")
+def _passed_over(whole: str, text: str) -> bool:
+    """Whether the text has lost a header that the whole file includes."""
+    return len(_ANY_INCLUDE.findall(text)) < len(_ANY_INCLUDE.findall(whole))
+
+
+def _lacking(whole: str, passed: dict[int, str], error: CompileError) -> CompileError:
+    """`error`, or what does not compile without a header of the file's own, or of a library that is not here."""
+    of_library = _LIBRARY.search(whole)
+    if _SAYS_ENOUGH.search(str(error)) or not (passed or of_library):
+        return error
+    name, _, what = str(error).rstrip(".").partition(" does not compile: ")
+    if of_library and not passed:
+        line, header, way_out = whole.count("\n", 0, of_library.start()) + 1, of_library[1], "use CUDA's own"
+    else:
+        (line, header), way_out = next(iter(passed.items())), "paste its text in its place"
+    sentence = f'{name} does not compile: line {line}: "{header}" is not here, and without it {what}; {way_out}.'
     return CompileError(sentence, error.log, error.line)
 
 
-def _missed(text: str, error: CompileError, dropped: dict[str, CompileError]) -> CompileError:
-    """`error`, or why something went that stands in its line and was no affair of the host."""
+def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
+    """`error`, or why something went that stands in its line and was no affair of the host, or what it is if it is a
+    texture reference."""
     line = text.splitlines()[error.line - 1] if error.line else ""
-    return next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), error)
+    cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
+    name = missed_name(str(error))
+    if cause is None and name and re.search(rf"\btexture\s*<[^;]{{1,200}}>\s*{name}\b", whole):
+        sentence = str(error).rstrip(".") + ": a texture reference, which CUDA 12 ended; read an array in its place."
+        return CompileError(sentence, error.log, error.line)
+    return cause or error
+
+
+def _of_device(text: str, line: int | None) -> Declaration | None:
+    """The function for the device at a line."""
+    found = _at(declarations(text), text, line) if line is not None else ()
+    return next((one for one in found if one.called and set(one.words) & {"__global__", "__device__"}), None)
+
+
+def _called(text: str, one: Declaration) -> str:
+    """The name of a function."""
+    found = re.search(r"(\w+)\s*\(", text[one.start : one.end])
+    return found[1] if found else ""
 
 
 def warnings_of(source: Source, log: str) -> tuple[str, ...]:

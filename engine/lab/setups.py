@@ -18,8 +18,9 @@ import numpy as np
 from engine.lab.argument_words import ARRAY, argument_of
 from engine.lab.arguments import Argument
 from engine.lab.references import named
-from engine.lab.signatures import kernels_in, parts
+from engine.lab.signatures import bare, kernels_in
 from engine.lab.sizes import computed
+from engine.lab.top_level import parts
 from engine.records import NotRunnable
 
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one machine
@@ -175,8 +176,3 @@ def _sizes(words: str) -> tuple[str, ...]:
 
 def _dim3(sizes: Sequence[str]) -> str:
     return sizes[0] if len(sizes) == 1 else f"dim3({', '.join(sizes)})"
-
-
-def bare(kernel: str) -> str:
-    """A kernel's name without its template arguments and namespaces."""
-    return kernel.partition("<")[0].strip().rpartition("::")[2]

@@ -24,19 +24,23 @@ _QUALIFIED = (
     "decltype",
 )  # words with brackets that call nothing
 _TYPES = frozenset(("struct", "class", "union", "enum", "using", "typedef", "namespace"))
+_SPECIFIER = re.compile(r"__(?:device|global|host)__")
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]((?:\\\n|[^\n])*)", re.MULTILINE)
+_LONGEST_HEAD = 4096  # characters
 _ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
 
 
 @dataclass(frozen=True)
 class Declaration:
     """A piece of a text from `start` to `end`. `words`: its identifiers outside braces; `called`: it has round brackets
-    there; `body`: it ends with one in braces, as a function does."""
+    there; `body`: it ends with one in braces, as a function does; `scope`: the namespaces that it stands in, "a::b"."""
 
     start: int
     end: int
     words: tuple[str, ...]
     called: bool
     body: bool
+    scope: str = ""
 
     @property
     def kind(self) -> str:
@@ -49,12 +53,23 @@ class Declaration:
 
 
 def declarations(text: str) -> list[Declaration]:
-    """Those of all namespaces and linkage blocks, in order."""
+    """Those of all namespaces and linkage blocks, in order. Words that a macro of the text stands for are among its
+    own: `#define HD __host__ __device__`."""
+    meant = {name: tuple(_SPECIFIER.findall(body)) for name, body in _DEFINED.findall(text)}
+    return [
+        replace(one, words=(*one.words, *(word for name in one.words for word in meant.get(name, ()))))
+        for one in _declarations(text)
+    ]
+
+
+def _declarations(text: str) -> list[Declaration]:
     made: list[Declaration] = []
     words: list[str] = []
     start, called, assigned = -1, False, False
     depth, rounds = 0, 0
+    scopes: list[str] = []
     branches: list[tuple[int, int]] = []  # of each open #if: where it started
+    head = 0  # where a template's own parameters end, whose = and brackets declare nothing
     for piece in _PIECE.finditer(text):
         if piece["directive"]:
             depth, rounds = _in_branch(piece["directive"], branches, depth, rounds)
@@ -63,8 +78,12 @@ def declarations(text: str) -> list[Declaration]:
         word, sign = piece["word"], piece["sign"]
         if start < 0 and sign not in ("}", ";"):
             start, words, called, assigned = piece.start(), [], False, False
+        if piece.start() < head:
+            continue
         if depth == 0 and word:
             words.append(word)
+        if sign == "<" and depth == rounds == 0 and words[-1:] == ["template"]:
+            head = closing(text, piece.start())
         match sign:
             case "(":
                 names = bool(words) and words[-1] not in _QUALIFIED
@@ -75,19 +94,26 @@ def declarations(text: str) -> list[Declaration]:
             case "=" if depth == rounds == 0 and words[-1:] != ["operator"]:
                 assigned = True
             case "{" if depth == 0 and rounds == 0 and words[:1] and words[0] in _OPENED and not called:
-                start = -1  # a namespace: what follows are declarations again
+                scopes.append("::".join(words[1:]) if words[0] == "namespace" else "")
+                start = -1  # what follows are declarations again
+            case "}" if depth == 0 and start < 0 and scopes:
+                scopes.pop()
             case "{":
                 depth += 1
             case "}" if depth:
                 depth -= 1
                 if depth == rounds == 0 and called and not assigned:
-                    made.append(Declaration(start, piece.end(), tuple(words), True, True))
+                    made.append(
+                        Declaration(start, piece.end(), tuple(words), True, True, "::".join(filter(None, scopes)))
+                    )
                     start = -1
             case ";" if depth == rounds == 0 and start >= 0:
-                made.append(Declaration(start, piece.end(), tuple(words), called, False))
+                made.append(
+                    Declaration(start, piece.end(), tuple(words), called, False, "::".join(filter(None, scopes)))
+                )
                 start = -1
     if start >= 0:
-        made.append(Declaration(start, len(text), tuple(words), called, depth > 0))
+        made.append(Declaration(start, len(text), tuple(words), called, depth > 0, "::".join(filter(None, scopes))))
     return made
 
 
@@ -97,6 +123,19 @@ def members(text: str, one: Declaration) -> list[Declaration]:
     inside = _ACCESS.sub(lambda found: " " * len(found[0]), text[opened : one.end])
     found = (replace(own, start=own.start + opened, end=own.end + opened) for own in declarations(inside))
     return [replace(own, start=own.start - 1) if text[own.start - 1] == "~" else own for own in found]
+
+
+def closing(text: str, place: int) -> int:
+    """Where the template brackets end that open at `place`; `place` itself where they do not end nearby."""
+    angles = rounds = 0
+    for piece in _PIECE.finditer(text, place, place + _LONGEST_HEAD):
+        sign = piece["sign"] or ""
+        rounds += (sign in ("(", "{")) - (sign in (")", "}"))
+        if rounds == 0 and text[piece.start() - 1 : piece.start()] != "-":
+            angles += (sign == "<") - (sign == ">")
+        if angles == 0 or rounds < 0 or sign == ";":
+            return piece.end() if angles == 0 else place
+    return place
 
 
 def _in_branch(directive: str, branches: list[tuple[int, int]], depth: int, rounds: int) -> tuple[int, int]:
@@ -125,3 +164,37 @@ def blanked(text: str, start: int, end: int) -> str:
 def directives(text: str) -> list[tuple[int, int]]:
     """Where the preprocessor's lines start and end."""
     return [(found.start(), found.end()) for found in _PIECE.finditer(text) if found["directive"]]
+
+
+def uncommented(text: str) -> str:
+    """`text` with spaces in place of its comments and of what is in quotes."""
+    gone = (found for found in _PIECE.finditer(text) if found["comment"] or found["text"])
+    made, at = [], 0
+    for found in gone:
+        made += [text[at : found.start()], re.sub(r"[^\n]", " ", found[0])]
+        at = found.end()
+    return "".join([*made, text[at:]])
+
+
+def template_parameters(text: str, one: Declaration) -> list[str]:
+    """The declaration's own template parameters as they are written; none where it is no template."""
+    end = after_template(text, one)
+    return parts(text[text.index("<", one.start) + 1 : end - 1]) if end > one.start else []
+
+
+def after_template(text: str, one: Declaration) -> int:
+    """Where the declaration starts behind its template's own parameters."""
+    opened = text.find("<", one.start, one.end) if one.words[:1] == ("template",) else -1
+    end = closing(text, opened) if opened >= 0 else opened
+    return end if end > opened else one.start
+
+
+def parts(inside: str) -> list[str]:
+    """What stands between commas that stand in no brackets."""
+    found, depth, start = [], 0, 0
+    for place, letter in enumerate(inside):
+        depth += (letter in "(<[{") - (letter in ")>]}")
+        if letter == "," and not depth:
+            found.append(inside[start:place])
+            start = place + 1
+    return [part for part in [*found, inside[start:]] if part.strip() and part.strip() != "void"]

@@ -31,7 +31,7 @@ import numpy as np
 
 from engine.lab.commands import check
 from engine.lab.kernels import Kernel, kernels
-from engine.lab.signatures import Declared, kernels_in
+from engine.lab.signatures import Declared, bare, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.lab.public_rules import fitting
 
@@ -138,7 +138,7 @@ def tried_file(repository: str, name: str, raw: bytes) -> Iterator[Row]:
         path.write_bytes(raw)
         answer = check(path, None)
         try:
-            found, _ = kernels(path)
+            found = kernels(path)
         except (NotRunnable, CompileError) as error:
             template = isinstance(error, NotRunnable) and "no kernel" not in str(error)
             yield Row(repository, name, "", "template" if template else "not compiled", said=str(error))
@@ -146,7 +146,9 @@ def tried_file(repository: str, name: str, raw: bytes) -> Iterator[Row]:
     lacking = {row["kernel"]: row["not_emulated"] for row in answer.record.get("kernels", ())}
     declared = kernels_in(found[0].text)
     for one in found:
-        yield _tried(Row(repository, name, one.name, "stopped"), one, declared[one.name], lacking.get(one.name))
+        yield _tried(Row(repository, name, one.name, "stopped"), one, declared[bare(one.name)], lacking.get(one.name))
+    for each, why in found[0].made.refused:
+        yield Row(repository, name, each, "refused", said=why)
 
 
 def _tried(row: Row, kernel: Kernel, declared: Declared, lacking: list[str] | None) -> Row:

@@ -83,7 +83,7 @@ def test_templates_by_their_arguments() -> None:
     numbers = np.arange(256, dtype=np.float64)
     run = engine.kernel(SUM, "sum<double, 128>").run(2, 128, (numbers, np.zeros(2)))
     assert run.arrays["out"].tolist() == [numbers[:128].sum(), numbers[128:].sum()]
-    with pytest.raises(NotRunnable, match="is a template: name it with its arguments, such as sum<float>"):
+    with pytest.raises(NotRunnable, match="is a template: name it with its arguments, such as sum<float, 128>"):
         engine.kernel(SUM, "sum")
     nested = "namespace own { __global__ void f(int *a) { a[0] = 3; } }"
     assert engine.kernel(nested, "own::f").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [3]

@@ -64,7 +64,7 @@ def test_emulate_keeps_the_contract_of_the_exit_status(
 
 def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", scale]) == 0
-    assert capsys.readouterr().out == "scale(by, a, n): ok\n"
+    assert capsys.readouterr().out == "scale(by, a, n): ok\n1 more, other: name it to check it.\n"
     assert main(["check", scale, "--kernel", "other<4>", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["kernels"]
     assert row == {"kernel": "other<4>", "parameters": [{"name": "a", "kind": "u", "size": 8}], "not_emulated": []}

@@ -7,6 +7,7 @@ import pytest
 
 import engine
 from engine.compile import nvrtc
+from engine.lab.compilation import compiled_in_full
 from engine.lab.pasted import compiled_for_device, device_part, warnings_of
 from engine.lab.signatures import kernels_in
 from engine.lab.top_level import declarations
@@ -43,7 +44,7 @@ FILES = {
     "__global__ void k(int *a) { cg::this_thread_block().sync(); a[0] = 1; }\n",
     "libraries of the host": "#include <thrust/sort.h>\n#include <cub/cub.cuh>\n" + KERNEL
     + "void f() { thrust::sort(a, b); }\n",
-    "CUB in a kernel": "#include <cub/block/block_reduce.cuh>\n"
+    "CUB in a kernel": "#include <cub/cub.cuh>\n"
     "__global__ void k(int *a) { using Sum = cub::BlockReduce<int, 64>; "
     "__shared__ Sum::TempStorage s; int x = Sum(s).Sum(a[threadIdx.x]); if (threadIdx.x == 0) a[0] = x; }\n",
     "a raw string": 'const char *source = R"(__global__ { )";\nint main() { puts(source); }\n' + KERNEL,
@@ -64,13 +65,25 @@ FILES = {
     "  x -= clamp(x, 0.f, 1.f); b[0] = b[1] * 3u + make_uint2(2); a[0] = -x / length(x); a[1].x = dot(x, x);\n}\n",
     "cuFFT's numbers": "#include <cufftXt.h>\nvoid f(cudaLibXtDesc *);\n"
     "__global__ void k(cufftComplex *a, cufftDoubleReal b) { a[0].x = b; }\n",
+    "macros for what is the device's": "#define HD __host__ __device__\n#define KERNEL __global__\n"
+    "HD inline int f(int x) { return x + 1; }\nKERNEL void k(int *a) { a[0] = f(2); }\n",
+    "defaults of a template": "template <int N = 4, class A = int>\n__device__ A f() { return N; }\n"
+    "template <typename A = float>\nvoid host(std::vector<A> v) { }\n__global__ void k(int *a) { a[0] = f(); }\n",
+    "what is constant of the C++ library": "#include <limits>\n#include <cmath>\n"
+    "const float LEAST = -std::numeric_limits<float>::infinity();\n"
+    "__global__ void k(float *a) { a[0] = std::isnan(a[1]) ? LEAST : std::exp(std::abs(a[1])); }\n",
+    "halves whose header a library brings": "#include <torch/extension.h>\n"
+    "__global__ void k(half *a) { a[0] = __hadd(a[0], __float2half(1)); }\n",
+    "algorithms of the host's": "#include <thrust/device_vector.h>\n#include <thrust/sort.h>\n"
+    "struct Less { __host__ __device__ bool operator()(int a) { return thrust::seq, a < 1; } };\n" + KERNEL,
     "a function's default": "void f(int a = (3), std::string s = \"};\") {}\n" + KERNEL,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_pasted_file_compiles_as_it_is(name: str) -> None:
-    source, made = compiled_for_device("pasted.cu", FILES[name], ("k",))
+    part = compiled_for_device("pasted.cu", FILES[name], ("k",))
+    source, made = part.source, part.compiled
     assert source.text.count("\n") == FILES[name].count("\n") and b".entry" in made.ptx
     for before, after in zip(FILES[name].splitlines(), source.text.splitlines(), strict=True):
         assert len(before) == len(after) and all(new in (old, " ") for old, new in zip(before, after, strict=True))
@@ -91,6 +104,47 @@ def test_what_is_said_first_is_the_cause_and_not_what_follows_from_it() -> None:
         compiled_for_device("pasted.cu", "__global__ void k(int *a) { k<<<1, 1>>>(a); }\n")
 
 
+def test_a_library_that_is_not_here_is_named_where_a_kernel_needs_it() -> None:
+    text = "#include <cute/tensor.hpp>\n__global__ void k(int *a) { a[0] = cute::one; }\n"
+    with pytest.raises(
+        CompileError, match=r'line 1: "cute/tensor\.hpp" is not here, and without it line 2: .*; use CUDA'
+    ):
+        compiled_for_device("pasted.cu", text)
+
+
+def test_what_cannot_be_compiled_here_refuses_its_kernels_alone() -> None:
+    text = """texture<float, 1> table;
+__global__ void child(int *a) { a[0] = 1; }
+__device__ void launch(int *a) { child<<<1, 1>>>(a); }
+__global__ void parent(int *a) { launch(a); }
+__global__ void waits(int *a) { cudaDeviceSynchronize(); }
+namespace own { __global__ void reads(float *a) { a[0] = tex1Dfetch(table, 1); } }
+"""
+    made = compiled_in_full("pasted.cu", text, None, True)[0]
+    assert [one.name for one in made.kernels] == ["child"]
+    said = dict(made.refused)
+    assert "line 3: " in said["parent"] and "launches kernels cannot be compiled here" in said["parent"]
+    assert "line 5: " in said["waits"] and "calls the runtime cannot be compiled here" in said["waits"]
+    assert "line 6: " in said["own::reads"] and "a texture reference, which CUDA 12 ended" in said["own::reads"]
+    with pytest.raises(CompileError, match="line 5: "):
+        engine.kernel(text, "waits")
+    assert engine.kernel(text, "child").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [1]
+
+
+def test_a_file_is_compiled_with_the_instances_that_it_launches() -> None:
+    text = """template <class A, int N> __global__ void sum(A *a) { a[0] = N; }
+template <int N> __global__ void other(int *a) { a[0] = Missing<N>::value; }
+namespace own { __global__ void plain(int *a) { a[0] = 1; } }
+int main() { const int n = 8; sum<double, n><<<1, 1>>>(a); other<n><<<1, 1>>>(a); }
+"""
+    made = compiled_in_full("pasted.cu", text.replace("Missing<N>::value", "N"), None, True)[0]
+    assert [one.name for one in made.kernels] == ["sum<double, (8)>", "other<(8)>", "plain"] and not made.left_out
+    made = compiled_in_full("pasted.cu", text, None, True)[0]
+    assert [one.name for one in made.kernels] == ["sum<double, (8)>", "plain"]
+    assert made.refused[0][0] == "other<(8)>" and "line 2: " in made.refused[0][1]
+    assert engine.kernel(text.replace("Missing<N>::value", "N"), "sum").name == "sum<double, (8)>"
+
+
 def test_a_class_whose_shape_a_function_is_part_of_goes_whole() -> None:
     text = "struct P {\n  virtual void f() { std::string s; }\n  int x;\n};\n__global__ void k(P *a) { a[0].x = 1; }\n"
     with pytest.raises(CompileError, match="line 2: "):
@@ -98,16 +152,17 @@ def test_a_class_whose_shape_a_function_is_part_of_goes_whole() -> None:
 
 
 def test_a_word_that_is_glued_to_extern_c_is_a_word() -> None:
-    source, made = compiled_for_device("pasted.cu", 'extern "C"__global__\nvoid k(int *a) { a[0] = 1; }\n', ("k",))
+    part = compiled_for_device("pasted.cu", 'extern "C"__global__\nvoid k(int *a) { a[0] = 1; }\n', ("k",))
+    source, made = part.source, part.compiled
     assert b".entry k(" in made.ptx and source.text.count("\n") == 2
 
 
 @pytest.mark.thorough
 def test_what_would_hold_up_the_assembler_is_taken_as_the_compiler_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "#include <mma.h>\n__global__ void k(float *a) { __shared__ float s[32]; s[0] = a[0]; a[1] = s[0]; }\n"
-    assert compiled_for_device("pasted.cu", text, ("k",))[1].cubin
+    assert compiled_for_device("pasted.cu", text, ("k",)).compiled.cubin
     monkeypatch.setattr(nvrtc, "ASSEMBLED_BYTES", 100)
-    made = compiled_for_device("pasted.cu", text, ("k",))[1]
+    made = compiled_for_device("pasted.cu", text, ("k",)).compiled
     assert not made.cubin and made.ptx
     kernel, values = engine.kernel(text, "k"), np.arange(2, dtype="f4")
     assert kernel.run(1, 1, (values,)).arrays["a"].tolist() == [0, 0]
@@ -121,7 +176,8 @@ def test_a_type_that_a_kernel_needs_is_told_by_its_own_error() -> None:
 
 def test_warnings_of_the_device_s_functions_are_sentences() -> None:
     text = "const int UNUSED = 3;\n__global__ void k(int *a) {\n  int idle;\n  a[0] = 1;\n}\n"
-    source, made = compiled_for_device("pasted.cu", text)
+    part = compiled_for_device("pasted.cu", text)
+    source, made = part.source, part.compiled
     assert warnings_of(source, made.warnings) == ('line 3: variable "idle" was declared but never referenced.',)
 
 
@@ -136,7 +192,7 @@ static __global__ void three(float a[], unsigned long long /* the last */ last) 
     assert {name: one.parameters for name, one in found.items()} == {
         "one": ("x", "y", "n"), "two": (), "three": ("a", "last"),
     }  # fmt: skip
-    assert [one.template for one in found.values()] == [True, False, False]
+    assert [one.template for one in found.values()] == [("class A", "int N = (3 > 2)"), (), ()]
 
 
 def test_whatever_is_pasted_is_cut_somehow() -> None:

@@ -9,8 +9,9 @@ import streamlit as st
 
 from engine.lab.argument_words import ARRAY
 from engine.lab.references import REFERENCES
-from engine.lab.setups import Right, Setup, bare, fitted, proposed
-from engine.lab.signatures import Declared, kernels_in, parts
+from engine.lab.setups import Right, Setup, fitted, proposed
+from engine.lab.signatures import Declared, bare, kernels_in
+from engine.lab.top_level import parts
 from engine.records import NotRunnable
 from views.draft.draft import Draft
 

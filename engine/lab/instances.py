@@ -1,0 +1,191 @@
+"""Which kernel of a file is meant, and of a template which instance: "reduce6<float, 256>", as the file launches it.
+
+An instance is read off the host's code, without understanding it: the arguments of the first launch whose names all
+mean something outside the function that launches. Where a launch leaves them to the compiler, what it passes says them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.lab.signatures import Declared, bare, kernels_in
+from engine.lab.top_level import Declaration, closing, declarations, parts, template_parameters, uncommented
+from engine.records import NotRunnable
+
+USUAL_TYPE, USUAL_SIZE = "float", "128"  # where nothing says one
+_MOST_LISTED = 20
+_DEEPEST = 6  # names that stand for other names
+_MOST_PLACES = 64  # where a name stands
+_MOST_NAMES = 200  # that are looked up for a kernel
+_BEFORE = 120  # characters in front of a constant's name, where its type is
+_BUILT_IN = frozenset((
+    "bool", "char", "short", "int", "long", "float", "double", "half", "unsigned", "signed", "size_t", "true", "false",
+    "sizeof", "const", "void", "__half", "__nv_bfloat16", "nv_bfloat16", "half2", "float2", "float4", "int4", "std",
+    "uint", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t",
+))  # fmt: skip
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A kernel to compile. `name`: a template's with its arguments; `parameters`: what the file calls them; `scope`:
+    the namespaces that it stands in."""
+
+    name: str
+    parameters: tuple[str, ...]
+    scope: str
+
+    @property
+    def expression(self) -> str:
+        """What the compiler calls it."""
+        return f"{self.scope}::{self.name}" if self.scope and not self.name.startswith(self.scope) else self.name
+
+
+def named_kernel(text: str, file_name: str, name: str | None) -> Wanted:
+    """The kernel that is meant, which can be left open where there is only one, as can a template's arguments where the
+    file launches it. `name` may have a namespace. NotRunnable where the text has no such kernel."""
+    kernels = kernels_in(text)
+    listed = ", ".join([*list(kernels)[:_MOST_LISTED], *(["…"] if len(kernels) > _MOST_LISTED else [])])
+    if not kernels:
+        raise NotRunnable(f"{file_name} has no kernel: no function with __global__.")
+    if name is None:
+        if len(kernels) > 1:
+            raise NotRunnable(f"{file_name} has several kernels: name one of {listed}.")
+        name = next(iter(kernels))
+    if bare(name) not in kernels:
+        raise NotRunnable(f"{file_name} has no kernel named {bare(name)}; it has {listed}.")
+    declared = kernels[bare(name)]
+    called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
+    if called is None:
+        raise NotRunnable(_unnamed(file_name, bare(name), declared))
+    return Wanted(called, declared.parameters, declared.scope)
+
+
+def every_kernel(text: str) -> list[Wanted]:
+    """The kernels of a text, but templates whose arguments nothing says."""
+    kernels = kernels_in(text)
+    called = {name: instance(text, name, one) if one.template else name for name, one in kernels.items()}
+    return [Wanted(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]]
+
+
+def _unnamed(file_name: str, name: str, declared: Declared) -> str:
+    usual = ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
+    return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>."
+
+
+def instance(text: str, name: str, declared: Declared) -> str | None:
+    """The template kernel `name` with arguments; None where the file does not say them."""
+    file = _File(text)
+    wanted = [_type_parameter(one) for one in declared.template]
+    for arguments, at in file.uses(name):
+        found = [file.meant(one, at, type_wanted) for one, type_wanted in zip(arguments, wanted, strict=False)]
+        if len(found) == len(arguments) and all(found):
+            return f"{name}<{', '.join(map(str, found))}>"
+    deduced = file.deduced(name, declared)
+    given = [
+        deduced.get(_name(one)) if is_type else None for one, is_type in zip(declared.template, wanted, strict=True)
+    ]
+    while given and given[-1] is None and "=" in declared.template[len(given) - 1]:
+        given.pop()
+    return None if None in given else f"{name}<{', '.join(map(str, given))}>"
+
+
+class _File:
+    """A text without its comments, and what its names mean."""
+
+    def __init__(self, text: str) -> None:
+        self.text = uncommented(text)
+        self.declared = declarations(text)
+        self.outside = {word for one in self.declared if not (one.called and one.body) for word in one.words}
+        self.looked_up = 0
+        self.outside |= set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", self.text, re.MULTILINE))
+
+    def uses(self, name: str) -> Iterator[tuple[list[str], int]]:
+        """The arguments that stand behind a name, and where."""
+        for found in self._places(rf"(?<![\w.]){name}\s*<(?![<=])"):
+            end = closing(self.text, found.end() - 1)
+            if end > found.end():
+                yield [" ".join(one.split()) for one in parts(self.text[found.end() : end - 1])], found.start()
+
+    def meant(self, argument: str, at: int, type_wanted: bool, depth: int = 0) -> str | None:
+        """A template argument at a place of the text, with what stands for the names that only its function knows."""
+        made = argument
+        for word in dict.fromkeys(_WORD.findall(argument)):
+            value = self._value(word, at, type_wanted, depth)
+            if value is None:
+                return None
+            if value != word:
+                made = re.sub(rf"(?<![\w.]){word}\b", value, made)
+        return made
+
+    def deduced(self, name: str, declared: Declared) -> dict[str, str]:
+        """The types of a template's own, by their names, as what a launch passes has them."""
+        made = {_name(one): USUAL_TYPE for one in declared.template if _type_parameter(one)}
+        for found in self._places(rf"(?<![\w.]){name}\s*<<<[^;]{{0,400}}?>>>\s*\(([^;]{{0,1000}})\)\s*;"):
+            for passed, written in zip(parts(found[1]), declared.written, strict=False):
+                for word in made:
+                    kind = self._pointed(passed.strip()) if re.search(rf"\b{word}\b", written) else None
+                    made[word] = kind or made[word]
+            break
+        return made
+
+    def _value(self, word: str, at: int, type_wanted: bool, depth: int) -> str | None:
+        if word in _BUILT_IN:
+            return word
+        around = next((one for one in self.declared if one.start <= at < one.end), None)
+        own = [_name(one) for one in template_parameters(self.text, around)] if around else []
+        self.looked_up += 1
+        if depth >= _DEEPEST or self.looked_up > _MOST_NAMES:
+            return None
+        if word in own and around is not None:
+            return self._handed(around, own.index(word), type_wanted, depth)
+        if word in self.outside:
+            return word
+        for found in self._places(rf"(?<![\w.]){word}\s*(?:=(?!=)\s*([^;,]{{1,200}})|\{{([^{{}}]{{1,200}})\}})\s*[;,]"):
+            before = re.split(r"[;{}()]", self.text[max(0, found.start() - _BEFORE) : found.start()])[-1]
+            if re.search(r"\b(?:const|constexpr|using)\b", before):
+                value = self.meant((found[1] or found[2]).strip(), found.start(), type_wanted, depth + 1)
+                if value is not None:
+                    return value if type_wanted else f"({value})"
+        return USUAL_TYPE if type_wanted else None
+
+    def _handed(self, around: Declaration, place: int, type_wanted: bool, depth: int) -> str | None:
+        """What a template function of the host is called with: its parameter at `place`."""
+        name = next(
+            (one for one in around.words if re.search(rf"\b{one}\s*\(", self.text[around.start : around.end])), ""
+        )
+        for arguments, at in self.uses(name) if name else ():
+            if place < len(arguments) and not around.start <= at < around.end:
+                value = self.meant(arguments[place], at, type_wanted, depth + 1)
+                if value is not None:
+                    return value
+        default = template_parameters(self.text, around)[place].partition("=")[2].strip()
+        return default or (USUAL_TYPE if type_wanted else None)
+
+    def _pointed(self, passed: str) -> str | None:
+        """The type that an array `passed` is declared with, if it is one of C's."""
+        if not re.fullmatch(r"\w+", passed):
+            return None
+        for found in self._places(
+            rf"\b((?:unsigned\s+)?\w+)\s*\*\s*(?:\w+\s*(?:=\s*\w+\s*)?,\s*\*\s*){{0,8}}{passed}\b"
+        ):
+            if set(found[1].split()) <= _BUILT_IN - {"void", "const"}:
+                return str(found[1])
+        return None
+
+    def _places(self, pattern: str) -> Iterator[re.Match[str]]:
+        for count, found in enumerate(re.finditer(pattern, self.text)):
+            if count == _MOST_PLACES:
+                return
+            yield found
+
+
+def _type_parameter(written: str) -> bool:
+    return re.match(r"\s*(?:typename|class)\b", written) is not None
+
+
+def _name(written: str) -> str:
+    words: list[str] = re.findall(r"\w+", written.partition("=")[0])
+    return words[-1] if words else ""

@@ -1,0 +1,50 @@
+"""Which instance of a template a file launches, read off its host code."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.lab.instances import instance
+from engine.lab.signatures import kernels_in
+
+ONE, SIZE = "template <class A> __global__ void k(A *a) { }\n", "template <int N> __global__ void k(int *a) { }\n"
+BOTH = "template <class A, int N = 4> __global__ void k(A *a) { }\n"
+FILES = {
+    "a number": (SIZE + "int main() { k<64><<<1, 64>>>(a); }", "k<64>"),
+    "a macro": ("#define N 64\n" + SIZE + "int main() { k <N> <<<1, N>>>(a); }", "k<N>"),
+    "constants of the function": (
+        SIZE + "int main() { constexpr int n{32}; const int l = 1, m = 2 * n; k<m / 2><<<1, 1>>>(a); }",
+        "k<(2 * (32)) / 2>",
+    ),
+    "the first that is known": (
+        SIZE + "void f(int n) { k<n><<<1, 1>>>(a); }\nint main() { k<8><<<1, 1>>>(a); }",
+        "k<8>",
+    ),
+    "in a comment": (SIZE + "// k<9><<<1, 1>>>\nint main() { k<8><<<1, 1>>>(a); }", "k<8>"),
+    "through a function": (SIZE + "template <int M> void f() { k<M><<<1, 1>>>(a); }\nint main() { f<16>(); }", "k<16>"),
+    "a function's default": (
+        SIZE + "template <int M = 4> void f() { k<M><<<1, 1>>>(a); }\nint main() { f(); }",
+        "k<4>",
+    ),
+    "deduced": (ONE + "int main() { double *x, *y; k<<<1, 1>>>(y); }", "k<double>"),
+    "deduced, and unknown": (ONE + "void f(Tensor t) { k<<<1, 1>>>(t.data()); }", "k<float>"),
+    "a type of a library's": (ONE + "void f() { DISPATCH([&] { k<scalar_t><<<1, 1>>>(t.data()); }); }", "k<float>"),
+    "defaults": ("template <int N = 4> __global__ void k(int *a) { }\n", "k<>"),
+    "a type and a default": (BOTH, "k<float>"),
+    "nothing is said": (SIZE, None),
+    "behind a name": (SIZE + "auto f = k<128>;", "k<128>"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_template_is_named_as_its_file_launches_it(name: str) -> None:
+    text, wanted = FILES[name]
+    assert instance(text, "k", kernels_in(text)["k"]) == wanted
+
+
+@pytest.mark.parametrize(
+    "piece", ["k<", "k<a, ", "const int n = n; k<n>", "template <int n> void f() { f<n>(); k<n>(); }\n"]
+)
+def test_a_text_that_says_it_a_thousand_times_is_read_soon(piece: str) -> None:
+    text = SIZE + piece * (100_000 // len(piece))
+    instance(text, "k", kernels_in(text)["k"])
