@@ -9,10 +9,11 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
 from engine.choices import settle
+from engine.history import history
 from engine.plan import strides
 from engine.records import Choice, NotRunnable, Settled
 from views.rung import actions, desk, present
-from views.session import choices, keyboard, rungs, state
+from views.session import choices, keyboard, lecture, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
 from views.session.page import Page
 
@@ -97,7 +98,8 @@ def main() -> None:
          "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
          "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
          "gpu": st.session_state.get("gpu"), "schedule": order if order != LOCKSTEP else None,
-         "beside": st.session_state.get("beside"), "present": st.session_state.get("present")}
+         "beside": st.session_state.get("beside"), "present": st.session_state.get("present"),
+         "follow": st.session_state.get("follow")}
     )  # fmt: skip
     try:
         asked = tuple(choice_of(rung, chosen, ladder.rungs[position]) for rung in ladder.rungs)
@@ -109,9 +111,18 @@ def main() -> None:
     page = Page(ladder, topic, position, asked, ran, presenting)
     keys(page)
     if presenting:
+        tell_followers(page)
         present.show(page)
+        tell_followers(page)  # now with what came of a run
     else:
         desk.show(page, top)
+
+
+def tell_followers(page: Page) -> None:
+    """Let browsers that follow the lecture go where it is, if this is the lecture."""
+    if work.is_presenting() and not lecture.is_followed():
+        known = history.latest(page.run)
+        lecture.show(st.query_params.to_dict(), str(known.environment.get("utc") or "") if known else "")
 
 
 def keys(page: Page) -> None:

@@ -10,7 +10,7 @@ from engine.catalogue import KERNELS, LADDERS, Ladder
 from engine.service.warm_up import Readiness, readiness, run_of
 from views.access import visitor
 from views.html.code import code_in
-from views.session import work
+from views.session import lecture, work
 from views.session.place import Place
 
 WORK = "warm up work"
@@ -22,6 +22,9 @@ def show() -> None:
     """The menu, the button and the table."""
     st.subheader("Warm up before a lecture")
     st.write("Compiles and runs every rung once. What cannot run is shown as it was recorded, and says so.")
+    if (last := lecture.now()) is not None:
+        there = f"./?{escape(last.address)}&amp;present=1"
+        st.html(f'<p class="lecturekept">A lecture is kept: <a href="{there}" target="_self">go on where it was</a>.</p>')
     names = list(LADDERS)
     now = st.session_state.get(LADDER) or st.session_state.get("ladder")
     with st.container(horizontal=True, vertical_alignment="bottom"):

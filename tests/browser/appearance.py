@@ -32,7 +32,7 @@ CELLS = (80, 45)  # what is compared: each the mean of 16 x 16 pixels of the win
 # What another machine or another day says otherwise, or the mouse brings, keeps its place unseen; what it has more or
 # less of is gone.
 UNSEEN = """.st-key-numbers .outcome, .insideanswer, .st-key-undertable { visibility: hidden }
-  .st-key-bar { display: none }
+  .st-key-bar, .stElementContainer:has(.lecturekept) { display: none }
   * { caret-color: transparent !important }"""
 
 

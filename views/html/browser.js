@@ -101,6 +101,17 @@ window.kernelLadder = (() => {
     return completes(next) ? history.replaceState(state, title, url) : push(state, title, url);
   };
 
+  // A page that follows the lecture goes where it is, as if Back led there; lecture.py says where. Once for each change.
+  let asked = 0;
+  setInterval(async () => {
+    const mark = document.querySelector('.follows');
+    if (!mark || document.hidden || !own.tell) return;
+    const now = await fetch('./lecture').then((answer) => (answer.ok ? answer.json() : {})).catch(() => ({}));
+    if (!now.number || now.number === asked || String(now.number) === mark.dataset.number) return;
+    asked = now.number;
+    own.tell('popped', { number: ++own.popped, search: `?${now.address}&follow=1` });
+  }, 1000);
+
   // The mouse shows the bar of a slide, and it fades.
   let still;
   const moved = () => {

@@ -5,13 +5,38 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.catalogue import KERNELS
-from views.session import work
+from views.access import visitor
+from views.session import lecture, state, work
 from views.session.page import WORK, Page
 
 
 def toggle_presenting(on: bool) -> None:
     """Present, or stop presenting. For callbacks, as all that runs."""
+    if not on and work.is_presenting():
+        lecture.end()
     st.session_state["present"] = "1" if on else ""
+
+
+def follow() -> None:
+    """Go where the lecture goes. For callbacks."""
+    found = lecture.now()
+    if found is not None:
+        state.lead({**found.choices, "follow": "1"})
+
+
+def stop_following() -> None:
+    """Stay where this page is. For callbacks."""
+    state.forget("follow")
+
+
+def follow_button() -> None:
+    """For who listens, while somebody presents."""
+    if lecture.is_followed():
+        st.button("Following", key="follow_off", icon=":material/sensors:", type="primary", on_click=stop_following,
+                  help="This page goes where the lecture goes. Press to stop.")  # fmt: skip
+    elif not visitor.rights().goes_first and (found := lecture.now()) and found.going:
+        st.button("Follow", key="follow_on", icon=":material/sensors:", on_click=follow,
+                  help="Let this page go where the lecture goes")  # fmt: skip
 
 
 def run_rung(page: Page) -> None:

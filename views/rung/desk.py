@@ -14,7 +14,7 @@ from views.html import rung_html
 from views.panels.entries import Section
 from views.panels.plot import plot_shown, rows_of, timed_bars, validated
 from views.rung import room
-from views.rung.actions import run_buttons, toggle_presenting
+from views.rung.actions import follow_button, run_buttons, toggle_presenting
 from views.rung.results import Results
 from views.rung.table import Table
 from views.session import state, work
@@ -80,6 +80,7 @@ def buttons(page: Page) -> None:
         if st.button("Edit", key="edit", icon=":material/edit:", help="Edit this rung in the lab"):
             state.keep("", {"start": "rung"})
             st.switch_page("views/lab.py")
+        follow_button()
 
 
 def plot_look(page: Page) -> Look:

@@ -1,4 +1,5 @@
-"""What is asked of the server from outside: whether it lives, whether it can work, and how much it does."""
+"""What is asked of the server beside its pages: whether it lives, whether it can work, how much it does; and, by pages
+that follow it, where the lecture is."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.service import health
-from views.session import presence
+from views.session import lecture, presence
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -27,4 +28,15 @@ async def _metrics(request: Request) -> Response:
     return Response(await asyncio.to_thread(health.metrics, presence.browsers()), media_type=PROMETHEUS)
 
 
-ROUTES = (Route("/healthz", _alive), Route("/readyz", _ready), Route("/metrics", _metrics))
+async def _lecture(request: Request) -> Response:
+    found = await asyncio.to_thread(lecture.now)
+    told = {"number": found.number, "address": found.address} if found and found.going else {}
+    return JSONResponse(told, headers={"cache-control": "no-store"})
+
+
+ROUTES = (
+    Route("/healthz", _alive),
+    Route("/readyz", _ready),
+    Route("/metrics", _metrics),
+    Route("/lecture", _lecture),
+)

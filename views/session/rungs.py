@@ -9,7 +9,7 @@ from html import escape
 import streamlit as st
 
 from engine.catalogue import LADDERS, Ladder
-from views.session import state
+from views.session import lecture, state
 from views.session.choices import AUTO
 
 MENU = 396  # pixels: the menu of the ladders, as wide as the longest title
@@ -87,7 +87,8 @@ def pickers(ladder: Ladder) -> int:
         st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
                   help="The next rung (arrow right)")  # fmt: skip
         st.html(_buttons(ladder))
-        st.html(f'<i class="at" data-rung="{position}"></i>')  # by itself: the buttons stay, and keep the focus
+        # By itself: the buttons stay, and keep the focus.
+        st.html(f'<i class="at" data-rung="{position}"></i>{lecture.mark()}')
     return position
 
 

@@ -17,14 +17,14 @@ NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", 
          "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
          "heat", "look", "schedule", "launch", "b", "warp", "beside", "partitions", "gpu",
-         "start", "draft", "call", "right", "source", "sheet", "student")  # fmt: skip
+         "start", "draft", "call", "right", "source", "sheet", "student", "follow")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
 # Left out of the address when plain.
 OPTIONAL = ("present", "show", "counter", "grid", "parameter", "combine", "heat", "look", "schedule", "launch",
-            "b", "warp", "beside", "partitions", "gpu", "student")  # fmt: skip
+            "b", "warp", "beside", "partitions", "gpu", "student", "follow")  # fmt: skip
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
-_OPENED = "page opened"
+_OPENED, _LED = "page opened", "led to"
 _KNOB, _KNOBS = "knob shown", "knobs kept"
 
 
@@ -34,7 +34,7 @@ def restore(page: str) -> None:
     Between the two, what an address says is what this page wrote there, or an older one that a click still carries.
     What is taken over counts as answered when the page publishes it: a run of the script may be cut short.
     """
-    asked = keyboard.gone_back()
+    asked = keyboard.gone_back() or st.session_state.get(_LED, {})
     if st.session_state.get(_OPENED) != page:
         st.session_state.pop(_OPENED, None)
         # Whoever goes back again while the page is still being opened wants the later address.
@@ -45,6 +45,11 @@ def restore(page: str) -> None:
         if name in asked:
             st.session_state[name] = asked[name].split(",") if name in _LISTS else asked[name]
     st.session_state[_GIVEN] = tuple(asked)
+
+
+def lead(address: Mapping[str, str]) -> None:
+    """Let this page go to an address of its own, as if the browser went back to it. For callbacks."""
+    st.session_state[_LED] = dict(address)
 
 
 def recall(page: str) -> None:
@@ -122,6 +127,7 @@ def publish(topic: str, values: Mapping[str, object]) -> None:
         st.query_params.from_dict(address)
     st.session_state[_OPENED] = st.session_state[_PAGE]
     keyboard.arrived()
+    st.session_state.pop(_LED, None)
     for name in NAMES:
         if name == "parameter":
             if name in st.session_state and st.session_state.get(_KNOB):

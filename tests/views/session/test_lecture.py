@@ -1,0 +1,100 @@
+"""The lecture: kept while somebody presents, followed by whoever wants to, and there again after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from starlette.requests import Request
+
+from engine.catalogue import LADDERS
+from engine.choices import settle
+from engine.history import history
+from engine.records import Choice
+from engine.store import database, lectures
+from tests.made import ENVIRONMENT, measured
+from tests.views.access.test_roles import come_as
+from tests.views.pages import asked, html_of, opened
+from views.access.roles import PRESENTER, STUDENT
+from views.session import lecture
+from views.session.endpoints import ROUTES
+from views.session.lecture import Lecture
+
+SLIDE = {"ladder": "harris", "rung": "reduce_strided", "n": "4096", "block": "256", "device": "emulator"}
+
+
+@pytest.fixture(autouse=True)
+def no_lecture_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lecture, "_found", None)
+    monkeypatch.setattr(lecture, "FRESH_S", 0.0)
+
+
+def told() -> dict[str, Any]:
+    """What the server answers to a page that follows."""
+    endpoint = next(route.endpoint for route in ROUTES if route.path == "/lecture")
+    return json.loads(asyncio.run(endpoint(Request({"type": "http"}))).body)
+
+
+def going() -> Lecture:
+    found = lecture.now()
+    assert found is not None and found.going
+    return found
+
+
+def test_the_presenters_steps_and_results_are_told_and_a_students_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    come_as(STUDENT, "aaaa1111", monkeypatch)
+    opened(**SLIDE, present="1")
+    assert lecture.now() is None and told() == {}
+    come_as(PRESENTER, "bbbb2222", monkeypatch)
+    app = opened(**SLIDE, present="1")
+    first = going()
+    assert first.choices.items() >= SLIDE.items() and "present" not in first.choices
+    assert told() == {"number": first.number, "address": first.address}
+    app.run()
+    assert going() == first
+    app.button(key="next").click().run()
+    second = going()
+    assert second.number != first.number and second.choices["rung"] == LADDERS["harris"].rungs[2].kernel
+    ran = settle(Choice(second.choices["rung"], 4096, 256, device="emulator"))
+    history.remember(ran, measured(ran, device={"kind": "emulator"}, time_us=None))
+    app.run()
+    assert going().number != second.number and going().seen == ENVIRONMENT["utc"]
+    lecture.end()
+    assert told() == {} and lecture.now() is not None
+
+
+def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    lecture.show(SLIDE, "")
+    come_as(STUDENT, "aaaa1111", monkeypatch)
+    app = opened(ladder="crovella")
+    assert 'class="follows"' not in html_of(app)
+    app.button(key="follow_on").click().run()
+    assert asked(app).items() >= {**SLIDE, "follow": "1"}.items()
+    assert f'<i class="follows" data-number="{going().number}"></i>' in html_of(app)
+    app.button(key="follow_off").click().run()
+    assert asked(app)["rung"] == SLIDE["rung"] and "follow" not in asked(app)
+    assert 'class="follows"' not in html_of(app)
+
+
+def test_after_a_restart_the_presenter_goes_on_where_the_lecture_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    come_as(PRESENTER, "bbbb2222", monkeypatch)
+    opened(**SLIDE, present="1")
+    database.close()
+    history.forget()
+    monkeypatch.setattr(lecture, "_found", None)
+    link = html.unescape(re.search(r'href="\./\?([^"]+)"', html_of(opened("machine")))[1])  # type: ignore[index]
+    assert dict(parse_qsl(link)).items() >= {**SLIDE, "present": "1"}.items()
+
+
+def test_a_lecture_of_yesterday_or_of_another_version_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    lecture.show(SLIDE, "")
+    kept = lectures.load(lecture.NAME) or {}
+    lectures.save(lecture.NAME, {**kept, "utc": "2026-11-01T10:00:00+00:00"})
+    assert lecture.now() is None
+    lectures.save(lecture.NAME, {"slide": 3})
+    assert lecture.now() is None and told() == {}
