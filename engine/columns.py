@@ -74,6 +74,22 @@ COLUMNS: dict[str, Column] = {
             "Against the first right rung that does the same work on the same kind of processor.",
         ),
         Column("percent_of_peak", "Of peak", "%", MEASURED, "Of the GPU's peak, computed from its clock and width."),
+        Column(
+            "ratio",
+            "Of library",
+            "",
+            MEASURED,
+            "The time of the fastest library beside it over its own, taken in turn: above 1 it is faster.",
+        ),
+        Column("library", "Library", "", MEASURED, "The fastest library that was timed beside it."),
+        Column(
+            "same_bits",
+            "Same bits",
+            "",
+            "",
+            "Whether every run gives the same bits. Sums of floats that are added "
+            "in the order of who comes first are rounded differently each time; all of them are right.",
+        ),
         Column("origin", "Origin", "", MEASURED),
         Column("lecture_time_us", "Time", "µs", LECTURE),
         Column("lecture_bandwidth_gb_s", "Bandwidth", "GB/s", LECTURE),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from engine.catalogue import KERNELS, Ladder, Published, Rung, Topic
+from engine.catalogue import KERNELS, Kernel, Ladder, Published, Rung, Topic
 from engine.columns import COLUMNS, LECTURE
 from engine.counters import COUNTERS, plotted
 from engine.history.history import Known, device_line
@@ -64,6 +64,8 @@ def _ladder_row(
         **_numbers(timed),
         "step": step,
         "cumulative": cumulative,
+        **_beside(timed),
+        "same_bits": _same_bits(kernel, choice),
         "origin": device_line(timed) if timed else None,
         "lecture_time_us": paper.time_ms * 1e3 if paper and paper.time_ms is not None else None,
         "lecture_bandwidth_gb_s": paper.bandwidth_gb_s if paper else None,
@@ -92,6 +94,18 @@ def _numbers(timed: Measurement | None) -> dict[str, float | None]:
     timing, rates = (timed.timing, timed.rates) if timed else (None, Rates())
     times = {name: getattr(timing, name) if timing else None for name in ("time_us", "low_us", "high_us")}
     return times | asdict(rates)
+
+
+def _beside(timed: Measurement | None) -> dict[str, object]:
+    """The fastest library that was timed beside it, and its time over this one."""
+    ratios = {name: peer.ratio for name, peer in timed.peers.items() if peer.ratio} if timed else {}
+    library = min(ratios, key=lambda name: ratios[name], default=None)
+    return {"ratio": ratios[library] if library else None, "library": library}
+
+
+def _same_bits(kernel: Kernel, choice: Settled) -> str | None:
+    same = kernel.same_bits(choice.dtype, choice.combine)
+    return None if same is None else "yes" if same else "no"
 
 
 def value_of(measurement: Measurement, key: str) -> float | None:

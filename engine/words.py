@@ -23,7 +23,7 @@ STATUS_WORDS = {
     "crashed": "crashed",
 }
 _TIMES = ("time_us", "low_us", "high_us", "lecture_time_us")
-_SPEEDUPS = ("step", "cumulative", "lecture_step", "lecture_cumulative")
+_SPEEDUPS = ("step", "cumulative", "ratio", "lecture_step", "lecture_cumulative")
 _UNITS = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
 
 

@@ -16,6 +16,7 @@ from engine.columns import COLUMNS
 from engine.history.history import Known
 from engine.records import Caveat, Choice, Counts, Measurement, Settled
 from tests import made
+from views.html.grid import ladder_html
 
 HARRIS = LADDERS["harris"]
 
@@ -48,6 +49,21 @@ def test_step_and_cumulative_speedup() -> None:
     frame = tables.ladder_table(HARRIS, choices(), facts)
     assert list(frame["step"][:5]) == [None, 2.0, 2.0, None, None]
     assert list(frame["cumulative"][:5]) == [1.0, 2.0, 4.0, None, 16.0]
+
+
+def test_the_fastest_library_stands_beside_a_rung_and_whether_its_bits_stay() -> None:
+    peers = {"CUB": {"time_us": 9.0, "ratio": 1.8}, "PyTorch": {"time_us": 6.0, "ratio": 1.2}}
+    ladder = LADDERS["one-launch"]
+    facts = [Known(measured(rung.kernel, 5.0, peers=peers)) for rung in ladder.rungs]
+    frame = tables.ladder_table(ladder, choices("one-launch", dtype="float32"), facts)
+    assert set(zip(frame["ratio"], frame["library"], strict=True)) == {(1.2, "PyTorch")}
+    same = dict(zip(frame["kernel"], frame["same_bits"], strict=True))
+    assert (same["reduce_warp_shuffle"], same["reduce_vectorized"]) == ("no", "yes")
+    page = ladder_html(frame.to_dict("records"), "bandwidth_gb_s", 0, False, {"times": "", "counters": ""})
+    assert page.count("<small>PyTorch</small>") == len(ladder.rungs) and "Same bits" in page
+    whole = tables.ladder_table(ladder, choices("one-launch"), [Known()] * len(ladder.rungs)).to_dict("records")
+    page = ladder_html(whole, "bandwidth_gb_s", 0, False, {"times": "", "counters": ""})
+    assert "Same bits" not in page and "Of library" not in page, "nothing to tell"
 
 
 def test_no_speedup_between_two_devices() -> None:

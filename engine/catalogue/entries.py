@@ -97,6 +97,8 @@ class Kernel:
     those instructions.
     `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
     `operation`: what libraries call that, one of engine.catalogue.libraries.PEERS, where it is not its topic's.
+    `varies`: what may differ from run to run though all are right, beside floats that atomics add up: "floats", sums of
+    them whose order is that of who comes first; "order", in which place each answer stands.
     """
 
     name: str
@@ -121,6 +123,15 @@ class Kernel:
     processor: Literal["gpu", "cpu"] = "gpu"
     needs: BlockNeed | None = None
     operation: str = ""
+    varies: Literal["", "floats", "order"] = ""
+
+    def same_bits(self, dtype: str, combine: str | None) -> bool | None:
+        """Whether every run of it gives the same bits; None of a kernel that is wrong, or right by luck."""
+        if self.expect in ("wrong", "hazard", "deadlock"):
+            return None
+        rounded = not dtype.startswith("int")
+        by_atomics = (combine or self.combines[0]) == "atomic"
+        return self.varies != "order" and not (rounded and (by_atomics or self.varies == "floats"))
 
     @property
     def has_peak(self) -> bool:

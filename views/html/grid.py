@@ -28,12 +28,15 @@ def ladder_html(
     """A ladder's table, of the rows that `engine.tables` makes. `metric`: its rate column; `counters`: whether to show
     the emulator's; `headings`: group -> where its numbers come from."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
+    numbers += ["ratio"] if any(row["ratio"] is not None for row in ladder) else []
+    known = ["same_bits"] if any(row["same_bits"] == "no" for row in ladder) else []
     counted = IN_TABLE if counters else ()
-    head = "".join(_heading(key) for key in (*numbers, *counted))
+    head = "".join(_heading(key) for key in (*numbers, *known, *counted))
     groups = f'<td colspan="3"></td><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
+    groups += "<td></td>" * len(known)
     if counted:
         groups += f'<th class="group" colspan="{len(counted)}">{escape(headings["counters"])}</th>'
-    rows = "".join(_ladder_row(row, numbers, counted, i == current) for i, row in enumerate(ladder))
+    rows = "".join(_ladder_row(row, numbers, (*known, *counted), i == current) for i, row in enumerate(ladder))
     return (
         f'<div class="scroll"><table class="ladder"><thead><tr>{groups}</tr>'
         f'<tr><th class="text">Rung</th><th class="text">What it does</th><th class="text">Correct?</th>{head}</tr>'
@@ -47,14 +50,15 @@ def _heading(key: str) -> str:
     return f'<th title="{escape(column.meaning)}">{escape(column.title)}{unit}</th>'
 
 
-def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequence[str], current: bool) -> str:
+def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence[str], current: bool) -> str:
+    """`numbers`: of its time, which a failed rung has none of; `beside`: what is known of it all the same."""
     status = row["status"]
     failed, timed = status not in (None, "ok"), row["time_us"] is not None
     why, whole = code_in(row["reason"] or ""), escape(row["reason"] or "")
-    beside = f'<small class="why" title="{whole}">{why}</small>' if failed and timed else ""
+    failure = f'<small class="why" title="{whole}">{why}</small>' if failed and timed else ""
     cells = [
         f'<td class="rung">{escape(row["rung"])}</td>',
-        f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code>{beside}</td>',
+        f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code>{failure}</td>',
         f'<td class="text status {status or ""}">{_status(row)}</td>',
     ]
     if failed and not timed:
@@ -63,7 +67,7 @@ def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], counted: Sequenc
     else:
         cells += [_number(row, key) for key in numbers]
     why = f' title="{escape(row["caveats"])}"' if row["caveats"] else ""
-    cells += [f"<td{why}>{escape(counted_text(row, key)) or '<i>·</i>'}</td>" for key in counted]
+    cells += [f"<td{why}>{escape(counted_text(row, key)) or '<i>·</i>'}</td>" for key in beside]
     return f'<tr class="{"current" if current else ""}">{"".join(cells)}</tr>'
 
 
@@ -80,6 +84,8 @@ def _number(row: Mapping[str, Any], key: str) -> str:
     paper = text_of(paper_key, row[paper_key]) if paper_key else ""
     title = escape(str(row["origin"] or ""))
     below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{escape(paper)}</span>' if paper else ""
+    if key == "ratio" and row["library"]:
+        below = f"<small>{escape(row['library'])}</small>"
     return f'<td title="{title}">{ours or "<i>–</i>"}{below}</td>'
 
 

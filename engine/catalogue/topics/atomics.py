@@ -41,6 +41,7 @@ _POWERS = tuple(2**power for power in range(21))
 
 
 # The default is the same for all, so that their times compare; few enough threads per address for compare-and-swap.
+_EXCHANGES = ("atomic_exch", "atomic_cas")  # who comes first is part of the answer
 _ADDRESSES = Parameter("ADDRESSES", "Addresses", _POWERS, 4096)
 
 
@@ -54,11 +55,11 @@ def _atomic(
 ) -> Kernel:
     refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
     return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows,
-                  work=work, operation=operation)  # fmt: skip
+                  work=work, operation=operation, varies="order" if name in _EXCHANGES else "floats")  # fmt: skip
 
 
 def _whole(name: str, title: str, shows: str, work: str) -> Kernel:
-    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT, shows=shows, work=work)
+    return Kernel(name, "atomics", title, dtypes=_INT, refuses=_ONLY_INT, shows=shows, work=work, varies="order")
 
 
 KERNELS = (
@@ -79,9 +80,9 @@ KERNELS = (
     _whole("order_place", "My place in an order", "+atomic_max_contention", "places"),
     _whole("reserve_buffer", "Space in a buffer", "+global_store_requests", "space"),
     Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests",
-           work="filter", operation="selection"),
+           work="filter", operation="selection", varies="order"),
     Kernel("filter_aggregated", "atomics", "Keep the positive numbers, one atomic per warp",
-           shows="atomic_max_contention", work="filter", operation="selection"),
+           shows="atomic_max_contention", work="filter", operation="selection", varies="order"),
     Kernel("filter_lookback", "atomics", "Keep the positive numbers, in order, blocks look back",
            block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics", work="filter",
            operation="selection"),
@@ -93,7 +94,7 @@ KERNELS = (
     Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches", work="prefix sum",
            operation="prefix sum"),
     Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", dtypes=("int32", "float32"),
-           refuses=_STATE, shows="launches", work="prefix sum", operation="prefix sum"),
+           refuses=_STATE, shows="launches", work="prefix sum", operation="prefix sum", varies="floats"),
     Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
            shows="shuffles", work="maximum", operation="maximum"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
@@ -119,7 +120,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         return _prefix_sum(kernel, choice)
     if kernel.name in ("transformation", "warp_broadcast", "warp_movements"):
         return _each(kernel, choice)
-    if kernel.name in ("atomic_exch", "atomic_cas"):
+    if kernel.name in _EXCHANGES:
         return _places(kernel, choice)
     if kernel.parameter is not None:
         return _sums(kernel, choice)

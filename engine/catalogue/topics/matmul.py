@@ -73,7 +73,7 @@ KERNELS = (
            shows="+global_load_sectors", capability=_COPIES),
     Kernel("matmul_stream_k", "matmul", "All blocks share all products evenly", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(4, 8, cut=True), refuses=_ONLY_FLOAT | _SLICES, shows="+atomics",
-           capability=_COPIES),
+           capability=_COPIES, varies="floats"),
     Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS,
            shows="+global_load_sectors", capability=_COPIES),

@@ -28,7 +28,7 @@ _SPLIT = Parameter("SPLIT", "Lanes in the first branch", tuple(range(1, 32)), 4)
 
 def _branch(name: str, title: str, work: str, expect: str = "ok", shows: str = "") -> Kernel:
     return Kernel(name, "volta", title, dtypes=("int32",), expect=expect, parameter=_SPLIT, refuses=_ONLY_INT,
-                  shows=shows, work=work)  # fmt: skip
+                  shows=shows, work=work, varies="order" if work == "order" else "")  # fmt: skip
 
 
 KERNELS = (
@@ -36,7 +36,8 @@ KERNELS = (
     _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", "order", shows="+warp_instructions"),
     _branch("branch_exchange", "Lanes of two branches exchange numbers", "exchange", "hazard", "+findings"),
     _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", "exchange", shows="findings"),
-    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", shows="+atomics", work="lock"),
+    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", shows="+atomics", work="lock",
+           varies="floats"),
     Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock", shows="+atomics",
            work="lock"),
     Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock", shows="atomics",

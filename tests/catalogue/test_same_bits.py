@@ -1,0 +1,54 @@
+"""What the catalogue says of the bits of an answer: the same in every order of lanes and blocks, or not."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.backends.backend import quiet
+from engine.backends.emulator.backend import Emulator
+from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
+from engine.choices import settle
+from engine.plan import plan
+from tests.cases import case
+
+QUICK = "reduce_vectorized"
+ORDERS = ("independent:1", "waves:1")
+WIDTHS = {"matmul": 70, "tensor": 256, "matrix_sums": 40}
+N = 1500
+THOROUGH = ("reduction", "matrix_sums", "trapezoid")  # their sums of floats cross blocks
+
+
+def claimed(dtype: str) -> list[Kernel]:
+    return [
+        kernel
+        for kernel in KERNELS.values()
+        if kernel.emulated and kernel.processor == "gpu" and dtype in kernel.dtypes and kernel.same_bits(dtype, None)
+    ]
+
+
+def bits(kernel: Kernel, schedule: str | None) -> bytes:
+    choice = settle(replace(default_choice(kernel.name), n=WIDTHS.get(kernel.topic, N), dtype="float32",
+                            device="emulator", schedule=schedule))  # fmt: skip
+    return Emulator().run(plan(choice), quiet).output.tobytes()
+
+
+CASES = [
+    case(kernel, quick=kernel.name == QUICK, thorough=kernel.topic in THOROUGH, id=kernel.name)
+    for kernel in claimed("float32")
+]
+
+
+@pytest.mark.parametrize("kernel", CASES)
+def test_what_is_said_to_give_the_same_bits_does_in_every_order(kernel: Kernel) -> None:
+    assert len({bits(kernel, schedule) for schedule in (None, *ORDERS)}) == 1
+
+
+def test_what_atomics_add_up_varies_in_floats_alone() -> None:
+    for name in ("reduce_warp_shuffle", "column_sums_strips", "atomic_add", "matmul_stream_k", "prefix_sum_lookback"):
+        kernel = KERNELS[name]
+        assert kernel.same_bits("float32", None) is False and kernel.same_bits("int32", None) is True
+    assert bits(KERNELS["reduce_warp_shuffle"], "waves:1") != b""
+    assert KERNELS["filter_atomic"].same_bits("int32", None) is False, "who comes first stands first"
+    assert KERNELS["filter_lookback"].same_bits("float32", None) is True, "in their order"
+    assert KERNELS["reduce_racy"].same_bits("int32", None) is None
+    assert {topic_of(kernel).name for kernel in claimed("float64")} >= {"reduction", "trapezoid", "matrix_sums"}
