@@ -18,6 +18,8 @@ from engine.plan import strides
 from engine.records import Choice, Measurement, Rates, Settled, dtype_of
 from engine.words import size_text, text_of
 
+SAME_LINE = 0.03  # lines that are nearer to each other are one
+
 
 def ladder_table(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known]) -> pd.DataFrame:
     """One row a rung, in the ladder's order; `choices` and `facts` stand beside its rungs.
@@ -239,7 +241,8 @@ def sweep_table(
 
 
 def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
-    """The lines of a plot of the topic's metric: name -> value. The peak of the GPU, and each peer at its median.
+    """The lines of a plot of the topic's metric: name -> value. The peak of the GPU, and each peer at its median; of
+    peers that a line's width would not tell apart, the first alone.
 
     Only where all times come from one GPU: a line of one machine says nothing about another's bars.
     """
@@ -252,12 +255,14 @@ def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
     if peak := peak_of(device, topic.metric, dtype):
         name = "Memory peak" if topic.metric == "bandwidth_gb_s" else f"FP{8 * dtype_of(dtype).itemsize} peak"
         found[name] = float(peak)
-    for peer in dict.fromkeys(name for m in timed for name in m.peers):
+    beside = dict.fromkeys(name for m in timed for name in m.peers)
+    for peer in beside:
         rates = [
             rate * m.timing.time_us / m.peers[peer].time_us
             for m in timed
             if m.timing and peer in m.peers and (rate := getattr(m.rates, topic.metric))
         ]
-        if rates:
+        others = [value for name, value in found.items() if name in beside]
+        if rates and all(abs(median(rates) - value) > SAME_LINE * value for value in others):
             found[peer] = median(rates)
     return found

@@ -140,6 +140,9 @@ def test_marks_are_the_peak_and_the_median_peer_of_one_gpu() -> None:
     topic = TOPICS["reduction"]
     marks = tables.marks(topic, [known(20, 10), known(10, 10), Known()])
     assert marks == {"Memory peak": 4800.0, "CUB": pytest.approx(2**24 / 10 / 1e3)}
+    peers = {"CUB": {"time_us": 10.0}, "CUB by nvcc": {"time_us": 10.1}, "PyTorch": {"time_us": 20.0}}
+    marks = tables.marks(topic, [Known(measured("reduce_strided", 20.0, peers=peers))])
+    assert list(marks) == ["Memory peak", "CUB", "PyTorch"], "two lines on each other are one"
     assert tables.marks(topic, [known(20, 10), known(10, 10, "another")]) == {}
     assert tables.marks(topic, [Known()]) == {}
 

@@ -1,0 +1,49 @@
+"""The libraries of this GPU are right, and what is said to give the same bits in every run does."""
+
+from dataclasses import replace
+
+import pytest
+
+from engine.backends.backend import quiet
+from engine.backends.choice import backend_of
+from engine.catalogue import KERNELS, default_choice, topic_of
+from engine.choices import settle
+from engine.plan import plan
+
+pytestmark = pytest.mark.gpu
+
+RUNS = 30
+FLOATS = [
+    (kernel, dtype)
+    for kernel in KERNELS.values()
+    for dtype in kernel.dtypes
+    if kernel.processor == "gpu" and not dtype.startswith("int") and kernel.same_bits(dtype, None)
+]
+
+
+def test_every_library_that_is_here_is_right():
+    """What is missing, or has no such call, says so; no answer is wrong."""
+    from engine.backends.gpu.peer_trial import build, tried
+
+    assert build() == [] or "nvcc" in " ".join(build())
+    found = list(tried())
+    assert not [each for each in found if "answer is" in each.missing]
+    assert {each.operation for each in found if not each.missing} >= {
+        "sum",
+        "maximum",
+        "prefix sum",
+        "integral",
+        "copy",
+    }
+
+
+@pytest.mark.parametrize(("kernel", "dtype"), FLOATS, ids=lambda value: getattr(value, "name", value))
+def test_the_bits_of_every_run_are_the_same(kernel, dtype):
+    n = min(topic_of(kernel).default_n, 2**20)
+    made = plan(settle(replace(default_choice(kernel.name), n=n, dtype=dtype, device="gpu")))
+    assert len({backend_of(made).run(made, quiet).output.tobytes() for _ in range(RUNS)}) == 1
+
+
+def test_sums_by_atomics_give_other_bits_now_and_then():
+    made = plan(settle(replace(default_choice("reduce_warp_shuffle"), n=2**22, dtype="float32", device="gpu")))
+    assert len({backend_of(made).run(made, quiet).output.tobytes() for _ in range(10 * RUNS)}) > 1
