@@ -23,8 +23,8 @@ def show() -> None:
     st.subheader("Warm up before a lecture")
     st.write("Compiles and runs every rung once. What cannot run is shown as it was recorded, and says so.")
     if (last := lecture.now()) is not None:
-        there = f"./?{escape(last.address)}&amp;present=1"
-        st.html(f'<p class="lecturekept">A lecture is kept: <a href="{there}" target="_self">go on where it was</a>.</p>')
+        link = f'<a href="./?{escape(last.address)}&amp;present=1" target="_self">go on where it was</a>'
+        st.html(f'<p class="lecturekept">A lecture is kept: {link}.</p>')
     names = list(LADDERS)
     now = st.session_state.get(LADDER) or st.session_state.get("ladder")
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -33,8 +33,10 @@ from engine.history.live import LASTING
 from engine.store import database, measurements
 from tests.browser.conftest import free_port, running
 from tests.home import places
+from tests.load.faults import VARIABLE
 from tests.load.goals import Goal, machine, told
 from tests.load.process import children, command
+from tests.load.traced import TRACE
 from tests.service.hosts import together
 from tests.service.jobs import JOBS, alive
 from tests.service.misbehaving import ENDLESS, ILLEGAL_READ
@@ -62,6 +64,8 @@ class Told:
     """What the server said of each job, and what happened."""
 
     ends: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    asked: Counter[int] = field(default_factory=Counter)  # how often each was asked for
+    cut_off: Counter[int] = field(default_factory=Counter)  # how often the server was killed before it told its end
     cut: Counter[str] = field(default_factory=Counter)  # answers that a kill took away: "worker", "server"
     processes: set[int] = field(default_factory=set)  # every worker there ever was
 
@@ -98,14 +102,14 @@ def jobs(count: int, chance: random.Random, gpu: bool) -> list[Asked]:
 class Servers:
     """The server, and its successor; in a cluster, the scheduler and the hosts too."""
 
-    def __init__(self, home: Path, stack: ExitStack, gpu: bool, cluster: bool) -> None:
+    def __init__(self, home: Path, stack: ExitStack, gpu: bool, cluster: bool, fault: str) -> None:
         self._home, self._stack, self._gpu = home, stack, gpu
         self.cluster = stack.enter_context(together(home)) if cluster else None
-        self._environment: dict[str, str] = {}
+        self._environment: dict[str, str] = {VARIABLE: fault} if fault else {}
         if self.cluster:
             for name in "ab":
                 self.cluster.start(name)
-            self._environment = self.cluster.environment()
+            self._environment |= self.cluster.environment()
         self.port = free_port()
         self.address, self.process = self._started()
 
@@ -141,10 +145,15 @@ def answered(address: str, body: dict[str, Any]) -> tuple[str, str]:
 async def done(number: int, asked: Asked, servers: Servers, seen: Told) -> None:
     """Ask for a job until it has ended by itself."""
     for _ in range(AGAIN):
+        seen.asked[number] += 1
         try:
             status, reason = await asyncio.to_thread(answered, servers.address, asked.body)
-        except (OSError, urllib.error.URLError, ValueError):  # no answer, or half of one
-            seen.cut["server"] += 1
+        except (OSError, urllib.error.URLError, ValueError) as failure:  # no answer, or half of one
+            if isinstance(failure, urllib.error.URLError) and isinstance(failure.reason, ConnectionRefusedError):
+                seen.asked[number] -= 1  # nobody heard it
+            else:
+                seen.cut["server"] += 1
+                seen.cut_off[number] += 1
             await asyncio.sleep(0.5)
             continue
         if KILLED in reason:
@@ -199,13 +208,22 @@ def lost(all_jobs: list[Asked], seen: Told) -> tuple[int, int]:
     """Measurements that were told and are not in the store; and those that are there more often than it is explained by
     a server that was killed between keeping one and telling it."""
     rows = Counter(json.loads(row.record)["n"] for row in measurements.all_rows())
-    kept = [
-        job.body["n"]
+    kept = {
+        job.body["n"]: number
         for number, job in enumerate(all_jobs)
         if "n" in job.body and any(status in LASTING for status, _ in seen.ends.get(number, []))
-    ]
-    twice = sum(rows[n] - 1 for n in kept if rows[n] > 1)
-    return sum(rows[n] == 0 for n in kept), max(0, twice - seen.cut["server"])
+    }
+    twice = sum(max(0, rows[n] - 1 - seen.cut_off[number]) for n, number in kept.items())
+    return sum(rows[n] == 0 for n in kept), twice
+
+
+def unasked(all_jobs: list[Asked], seen: Told, cluster: bool) -> int:
+    """How many runs workers began that nobody had asked for. A cluster may begin each once more: its scheduler is
+    killed once, and what ran then is run again."""
+    trace = database.folder().parent / TRACE
+    begun = Counter(int(n) for n in trace.read_text().split()) if trace.exists() else Counter[int]()
+    asked = {job.body["n"]: seen.asked[number] for number, job in enumerate(all_jobs) if "n" in job.body}
+    return sum(max(0, begun[n] - times - cluster) for n, times in asked.items())
 
 
 def left_behind(seen: Told, port: int) -> tuple[int, int, int]:
@@ -222,13 +240,16 @@ def left_behind(seen: Told, port: int) -> tuple[int, int, int]:
     return sum(map(alive, seen.processes)), int(listening), len(users & seen.processes)
 
 
-def figures(home: Path, count: int, kills: int, seed: int, gpu: bool = False, cluster: bool = False) -> list[Goal]:
-    """What became of the jobs, and what is left. `home`: of the servers, which end in between."""
+def figures(
+    home: Path, count: int, kills: int, seed: int, gpu: bool = False, cluster: bool = False, fault: str = ""
+) -> list[Goal]:
+    """What became of the jobs, and what is left. `home`: of the servers, which end in between; `fault`: one that they
+    have."""
     chance = random.Random(seed)
     all_jobs = jobs(count, chance, gpu)
     began = time.monotonic()
     with ExitStack() as stack:
-        servers = Servers(home, stack, gpu, cluster)
+        servers = Servers(home, stack, gpu, cluster, fault)
         seen = asyncio.run(storm(all_jobs, kills, servers, chance))
     took = time.monotonic() - began
     once = [number for number in range(count) if len(seen.ends.get(number, [])) == 1]
@@ -251,6 +272,7 @@ def figures(home: Path, count: int, kills: int, seed: int, gpu: bool = False, cl
         Goal("wrong verdicts", len(wrong), 0),
         Goal("measurements lost", missing, 0),
         Goal("measurements kept twice", twice, 0),
+        Goal("runs that nobody asked for", unasked(all_jobs, seen, cluster), 0),
         Goal("processes left", processes, 0),
         Goal("ports left", ports, 0),
         Goal("users of a GPU's memory left", users, 0),

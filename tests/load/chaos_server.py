@@ -1,7 +1,8 @@
 """The dashboard with one more door, behind which the queue can be given any job: `tests.load.chaos` starts it.
 
-POST /job with {"kernel": ..., "n": ..., "block_size": ...}, a run that is measured and kept as a page's is, or with
-{"function": "module:name", "arguments": [...], "deadline": ...}. The answer is {"status": ..., "reason": ...}.
+POST /job with {"kernel": ..., "n": ..., "block_size": ...}, a run that is measured and kept as a page's is, and leaves
+a line in the file `trace` of the server's home each time that a worker begins it; or with {"function": "module:name",
+"arguments": [...], "deadline": ...}. The answer is {"status": ..., "reason": ...}.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from starlette.routing import Route
 
 from engine.choices import settle
 from engine.history import history
+from engine.measuring.measure import DEADLINES_S
 from engine.records import Choice, NotRunnable
 from engine.service import service
+from engine.store import database
 from tests.browser.conftest import ROOT
+from tests.load import faults
+from tests.load.traced import TRACE
 from views.session import server
 from views.session.endpoints import ROUTES
 
@@ -34,7 +39,11 @@ def _done(asked: dict[str, Any]) -> tuple[str, str]:
     session = uuid.uuid4().hex
     if "kernel" in asked:
         choice = settle(Choice(**asked))
-        measurement = service.measurement_of(service.submit(choice, session, fresh=True), choice)
+        trace = str(database.folder().parent / TRACE)
+        one = service.Job(
+            "tests.load.traced:measure", (choice, trace), DEADLINES_S[choice.device], device=choice.device
+        )
+        measurement = service.measurement_of(service.connect().submit(one, session), choice)
         history.remember(choice, measurement)
         return measurement.status, measurement.reason or ""
     one = service.Job(asked["function"], tuple(asked["arguments"]), deadline=asked["deadline"])
@@ -45,6 +54,7 @@ def _done(asked: dict[str, Any]) -> tuple[str, str]:
     return "ok", ""
 
 
+faults.plant()
 app = st.App(
     ROOT / "dashboard.py",
     routes=[*ROUTES, Route("/job", job, methods=["POST"])],

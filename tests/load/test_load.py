@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.conftest import running
 from tests.load import chaos, clicks, endurance, visits
+from tests.load.faults import FAULTS
 from tests.load.goals import Goal
 
 pytestmark = [pytest.mark.release, pytest.mark.xdist_group("browser")]
@@ -36,3 +37,10 @@ def test_whatever_is_killed_every_job_ends_once_and_nothing_is_lost(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where its servers keep what is measured
     found = chaos.figures(tmp_path, count=40, kills=6, seed=2, cluster=cluster)
     assert not [goal for goal in found if not goal.reached]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_planted_fault_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    found = chaos.figures(tmp_path, count=30, kills=0, seed=3, fault=fault)
+    assert FAULTS[fault][1] in [goal.name for goal in found if not goal.reached]

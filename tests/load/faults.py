@@ -1,0 +1,93 @@
+"""Faults to plant in the service, so that it is seen that `tests.load.chaos` would find each: a test of that test.
+
+A server of it that finds one's name in the variable CHAOS_FAULT has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from engine.service.failures import JobTimeout, WorkerDied
+from engine.service.slot import Outcome
+from engine.service.worker_slot import WorkerSlot
+from engine.store import measurements
+
+VARIABLE = "CHAOS_FAULT"
+ORPHAN_S = 40  # longer than the processes of a server are waited for
+
+
+def _lose_results() -> None:
+    """Every third measurement does not get into the store."""
+    add, number = measurements.add, itertools.count()
+    measurements.add = lambda *row: add(*row) if next(number) % 3 else 0
+
+
+def _keep_twice() -> None:
+    add, number = measurements.add, itertools.count()
+
+    def twice(*row: Any) -> int:
+        if next(number) % 3 == 0:
+            add(*row)
+        return add(*row)
+
+    measurements.add = twice
+
+
+def _run_twice() -> None:
+    """A worker gets each job a second time, and the first result is dropped."""
+    run = WorkerSlot.run
+
+    def twice(slot: WorkerSlot, *job: Any) -> Outcome:
+        run(slot, *job)
+        return run(slot, *job)
+
+    WorkerSlot.run = twice  # type: ignore[method-assign]
+
+
+def _mistake_verdicts() -> None:
+    """A job that passed its deadline is said to have crashed."""
+    run = WorkerSlot.run
+
+    def mistaken(slot: WorkerSlot, *job: Any) -> Outcome:
+        outcome = run(slot, *job)
+        try:
+            outcome.value()
+        except JobTimeout:
+            return Outcome.failure(WorkerDied(1))
+        except Exception:
+            return outcome
+        return outcome
+
+    WorkerSlot.run = mistaken  # type: ignore[method-assign]
+
+
+def _leave_orphans() -> None:
+    """A worker starts a program that nobody ends."""
+    start = WorkerSlot.start
+
+    def starting(slot: WorkerSlot) -> None:
+        if not slot._worker:
+            subprocess.Popen(["sleep", str(ORPHAN_S)], start_new_session=True)
+        start(slot)
+
+    WorkerSlot.start = starting  # type: ignore[method-assign]
+
+
+# By name: what plants it, and the figure that must tell.
+FAULTS: dict[str, tuple[Callable[[], None], str]] = {
+    "lost": (_lose_results, "measurements lost"),
+    "kept twice": (_keep_twice, "measurements kept twice"),
+    "run twice": (_run_twice, "runs that nobody asked for"),
+    "verdict": (_mistake_verdicts, "wrong verdicts"),
+    "orphan": (_leave_orphans, "processes left"),
+}
+
+
+def plant() -> None:
+    """The one that is named, if one is."""
+    if name := os.environ.get(VARIABLE):
+        FAULTS[name][0]()
