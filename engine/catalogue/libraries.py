@@ -18,6 +18,7 @@ PEERS: dict[str, tuple[str, ...]] = {
     "histogram": (NVCC_CUB,),
     "row sums": (CUBLAS, NVCC_CUB, TORCH),
     "column sums": (CUBLAS, TORCH),
+    "sums of short rows": (TORCH,),
     "sums by address": (CUBLAS, TORCH),
     "matrix product": (CUBLAS,),
     "bfloat16 product": (CUBLAS_BFLOAT16,),

@@ -12,6 +12,7 @@ from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.memory import stream
 from engine.backends.gpu.peer import Peer, input_of, peer_of
 from engine.catalogue.libraries import TORCH
+from engine.catalogue.topics.memory_checks import SIDE
 from engine.records import NotRunnable
 
 
@@ -58,6 +59,7 @@ _WORK: dict[str, _Work] = {
     "maximum": lambda torch, values, n, knob: values.amax,
     "prefix sum": lambda torch, values, n, knob: lambda: values.cumsum(0, dtype=values.dtype),
     "row sums": lambda torch, values, n, knob: lambda: values.view(n, n).sum(1, dtype=values.dtype),
+    "sums of short rows": lambda torch, values, n, knob: lambda: values.view(-1, SIDE)[:n].sum(1, dtype=values.dtype),
     "column sums": lambda torch, values, n, knob: _by_column(torch, values, n * n, n),
     "sums by address": _by_column,
 }

@@ -57,8 +57,10 @@ def _whole(name: str, title: str, work: str, shows: str, parameter: Parameter | 
 
 def _matrix(name: str, title: str, shows: str, tiles: bool = False) -> Kernel:
     sizes = (32, 64, 128, 256) if tiles else (32, 64, 128, 256, 512, 1024)
+    operation = "" if name == "matrix_by_row" else "sums of short rows"  # of 32; by row, lanes sum columns
     return Kernel(name, "memory", title, dtypes=("int32",), block_sizes=sizes,
-                  refuses=_ONLY_INT | (_TILES if tiles else {}), shows=shows, work="matrices")  # fmt: skip
+                  refuses=_ONLY_INT | (_TILES if tiles else {}), shows=shows, work="matrices",
+                  operation=operation)  # fmt: skip
 
 
 KERNELS = (
