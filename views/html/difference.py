@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Difference:
         return sum(map(len, self.gone.values()))
 
 
+@lru_cache(maxsize=512)
 def difference(text: str, name: str, before: str, before_name: str) -> Difference:
     """What is new in `text`, the source of the kernel `name`, since `before`.
 

@@ -15,6 +15,7 @@ from engine.records import Measurement, Settled
 from engine.tables import counted_text
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.html.code import code_in
+from views.html.difference import Difference, difference
 from views.html.folds import Room
 from views.html.source import source_html
 
@@ -65,11 +66,20 @@ def sentence_case(words: str) -> str:
 
 def rung_source(ladder: Ladder, position: int, room: Room | None = None) -> str:
     """The source, what changed in it marked; `room`: on a slide."""
-    kernel = KERNELS[ladder.rungs[position].kernel]
-    before = KERNELS[ladder.rungs[position - 1].kernel] if position else None
+    kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
     return f'<div class="filename">{escape(kernel.file_name)}</div>' + source_html(
         kernel.text, kernel.name, before.text if before else None, before.name if before else None, room=room
     )
+
+
+def since_before(ladder: Ladder, position: int) -> Difference:
+    """What changed since the rung before; nothing on the first one."""
+    kernel, before = KERNELS[ladder.rungs[position].kernel], _before(ladder, position)
+    return difference(kernel.text, kernel.name, before.text, before.name) if before else Difference()
+
+
+def _before(ladder: Ladder, position: int) -> Kernel | None:
+    return KERNELS[ladder.rungs[position - 1].kernel] if position else None
 
 
 def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, counters: bool, ran: str = "",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from math import ceil
 
 from engine.catalogue import KERNELS, Kernel, Ladder
 from views.html.difference import header_length
 from views.html.folds import Room, rows_of
-from views.html.rung_html import rung_source, sentence_case, terms
+from views.html.rung_html import rung_source, sentence_case, since_before, terms
 
 ONE_LINE = 40  # characters of a slide's title in large type
 LONG_IDEA = 270  # characters: what is longer needs a third line
 SHORT = 13  # rows of a source that leaves room for larger words
+WHOLE = 110  # characters of a rung's title and its ladder's, beyond which only the lecture's name stands there
 PARTS = (("Fixes", "Fixes"), ("Still limits", "Limit"))
 # What present.css says, in hundredths of the window's height: what stands above the source and below it, a line of the
 # words below, the smallest type of a source.
@@ -38,10 +40,12 @@ def title(ladder: Ladder, position: int) -> str:
     kernel = KERNELS[rung.kernel]
     idea = kernel.header.get("Idea", "")
     large = ' class="long"' if _long_title(ladder, position) else ""
+    fits = len(rung.label) + len(kernel.title) + len(ladder.title) <= WHOLE
+    where = ladder.title if fits else ladder.title.partition(":")[0]
     return (
         f'<header class="presenting" data-rung="{position}"><h1{large}><span>{escape(rung.label)}</span>'
         f"{escape(kernel.title)}</h1>"
-        f"<p><span>{escape(ladder.title)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
+        f"<p><span>{escape(where)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
         "</p></header>"
         f'<p class="idea{" long" if len(idea) > LONG_IDEA else ""}">{escape(sentence_case(idea))}</p>'
@@ -55,7 +59,8 @@ def source(ladder: Ladder, position: int, n: int, launched: str, place: Place) -
     size = f"N = {n:,}{': ' if launched else ''}{launched}"
     told = f"{terms(kernel, PARTS)}<dt>Size</dt><dd>{escape(size)}</dd>"
     lines, room = kernel.text.splitlines(), room_of(ladder, position, size, place)
-    short = " short" if rows_of(lines[header_length(lines) :], room.columns) <= SHORT else ""
+    every = [*lines[header_length(lines) :], *chain.from_iterable(since_before(ladder, position).gone.values())]
+    short = " short" if rows_of(every, room.columns) <= SHORT else ""
     shown = rung_source(ladder, position, room)
     return f'<div class="slide{short}">{shown}<dl class="hall">{told}</dl></div>'
 
@@ -73,7 +78,7 @@ def room_of(ladder: Ladder, position: int, size: str, place: Place) -> Room:
     font = max(LEAST, CODE * percent)
     rows = (left * percent - 12) / (1.27 * font)
     columns = (place.width - AROUND * font) / (CODE_LETTER * font)
-    return Room(int(rows - 0.3), int(columns))
+    return Room(int(rows - 0.6), int(columns))  # letters are no whole number of pixels high
 
 
 def _words(kernel: Kernel) -> list[str]:

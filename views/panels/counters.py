@@ -16,6 +16,7 @@ from engine.history import profiles
 from engine.history.profiles import Hardware
 from engine.records import Settled
 from engine.words import size_text
+from views.html.rung_html import whole_dates
 from views.session.facts import KEPT, Facts
 from views.session.page import Page
 
@@ -55,7 +56,7 @@ def words(page: Page, facts: Facts) -> str:
     else:
         counted = any(fact.counted for fact in facts.known)
         said = f"Counted by the emulator at N = {size_text(page.run.n)}." if counted else ""
-    return f'<div class="outcome">{escape(said)}</div>'
+    return f'<div class="outcome">{whole_dates(escape(said))}</div>'
 
 
 @lru_cache(maxsize=KEPT)

@@ -10,11 +10,11 @@ import streamlit as st
 from engine.figures.look import Look
 from engine.plan import launched
 from views import panels
-from views.html import answer, slide
+from views.html import slide
 from views.panels.plot import menu, plot_shown, rows_of
 from views.picture import component
 from views.rung.actions import run_buttons
-from views.rung.results import Results
+from views.rung.results import Results, has_strip
 from views.session import choices, keyboard, rungs, work
 from views.session.facts import facts_of
 from views.session.page import WORK, Page
@@ -70,7 +70,7 @@ def plot_look(page: Page, wide: Sequence[float]) -> Look:
     """Type as large as the rungs leave room for in what the numbers leave of the window. `wide`: the columns."""
     height = keyboard.window()[1]
     share = 0.56 if page.counting else 0.66
-    if answer.is_array(page.run):
+    if has_strip(page):
         share -= 0.11  # its first elements stand below
     beside = column(wide[1] / sum(wide))
     if plot_shown(page) in panels.pictures_of(page):

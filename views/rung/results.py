@@ -9,7 +9,7 @@ import streamlit as st
 from engine.figures.look import Look
 from engine.lectures.promises import unkept
 from views.html import answer, rung_html, when
-from views.panels.plot import Drawing, menu, words_of
+from views.panels.plot import Drawing, menu, rows_of, words_of
 from views.rung import room
 from views.session import work
 from views.session.facts import Facts
@@ -20,6 +20,9 @@ _ANSWERED: dict[work.Answer, str] = {
     "another browser's": "{} by another browser; Run again measures anew",
     "emulated before": "emulated before: {}, and the same every time",
 }
+
+
+MANY = 12  # bars
 
 
 class Results:
@@ -54,7 +57,14 @@ def _numbers(page: Page, facts: Facts) -> str:
     return rung_html.numbers(facts.rows[page.position], known, page.choice, page.run, room.counters(page), ran, said)
 
 
+def has_strip(page: Page) -> bool:
+    """Whether the answer's first elements stand below the plot: on a slide many bars need their place."""
+    return answer.is_array(page.run) and not (page.presenting and rows_of(page) > MANY)
+
+
 def _strip(page: Page, facts: Facts) -> str:
     """The first elements of the answer, or their places before there is one."""
+    if not has_strip(page):
+        return ""
     shown = answer.SHOWN_IN_HALL if page.presenting else answer.SHOWN
     return answer.strip_html(facts.known[page.position].live, shown) or answer.blank_html(page.run, shown)
