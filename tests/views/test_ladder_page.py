@@ -329,9 +329,10 @@ def test_a_long_number_of_an_answer_is_whole_in_a_cell_twice_as_wide() -> None:
 
 
 def test_the_hall_sees_the_first_elements_too() -> None:
-    address = {"ladder": "all-atomics", "rung": "filter_atomic", "n": "1024"}
+    address = {"ladder": "crovella-order", "rung": "filter_atomic", "n": "1024"}
     opened(**address).button(key="run").click().run()
     html = html_of(opened(**address, present="1"))
     assert html.count("<u>") == 8 and "packed by 1,024 threads, the first 8" in html
+    assert "<u>" not in html_of(opened(**{**address, "ladder": "all-atomics"}, present="1"))  # many bars have its place
     assert is_array(Choice("filter_atomic", 1024, 128)) and not is_array(Choice("reduce_atomic", 1024, 128))
     assert not is_array(Choice("reduce_grid_stride_host", 2**20, 128)) and not is_array(Choice("filter_atomic", 0, 128))
