@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 
-from engine.records import NotRunnable
+from engine.records import CompileError, NotRunnable
 
 SOURCE_BYTES = 256 << 10
 CPU_S = 5  # of one core: what other programs do at the same time makes no honest text fail
+HURRIED_S = 2  # of them, for a second try that optimises less
 WALL_S = 15.0
 MEMORY_BYTES = 2 << 30
 PTX_BYTES = 2 << 20  # the largest of the catalogue has a twentieth; the emulator reads a megabyte in a second
@@ -25,13 +26,22 @@ class Ended(Exception):
         self.status = status
 
     @property
+    def too_long(self) -> bool:
+        """Whether its time was used up."""
+        return self.status in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
+
+    @property
     def reason(self) -> str:
         """Why, as what follows "line 3: "."""
-        if self.status in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM):
+        if self.too_long:
             return f"it takes more than the {CPU_S} s that a compilation may take"
         if self.status is None:
             return f"it takes more than the {MEMORY_BYTES >> 30} GB of memory that a compilation may take"
         return "the compiler crashed, as it does where something is nested too deep or takes too much memory"
+
+
+class TookTooLong(CompileError):
+    """A compilation that has used up its time."""
 
 
 def check_text(name: str, text: str) -> None:

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.compile.limits import Ended, check_text
+from engine.compile.limits import CPU_S, Ended, TookTooLong, check_text
 from engine.records import CompileError
 
 ROOT = Path(__file__).parents[2]
@@ -66,14 +66,14 @@ def start() -> None:
         _started()
 
 
-def apart(name: str, text: str, function: Callable[..., Value], *arguments: Any) -> Value:
+def apart(name: str, text: str, function: Callable[..., Value], *arguments: Any, cpu_s: int = CPU_S) -> Value:
     """function(*arguments), which compiles the text `name`, in a process of its own. Raises what the function raises.
 
-    NotRunnable for a text that is too long or none; CompileError for one that takes too much time or memory. The
-    function is one of a module, its arguments and its value can be pickled.
+    NotRunnable for a text that is too long or none; CompileError for one that takes too much memory, and TookTooLong
+    for one that takes more than `cpu_s` seconds of a core. The function is one of a module, its arguments and its value can be pickled.
     """
     check_text(name, text)
-    request = pickle.dumps((function, pickle.dumps(arguments)))
+    request = pickle.dumps((function, pickle.dumps(arguments), cpu_s))
     with _asking:
         ok, made = pickle.loads(_asked(request))
     if ok:
@@ -81,7 +81,7 @@ def apart(name: str, text: str, function: Callable[..., Value], *arguments: Any)
         return value
     if isinstance(made, Ended):
         sentence = f"{name} does not compile: {made.reason}."
-        raise CompileError(sentence, sentence)
+        raise (TookTooLong if made.too_long else CompileError)(sentence, sentence)
     raise made
 
 

@@ -5,7 +5,7 @@
 It loads the compiler once and forks for every request: a fork takes a few milliseconds, may use so much time and
 memory and no more, opens nothing but headers, and knows nothing of earlier texts. Whatever becomes of a fork, the next
 request gets another one.
-A request is the pickled (function, arguments); the answer (True, value) or (False, exception), pickled.
+A request is the pickled (function, arguments, seconds of a core); the answer (True, value) or (False, exception), pickled.
 `engine.compile.process` starts it and asks. It ends when its caller does.
 """
 
@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from engine.compile.confinement import confine
-from engine.compile.limits import CPU_S, MEMORY_BYTES, WALL_S, Ended
+from engine.compile.limits import MEMORY_BYTES, WALL_S, Ended
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compiled_here, include_folders
 from engine.records import Source
 
@@ -42,14 +42,14 @@ def main(socket: int) -> None:
 def _answer(request: bytes) -> bytes:
     """What a fork makes of a request, or how it ended."""
     try:
-        function, arguments = pickle.loads(request)  # imports the function's module here, once for all forks
+        function, arguments, cpu_s = pickle.loads(request)  # imports the function's module here, once for all forks
     except ImportError as error:
         return pickle.dumps((False, error))
     reading, writing = os.pipe()
     fork = os.fork()
     if not fork:
         os.close(reading)
-        _bounded()
+        _bounded(cpu_s)
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(_made(function, pickle.loads(arguments)))
         os._exit(0)
@@ -69,11 +69,11 @@ def _made(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
         return pickle.dumps((False, error))
 
 
-def _bounded() -> None:
+def _bounded(cpu_s: int) -> None:
     """From here on this process may use what limits allow; the kernel ends it when it has, whatever it is doing."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
     signal.setitimer(signal.ITIMER_REAL, WALL_S)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):  # the last words of a library that gives up

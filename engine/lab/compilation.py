@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import process_time
 
-from engine.compile.limits import CPU_S
+from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, keep
 from engine.compile.process import apart
@@ -17,7 +17,11 @@ from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
 
 MOST_KERNELS = 64  # of a file that are looked at together
-_ONE_BY_ONE_S = CPU_S / 2  # after which no more of them are tried
+_HURRIED = (
+    "The compiler was told to optimise less, as it takes too long otherwise: nvcc unrolls more, and a GPU counts other "
+    "instructions."
+)
+_ONE_BY_ONE_S = (CPU_S - HURRIED_S) / 2  # after which no more of them are tried
 _INLINE = re.compile(r"// begin inline asm(.*?)// end inline asm", re.DOTALL)
 _STATEMENT = re.compile(r"(?:^|[;{}])\s*(?:@!?[%\w$]+\s+)?([a-z][\w.:]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"^[ \t.\w]*\.(?:global|const)\b[^=;\n]*?([$\w]+)(?:\[\d*\])?[ \t]*[=;]", re.MULTILINE)
@@ -55,16 +59,22 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
 
     NotRunnable: no such kernel, or a text that is too long. CompileError: with the line.
     """
-    made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every)
+    try:
+        made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S)
+    except TookTooLong:
+        made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S)
+        made = replace(made, warnings=(_HURRIED, *made.warnings))
     keep(made.source, EMULATED_ARCHITECTURE, compiled)
     return made
 
 
-def compiled_in_full(file_name: str, text: str, name: str | None, every: bool) -> tuple[Compilation, Compiled]:
-    """`compilation`, in this process."""
+def compiled_in_full(
+    file_name: str, text: str, name: str | None, every: bool, hurried: bool = False
+) -> tuple[Compilation, Compiled]:
+    """`compilation`, in this process. `hurried`: with less optimisation, and sooner."""
     many = every_kernel(text)[:MOST_KERNELS] if every and name is None else []
     wanted = many or [named_kernel(text, file_name, name)]
-    part = _part(file_name, text, wanted)
+    part = _part(file_name, text, wanted, hurried)
     beside = without_own_headers(text)[1]
     source, made, found = part.source, part.compiled, dict(zip(part.source.names, part.compiled.symbols, strict=True))
     ptx = made.ptx.decode()
@@ -89,20 +99,20 @@ def compiled_in_full(file_name: str, text: str, name: str | None, every: bool) -
     ), made
 
 
-def _part(file_name: str, text: str, wanted: list[Wanted]) -> DevicePart:
+def _part(file_name: str, text: str, wanted: list[Wanted], hurried: bool) -> DevicePart:
     """The kernels together; where that does not compile for an instance that was read off the text, without it."""
     try:
-        return compiled_for_device(file_name, text, tuple(one.expression for one in wanted))
+        return compiled_for_device(file_name, text, tuple(one.expression for one in wanted), hurried)
     except CompileError as error:
         kept = [one.expression for one in wanted if "<" not in one.name]
         if len(wanted) in (1, len(kept)):
             raise
-        part = compiled_for_device(file_name, text, tuple(kept)) if kept else None
+        part = compiled_for_device(file_name, text, tuple(kept), hurried) if kept else None
         first, refused, until = error, [], process_time() + _ONE_BY_ONE_S
     for one in wanted:
         if "<" in one.name and process_time() < until:
             try:
-                part = compiled_for_device(file_name, text, (*kept, one.expression))
+                part = compiled_for_device(file_name, text, (*kept, one.expression), hurried)
                 kept.append(one.expression)
             except CompileError as error:
                 refused.append((one.expression, str(error)))

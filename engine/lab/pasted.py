@@ -43,6 +43,7 @@ HEAD = (
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
 # Member functions of a struct need no __device__; what nvcc knows on Linux; and what it takes with a warning.
 _OPTIONS = ("-default-device", "-D__linux__", "-Dregister=")
+_LESS = ("--Ofast-compile=mid",)  # a fifth of the time, where loops unroll to a megabyte
 _GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # as if it were a literal with a suffix
 _MOST_BLANKED = 40
 # What nvcc takes and nobody here can compile: such a kernel is refused alone.
@@ -120,15 +121,16 @@ class DevicePart:
     refused: tuple[tuple[str, str], ...] = ()
 
 
-def compiled_for_device(name: str, text: str, names: tuple[str, ...] = ()) -> DevicePart:
+def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurried: bool = False) -> DevicePart:
     """The file's part for the device. CompileError: the first error that is not the host's, unless only some of the
     kernels cannot be compiled here.
 
-    `names`: the C++ names of the kernels that are wanted.
+    `names`: the C++ names of the kernels that are wanted. `hurried`: with less optimisation.
     """
     whole, (text, passed) = text, without_own_headers(text)
     check_includes(Source(name, text, ""), include_folders())
     source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
+    source = replace(source, options=(*_OPTIONS, *(_LESS if hurried else ())))
     dropped: dict[str, CompileError] = {}  # what was declared there -> why it went
     refused: dict[str, CompileError] = {}
     for _ in range(_MOST_BLANKED):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import engine
 from engine.compile import nvrtc
+from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
+from engine.lab import compilation
 from engine.lab.compilation import compiled_in_full
 from engine.lab.pasted import compiled_for_device, device_part, warnings_of
 from engine.lab.signatures import kernels_in
@@ -248,3 +253,21 @@ def test_a_header_that_lay_beside_the_file_is_passed_over_and_missed_only_where_
     for name in ("/etc/passwd", "/etc/own.h", "../../etc/passwd", "secret.txt"):
         with pytest.raises(CompileError, match="line 1: "):
             engine.kernel(f'#include "{name}"\n{KERNEL}')
+
+
+def test_what_takes_too_long_is_compiled_with_less_optimisation_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def slow(name: str, text: str, function: Callable[..., Any], *arguments: Any, cpu_s: int) -> Any:
+        asked.append((*arguments[2:], cpu_s))
+        if len(asked) == 1:
+            raise TookTooLong(sentence, sentence)
+        return function(*arguments)
+
+    sentence = "kernel.cu does not compile: it takes too long."
+    monkeypatch.setattr(compilation, "apart", slow)
+    unrolled = "__global__ void k(float *a) {\n#pragma unroll\n  for (int i = 0; i < 500; i++) a[i] = sinf(a[i]);\n}\n"
+    kernel = engine.kernel(unrolled, "k")
+    assert asked == [(None, False, CPU_S - HURRIED_S), (None, False, True, HURRIED_S)]
+    assert "optimise less" in kernel.warnings[0]
+    assert kernel.run(1, 1, (np.zeros(500, np.float32),)).arrays["a"].tolist() == [0] * 500
