@@ -21,7 +21,7 @@ from views.access.headers import Headers
 from views.access.return_address import ReturnAddress
 from views.rung import desk
 from views.session import keyboard, server, state
-from views.session.browser_name import BrowserName
+from views.access.browser_name import BrowserName
 from views.session.compressed import CompressedAssets, compress_ahead
 from views.session.endpoints import ROUTES
 from views.session.entry import EntryPage, parts

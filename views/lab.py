@@ -57,6 +57,7 @@ def main() -> None:
     with left:
         kept = component.Kept(draft.id, draft.text, draft.at, draft.file, len(draft.tries))
         component.show(kept, heard(draft.id), drafts.take, take_request)
+        drafts.say_unkept()
     with right:
         asked = settings(draft, ladder, position)
     keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),

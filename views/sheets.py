@@ -44,6 +44,7 @@ def show(sheet: Sheet, draft: Draft) -> None:
     with left:
         kept = component.Kept(draft.id, draft.text, draft.at, draft.file, len(draft.tries))
         component.show(kept, panel.heard(sheet), drafts.take, asked)
+        drafts.say_unkept()
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
                   help="The file as the sheet hands it out")  # fmt: skip
     with right:

@@ -69,8 +69,9 @@ def start() -> None:
 def apart(name: str, text: str, function: Callable[..., Value], *arguments: Any, cpu_s: int = CPU_S) -> Value:
     """function(*arguments), which compiles the text `name`, in a process of its own. Raises what the function raises.
 
-    NotRunnable for a text that is too long or none; CompileError for one that takes too much memory, and TookTooLong
-    for one that takes more than `cpu_s` seconds of a core. The function is one of a module, its arguments and its value can be pickled.
+    NotRunnable for a text that is too long or none; CompileError for one that takes too much memory, TookTooLong
+    for one that takes more than `cpu_s` seconds of a core. The function is one of a module, its arguments and its value
+    can be pickled.
     """
     check_text(name, text)
     request = pickle.dumps((function, pickle.dumps(arguments), cpu_s))

@@ -5,7 +5,8 @@
 It loads the compiler once and forks for every request: a fork takes a few milliseconds, may use so much time and
 memory and no more, opens nothing but headers, and knows nothing of earlier texts. Whatever becomes of a fork, the next
 request gets another one.
-A request is the pickled (function, arguments, seconds of a core); the answer (True, value) or (False, exception), pickled.
+A request is the pickled (function, arguments, seconds of a core); the answer (True, value) or (False, exception),
+pickled.
 `engine.compile.process` starts it and asks. It ends when its caller does.
 """
 

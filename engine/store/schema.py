@@ -20,6 +20,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE lectures (name TEXT PRIMARY KEY, state TEXT NOT NULL, utc TEXT NOT NULL) WITHOUT ROWID",
     ),
     ("ALTER TABLE measurements ADD COLUMN lines BLOB",),
+    (
+        "ALTER TABLE drafts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
+        "UPDATE drafts SET bytes = length(CAST(text AS BLOB))",
+        "CREATE INDEX drafts_by_utc ON drafts (utc, bytes)",
+    ),
 )
 
 

@@ -268,6 +268,6 @@ def test_what_takes_too_long_is_compiled_with_less_optimisation_and_says_so(monk
     monkeypatch.setattr(compilation, "apart", slow)
     unrolled = "__global__ void k(float *a) {\n#pragma unroll\n  for (int i = 0; i < 500; i++) a[i] = sinf(a[i]);\n}\n"
     kernel = engine.kernel(unrolled, "k")
-    assert asked == [(None, False, CPU_S - HURRIED_S), (None, False, True, HURRIED_S)]
+    assert asked == [("k", False, CPU_S - HURRIED_S), ("k", False, True, HURRIED_S)]
     assert "optimise less" in kernel.warnings[0]
     assert kernel.run(1, 1, (np.zeros(500, np.float32),)).arrays["a"].tolist() == [0] * 500

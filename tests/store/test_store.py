@@ -54,6 +54,40 @@ def test_a_restart_finds_the_last_of_everything() -> None:
     assert database.trouble() is None
 
 
+def test_all_drafts_together_have_a_bound_and_what_nobody_works_at_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "MOST_BYTES", 3 << 20)
+    megabyte, at = "x" * (1 << 20), ["2026-01-01T10:00:00+00:00"]
+    monkeypatch.setattr(drafts, "now", lambda: at[0])
+    drafts.save("ada", "old", megabyte)
+    at[0] = "2026-11-01T10:00:00+00:00"
+    drafts.save("bob", "one", megabyte)
+    drafts.save("bob", "two", megabyte)
+    drafts.save("bob", "two", megabyte)  # in the place of what it had
+    assert drafts.load("ada", "old") == megabyte
+    drafts.save("bob", "three", megabyte)
+    assert drafts.load("ada", "old") is None and set(drafts.names("bob")) == {"one", "two", "three"}
+    with pytest.raises(drafts.Full, match="The 3 MB for everybody's drafts are full"):
+        drafts.save("ada", "new", megabyte)
+    assert drafts.load("ada", "new") is None and drafts.load("bob", "one") == megabyte
+    at[0] = "2028-01-01T10:00:00+00:00"  # no browser knows its name of then
+    drafts.save("ada", "new", "small")
+    assert drafts.names("bob") == {}
+
+
+def test_drafts_of_an_earlier_version_have_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    file().parent.mkdir(parents=True)
+    before = sqlite3.connect(file())
+    for statements in schema.MIGRATIONS[:2]:
+        for statement in statements:
+            before.execute(statement)
+    before.execute("INSERT INTO drafts VALUES ('ada', 'tile.cu', 'µs', '2026-11-01T10:00:00+00:00')")
+    before.execute("PRAGMA user_version = 2")
+    before.commit()
+    before.close()
+    drafts.save("ada", "other.cu", "text")
+    assert database.read("SELECT name, bytes FROM drafts ORDER BY name") == [("other.cu", 4), ("tile.cu", 3)]
+
+
 def test_a_draft_is_its_owners_own() -> None:
     drafts.save("ada", "tile.cu", "ada's")
     drafts.save("bob", "tile.cu", "bob's")

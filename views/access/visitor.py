@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import streamlit as st
 
-from views.access import accounts, cookies, policy
+from views.access import accounts, browser_name, cookies, policy
 from views.access.roles import PRESENTER, ROLES, STUDENT, Role
 
 
@@ -33,6 +33,11 @@ def browser() -> str | None:
         return sha256(str(accounts.name_of(st.user.to_dict())).encode()).hexdigest()[:16]
     token = cookies.token_of(asks, st.context.cookies) if asks.asks == "key" else None
     return token.browser if token else None
+
+
+def name() -> str | None:
+    """The one name of this browser, or of its account; None of one that has not signed in, or keeps no cookies."""
+    return browser_name.browser() if policy.current().asks == "nothing" else browser()
 
 
 def account() -> str | None:

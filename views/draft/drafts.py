@@ -31,6 +31,7 @@ from views.session import rungs, state
 
 RUNG, DEFAULT = "rung", "saxpy"
 _DRAFTS, _OF_STARTS = "drafts", "drafts of starts"
+_UNKEPT = "draft unkept"
 
 
 def start() -> str:
@@ -80,7 +81,13 @@ def keep(draft: Draft) -> None:
 def save(draft: Draft) -> None:
     """Remember it beyond that: its text is another one."""
     keep(draft)
-    stored.save(draft)
+    st.session_state[_UNKEPT] = stored.save(draft)
+
+
+def say_unkept() -> None:
+    """Why the server has not kept what was written last, if it has not."""
+    if told := st.session_state.get(_UNKEPT):
+        st.warning(told, icon=":material/save:")
 
 
 def with_try(draft: Draft, tries: tuple[Try, ...]) -> Draft:

@@ -16,20 +16,23 @@ from engine.records import NotRunnable
 from engine.store import drafts as store
 from views.access import visitor
 from views.draft.draft import Draft
-from views.session import browser_name
 
 KEPT = 40  # of a browser, as many as it keeps itself
 
 
-def save(draft: Draft) -> None:
-    """Keep the draft as it is now: its text, and how it is launched."""
+def save(draft: Draft) -> str | None:
+    """Keep the draft as it is now: its text, and how it is launched. A sentence where there is no room for it."""
     owner = _owner()
     if owner is None:
-        return
+        return None
     setup = draft.setup
     kept = {"start": draft.start, "text": draft.text, "file": draft.file, "at": draft.at,
             "call": setup.call if setup else "", "right": str(setup.right or "") if setup else ""}  # fmt: skip
-    store.save(owner, draft.id, json.dumps(kept), most=KEPT)
+    try:
+        store.save(owner, draft.id, json.dumps(kept), most=KEPT)
+    except store.Full as full:
+        return f"{full} This draft is kept by your browser alone: download it before you leave."
+    return None
 
 
 def load(begun: Draft) -> Draft:
@@ -47,6 +50,6 @@ def load(begun: Draft) -> Draft:
 
 
 def _owner() -> str | None:
-    """Who finds it again: who has signed in, else the browser. Whoever reads the store learns no cookie from it."""
-    name = visitor.browser() or browser_name.browser()
+    """Who finds it again. Whoever reads the store learns no cookie from it."""
+    name = visitor.name()
     return f"browser {sha256(name.encode()).hexdigest()[:32]}" if name else None

@@ -11,10 +11,11 @@ import pytest
 from engine.lab.setups import setup_of
 from engine.store import database
 from engine.store import drafts as store
+from views.access import browser_name, policy, visitor
+from views.access.browser_name import COOKIE, BrowserName
+from views.access.policy import Policy
 from views.draft import stored
 from views.draft.draft import Draft
-from views.session import browser_name
-from views.session.browser_name import COOKIE, BrowserName
 
 BEGUN = Draft("abc", "empty", "as it starts", "empty.cu", setup=setup_of("k<<<1, 32>>>(n)"))
 WRITTEN = replace(
@@ -49,6 +50,14 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(monkeypatch: pytest.Monk
     (owner,) = database.read("SELECT owner FROM drafts")[0]
     store.save(owner, BEGUN.id, raw)
     assert stored.load(BEGUN) == BEGUN
+
+
+def test_where_all_drafts_are_full_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_browser(monkeypatch, "ada")
+    monkeypatch.setattr(store, "MOST_BYTES", 100)
+    assert "full. This draft is kept by your browser alone" in str(stored.save(WRITTEN))
+    monkeypatch.setattr(store, "MOST_BYTES", 1 << 20)
+    assert stored.save(WRITTEN) is None and stored.load(BEGUN) == WRITTEN
 
 
 def test_of_many_drafts_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +95,12 @@ def test_a_browser_gets_a_name_with_its_first_page_and_keeps_it() -> None:
     assert b"Secure" in cookie_of(b"", scheme="https")
     assert cookie_of(COOKIE.encode() + b"=../../etc") and cookie_of(b"\xff=;=\x00")
     assert cookie_of(b"", kind=b"text/css") == b""
+
+
+def test_a_browser_has_one_name_and_a_key_s_is_signed(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_browser(monkeypatch, "ada")
+    assert visitor.name() == "ada"
+    monkeypatch.setattr(policy, "_current", Policy("key", ""))
+    assert cookie_of(b"") == b"", "the token of whoever signs in has a name"
+    monkeypatch.setattr(visitor, "browser", lambda: "bob")
+    assert visitor.name() == "bob"

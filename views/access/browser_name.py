@@ -1,4 +1,7 @@
-"""A name of each browser's own, which it keeps: a cookie that only this server reads, and that no script sees."""
+"""The name that a browser keeps where nobody is asked who they are: a cookie that only this server reads.
+
+Where a key or an account is asked for, that says which browser it is, and there is no such cookie.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from http.cookies import CookieError, SimpleCookie
 
 import streamlit as st
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from views.access import policy
 
 COOKIE = "kernel-ladder-browser"
 _AGE_S = 400 * 24 * 3600  # as long as browsers keep any
@@ -22,8 +27,8 @@ class BrowserName:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and the answer; add the cookie to a page for who has none."""
-        if scope["type"] != "http" or _known(scope):
+        """Pass the request on, and the answer; add the cookie to a page for who has no name."""
+        if scope["type"] != "http" or policy.current().asks != "nothing" or _known(scope):
             await self.app(scope, receive, send)
             return
 
