@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Published, Rung, Topic
+from engine.catalogue.repeatability import same_bits
 from engine.columns import COLUMNS, LECTURE
 from engine.counters import COUNTERS, plotted
 from engine.history.history import Known, device_line
@@ -106,7 +107,7 @@ def _beside(timed: Measurement | None) -> dict[str, object]:
 
 
 def _same_bits(kernel: Kernel, choice: Settled) -> str | None:
-    same = kernel.same_bits(choice.dtype, choice.combine)
+    same = same_bits(kernel, choice.dtype, choice.combine)
     return None if same is None else "yes" if same else "no"
 
 

@@ -125,14 +125,6 @@ class Kernel:
     operation: str = ""
     varies: Literal["", "floats", "order"] = ""
 
-    def same_bits(self, dtype: str, combine: str | None) -> bool | None:
-        """Whether every run of it gives the same bits; None of a kernel that is wrong, or right by luck."""
-        if self.expect in ("wrong", "hazard", "deadlock"):
-            return None
-        rounded = not dtype.startswith("int")
-        by_atomics = (combine or self.combines[0]) == "atomic"
-        return self.varies != "order" and not (rounded and (by_atomics or self.varies == "floats"))
-
     @property
     def has_peak(self) -> bool:
         """Whether the peak that a device states, for memory or for the element type, is one of this kernel."""

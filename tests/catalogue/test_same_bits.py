@@ -7,6 +7,7 @@ import pytest
 from engine.backends.backend import quiet
 from engine.backends.emulator.backend import Emulator
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
+from engine.catalogue.repeatability import same_bits
 from engine.choices import settle
 from engine.plan import plan
 from tests.cases import case
@@ -22,7 +23,7 @@ def claimed(dtype: str) -> list[Kernel]:
     return [
         kernel
         for kernel in KERNELS.values()
-        if kernel.emulated and kernel.processor == "gpu" and dtype in kernel.dtypes and kernel.same_bits(dtype, None)
+        if kernel.emulated and kernel.processor == "gpu" and dtype in kernel.dtypes and same_bits(kernel, dtype)
     ]
 
 
@@ -46,9 +47,9 @@ def test_what_is_said_to_give_the_same_bits_does_in_every_order(kernel: Kernel) 
 def test_what_atomics_add_up_varies_in_floats_alone() -> None:
     for name in ("reduce_warp_shuffle", "column_sums_strips", "atomic_add", "matmul_stream_k", "prefix_sum_lookback"):
         kernel = KERNELS[name]
-        assert kernel.same_bits("float32", None) is False and kernel.same_bits("int32", None) is True
+        assert same_bits(kernel, "float32") is False and same_bits(kernel, "int32") is True
     assert bits(KERNELS["reduce_warp_shuffle"], "waves:1") != b""
-    assert KERNELS["filter_atomic"].same_bits("int32", None) is False, "who comes first stands first"
-    assert KERNELS["filter_lookback"].same_bits("float32", None) is True, "in their order"
-    assert KERNELS["reduce_racy"].same_bits("int32", None) is None
+    assert same_bits(KERNELS["filter_atomic"], "int32") is False, "who comes first stands first"
+    assert same_bits(KERNELS["filter_lookback"], "float32") is True, "in their order"
+    assert same_bits(KERNELS["reduce_racy"], "int32") is None
     assert {topic_of(kernel).name for kernel in claimed("float64")} >= {"reduction", "trapezoid", "matrix_sums"}

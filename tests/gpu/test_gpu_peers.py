@@ -7,6 +7,7 @@ import pytest
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_of
 from engine.catalogue import KERNELS, default_choice, topic_of
+from engine.catalogue.repeatability import same_bits
 from engine.choices import settle
 from engine.plan import plan
 
@@ -17,7 +18,7 @@ FLOATS = [
     (kernel, dtype)
     for kernel in KERNELS.values()
     for dtype in kernel.dtypes
-    if kernel.processor == "gpu" and not dtype.startswith("int") and kernel.same_bits(dtype, None)
+    if kernel.processor == "gpu" and not dtype.startswith("int") and same_bits(kernel, dtype)
 ]
 
 

@@ -1,4 +1,5 @@
-"""What the answers of the topic "atomics" must be in every order of the threads, in NumPy."""
+"""What the answers of the topic "atomics" must be in every order of the threads, in NumPy; and which would take for
+ever."""
 
 from __future__ import annotations
 
@@ -8,9 +9,22 @@ from functools import lru_cache
 import numpy as np
 
 from engine.catalogue import checks, data
-from engine.records import Array, Check
+from engine.records import Array, Check, Choice, NotRunnable
 
+# A compare-and-swap loop is run by all threads of an address until the last one has won: so many tries are allowed.
+MAX_TRIES = {"gpu": 2**30, "emulator": 2**26, "auto": 2**26}
+EMULATED_TOGETHER = 2**17  # threads of the emulator, and of a GPU about, that try at the same time
 _ANY_ORDER = "Checked: every number, in any order."
+
+
+def check_tries(choice: Choice, addresses: int) -> None:
+    """NotRunnable where compare-and-swap would be tried too often before every thread has won."""
+    tries = choice.n * max(1, min(choice.n, EMULATED_TOGETHER) // addresses)
+    if tries > MAX_TRIES[choice.device]:
+        raise NotRunnable(
+            f"{choice.n:,} threads at {addresses:,} addresses would try about {tries:,} times, as only one thread of "
+            "an address wins at a time; choose more addresses, or a smaller N."
+        )
 
 
 @lru_cache(maxsize=64)

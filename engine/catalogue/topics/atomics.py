@@ -16,12 +16,9 @@ from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
 from engine.catalogue.topics import atomic_checks, one_pass
-from engine.records import Array, Buffer, Check, Choice, NotRunnable, Plan, Scalar, Settled, Step, Zero
+from engine.records import Array, Buffer, Check, Choice, Plan, Scalar, Settled, Step, Zero
 
 SEED = 2020
-# A compare-and-swap loop is run by all threads of an address until the last one has won: so many tries are allowed.
-MAX_TRIES = {"gpu": 2**30, "emulator": 2**26, "auto": 2**26}
-EMULATED_TOGETHER = 2**17  # threads of the emulator, and of a GPU about, that try at the same time
 
 _NO_FLOAT = dict.fromkeys(
     ("float32", "float64"), "CUDA has this atomic for integers only; build it on atomicCAS, or choose int32."
@@ -130,7 +127,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 def _sums(kernel: Kernel, choice: Settled) -> Plan:
     """ADDRESSES results, zero or all bits before; every thread adds to one of them."""
     n, addresses = choice.n, knob(kernel, choice)
-    _check_tries(kernel, choice, addresses)
+    if kernel.name == "atomic_add_cas":
+        atomic_checks.check_tries(choice, addresses)
     start: Step = Zero("out")
     if kernel.name == "atomic_and":
         start = launch_of(kernel, choice, ("out",), addresses, function="set_bits")
@@ -144,17 +142,6 @@ def _sums(kernel: Kernel, choice: Settled) -> Plan:
         additions=ceil(n / addresses),
         grid_size=ceil(n / choice.block_size),
     )
-
-
-def _check_tries(kernel: Kernel, choice: Choice, addresses: int) -> None:
-    if kernel.name != "atomic_add_cas":
-        return
-    tries = choice.n * max(1, min(choice.n, EMULATED_TOGETHER) // addresses)
-    if tries > MAX_TRIES[choice.device]:
-        raise NotRunnable(
-            f"{choice.n:,} threads at {addresses:,} addresses would try about {tries:,} times, as only one thread of "
-            "an address wins at a time; choose more addresses, or a smaller N."
-        )
 
 
 def _places(kernel: Kernel, choice: Settled) -> Plan:
