@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from heapq import heapify, heapreplace
+from statistics import linear_regression, mean
 from typing import TypeVar
 
 from engine.service.job import Job
@@ -36,22 +37,39 @@ class Durations:
         self._recent.append((seconds, job.operations))
 
     def expected(self, job: Job) -> float | None:
-        """Seconds that it will take: as it took before; else as the last of its kind, by its operations; else as it can
-        at best by all that ran lately. None before anything has."""
+        """Seconds that it will take: as it took before; else as the last of its kind, by its operations; else as all
+        that ran lately would, on the line through them. None before anything has."""
+        known = self._known(job)
+        if known is not None or not self._recent:
+            return known
+        seconds, operations = zip(*self._recent, strict=True)
+        slope = max(0.0, linear_regression(operations, seconds).slope) if len(set(operations)) > 1 else 0.0
+        return self._within(mean(seconds) + slope * (job.operations - mean(operations)), job)
+
+    def at_best(self, job: Job) -> float | None:
+        """The same, but for a job of an unknown kind as the quickest of late: it is tried early, and tells of its
+        kind."""
+        known = self._known(job)
+        if known is not None or not self._recent:
+            return known
+        rates = [seconds / operations for seconds, operations in self._recent if operations]
+        return self._within(self._least() + min(rates, default=0.0) * job.operations, job)
+
+    def _known(self, job: Job) -> float | None:
         if job.key is not None and job.key in self._same:
             return self._same[job.key]
-        if not self._recent:
-            return None
-        least = min(seconds for seconds, _ in self._recent)  # what a run takes that does next to nothing
         alike = self._alike.get((job.function, job.kind))
-        if alike is not None:
-            seconds, operations = alike
-            share = job.operations / operations if operations and job.operations else 1.0
-            found = max(least, seconds * share)
-        else:
-            rates = [seconds / operations for seconds, operations in self._recent if operations]
-            found = least + min(rates, default=0.0) * job.operations
-        return min(found, job.deadline)
+        if alike is None:
+            return None
+        seconds, operations = alike
+        return self._within(seconds * (job.operations / operations if operations and job.operations else 1.0), job)
+
+    def _within(self, seconds: float, job: Job) -> float:
+        """No less than what a run takes that does next to nothing, and no more than the job may."""
+        return min(max(seconds, self._least()), job.deadline)
+
+    def _least(self) -> float:
+        return min(seconds for seconds, _ in self._recent)
 
 
 def wait_s(ahead: Sequence[float], left: Sequence[float]) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from engine.service.failures import Cancelled
 from engine.service.job import Job
 from engine.service.line import Line
-from engine.service.slot import Outcome
+from engine.service.slot import Asker, Outcome
 
 USUAL_S = 1.0  # how long a run is taken to be before any has told
 
@@ -40,12 +40,18 @@ class Run:
         self.asked = time.monotonic()
         self.began = 0.0  # when a worker took it, by time.monotonic()
         self.length_s = line.durations.expected(job) or USUAL_S
+        self.at_best_s = line.durations.at_best(job) or USUAL_S  # by which it gets its turn
         self.urgent = False
         self.makes_way = False  # for an urgent one: its worker is to stop it
         self.made_way = False  # which happens to a run once
         self.moved = False  # its host was lost: it is run again elsewhere, once
         self.outcome: Outcome | None = None
         self.finished_utc: float | None = None  # seconds since 1970
+
+    @property
+    def asker(self) -> Asker:
+        """Whose it is, for a host that has a queue of its own."""
+        return Asker(self.session, self.urgent, self.job.kind, self.job.operations)
 
     def report(self, fraction: float, text: str) -> None:
         """How far the job says it is."""

@@ -15,6 +15,8 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
+from collections import Counter
 from contextlib import suppress
 from dataclasses import astuple
 from typing import Any
@@ -27,6 +29,7 @@ from engine.host.devices import HostGpu, gpus
 from engine.host.version import ENGINE, KERNELS, version
 from engine.records import NotRunnable
 from engine.service.failures import Cancelled
+from engine.service.handle import Handle
 from engine.service.job import Job
 from engine.service.queue import JobQueue
 from engine.service.slot import Outcome
@@ -48,19 +51,43 @@ class Jobs(WorkerPlugin):
 
     def __init__(self, queue: JobQueue) -> None:
         self._queue = queue
+        self._sessions: Counter[str] = Counter()  # of all dashboards, with what they run here
+        self._lock = threading.Lock()
 
     def setup(self, worker: Worker) -> None:
         """Dask's call when the worker is there."""
         self._worker = worker
 
-    def run(self, run: str, job: bytes, deadline_s: float, device: str, model: str | None) -> tuple[bool, bytes]:
+    def run(
+        self,
+        run: str,
+        job: bytes,
+        deadline_s: float,
+        device: str,
+        model: str | None,
+        session: str,
+        urgent: bool,
+        kind: str,
+        operations: int,
+    ) -> tuple[bool, bytes]:
         """Run a pickled (function, arguments, keywords), tell its progress, and stop it when Dask no longer wants it.
 
-        Called by the task of the name `run`, in a thread of Dask's. Returns what makes its Outcome.
+        Called by the task of the name `run`, in a thread of Dask's. Runs of all dashboards wait in one queue, which is
+        fair between their sessions. Returns what makes its Outcome.
         """
         function, arguments, keywords = pickle.loads(job)
-        asked = Job(function, arguments, deadline_s, keywords=tuple(keywords.items()), device=device, model=model)
-        handle = self._queue.submit(asked, self._worker.id)
+        asked = Job(function, arguments, deadline_s, keywords=tuple(keywords.items()), device=device, model=model,
+                    kind=kind, operations=operations)  # fmt: skip
+        with self._lock:
+            self._sessions[session] += 1
+        try:
+            return self._ended(run, self._queue.submit(asked, session, urgent=urgent))
+        finally:
+            with self._lock:
+                self._sessions[session] -= 1
+                self._sessions += Counter()  # forget those that have nothing here any more
+
+    def _ended(self, run: str, handle: Handle) -> tuple[bool, bytes]:
         told = None
         while not handle.done.wait(LOOK_S):
             task = self._worker.state.tasks.get(run)
@@ -75,7 +102,10 @@ class Jobs(WorkerPlugin):
 
     def teardown(self, worker: Worker) -> None:
         """Dask's call before the worker closes."""
-        self._queue.leave(worker.id)
+        with self._lock:
+            sessions = list(self._sessions)
+        for session in sessions:
+            self._queue.leave(session)
 
 
 def run_host(scheduler: str, name: str | None, port: int) -> None:

@@ -168,7 +168,7 @@ class JobQueue:
             raise Rejected(f"The queue is full: {QUEUE_LIMIT} runs are waiting. Try again in a minute.")
 
     def _enqueue(self, run: Run, urgent: bool) -> None:
-        run.line.waiting.add(run.session, run, run.asked, run.length_s, urgent=urgent)
+        run.line.waiting.add(run.session, run, run.asked, run.at_best_s, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
         if urgent and (slot := self._running.make_way(run.line.slots)):
@@ -212,7 +212,7 @@ class JobQueue:
                 self._to_warm.discard(slot)
                 self._started.add(slot)
             if run is not None:
-                outcome = slot.run(run.message, run.job.deadline, run.report, run.given_up)
+                outcome = slot.run(run.message, run.job.deadline, run.report, run.given_up, run.asker)
                 if not self._put_back(slot, run, outcome):
                     self._finish(slot, run, outcome)
             if not self._closed:
@@ -238,7 +238,7 @@ class JobQueue:
             self._running.end(slot)
             run.moved |= outcome.lost
             run.state, run.makes_way, run.progress = "waiting", False, (0.0, "Starting")
-            run.line.waiting.add(run.session, run, run.asked, run.length_s, urgent=run.urgent, first=True)
+            run.line.waiting.add(run.session, run, run.asked, run.at_best_s, urgent=run.urgent, first=True)
             self._changed.notify_all()
             return True
 

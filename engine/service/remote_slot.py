@@ -14,7 +14,7 @@ from toolz import compose
 from engine.records import Progress
 from engine.service.failures import Cancelled, HostLost, JobFailed
 from engine.service.host import NAME
-from engine.service.slot import Outcome
+from engine.service.slot import Asker, Outcome
 
 GATHER_S = 10.0  # a result that is ready is here by then, or its host has gone with it
 
@@ -36,12 +36,15 @@ class RemoteSlot:
     def start(self) -> None:
         """The host has done it."""
 
-    def run(self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool]) -> Outcome:
+    def run(
+        self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool], asker: Asker
+    ) -> Outcome:
         """As the queue asks for it. An outcome that is `lost` ends the slot."""
         run = f"{NAME}-{uuid4().hex}"
         self._reports[run] = progress
         try:
-            outcome = self._ended(run, (job, deadline_s, self.device, self._model), cancelled)
+            whose = (asker.session, asker.urgent, asker.kind, asker.operations)  # of types that a scheduler knows, too
+            outcome = self._ended(run, (job, deadline_s, self.device, self._model, *whose), cancelled)
         except Exception:  # whatever the client of a cluster raises that is going away
             outcome = None
         finally:

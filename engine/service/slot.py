@@ -38,6 +38,20 @@ class Outcome:
         raise found
 
 
+@dataclass(frozen=True)
+class Asker:
+    """Whose run it is, for a host that has a queue of its own: the session; whether it goes first; and what tells how
+    long it will take, as a Job has it."""
+
+    session: str = ""
+    urgent: bool = False
+    kind: str = ""
+    operations: int = 0
+
+
+NOBODY = Asker()
+
+
 class Slot(Protocol):
     """What a queue asks of where its jobs run.
 
@@ -52,7 +66,9 @@ class Slot(Protocol):
     def start(self) -> None:
         """Make ready for a job. Returns at once."""
 
-    def run(self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool]) -> Outcome:
+    def run(
+        self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool], asker: Asker
+    ) -> Outcome:
         """Run one pickled (function, arguments, keywords). Returns when it ended, was killed or was `cancelled()`."""
 
     def interrupt(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from engine.records import Progress
 from engine.service.failures import Cancelled, JobFailed, JobTimeout, WorkerDied
-from engine.service.slot import Outcome
+from engine.service.slot import NOBODY, Asker, Outcome
 
 START_S = 60.0  # a worker that is not ready by then is given up: a first import of CuPy from a cold disk takes 10 s
 REAP_S = 5.0  # SIGKILL ends a process with an endless kernel in 0.1 s on an H200
@@ -85,7 +85,14 @@ class WorkerSlot:
         if not self._worker:
             self._worker = _Worker(self._arguments, self._environment)
 
-    def run(self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool]) -> Outcome:
+    def run(
+        self,
+        job: bytes,
+        deadline_s: float,
+        progress: Progress,
+        cancelled: Callable[[], bool],
+        asker: Asker = NOBODY,
+    ) -> Outcome:
         """Run one pickled (function, arguments, keywords). Returns when it ended, was killed or was `cancelled()`."""
         try:
             return self._run(job, deadline_s, progress, cancelled)

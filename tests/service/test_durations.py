@@ -21,10 +21,20 @@ def test_what_ran_before_takes_as_long_again_and_its_kind_by_its_operations() ->
     assert known.expected(job("c", "sum", 3000)) == 6.0
     assert known.expected(job("c", "sum", 10)) == 0.5  # nothing has taken less
     assert known.expected(job("c", "sum", 100_000)) == 60.0  # its deadline
-    assert known.expected(job("d", "unknown", 2000)) == 0.5 + 1.0  # as the quickest do
-    assert known.expected(Job("check", deadline=60.0)) == 0.5
+    assert known.at_best(job("a", "sum", 1000)) == 2.0
+    assert known.at_best(job("d", "unknown", 2000)) == 0.5 + 1.0  # as the quickest do
+    assert known.expected(job("d", "unknown", 2000)) == 1.25  # as all do, of which none does more than another
+    assert known.at_best(Job("check", deadline=60.0)) == 0.5
     known.add(job("a", "sum", 1000), 3.0)
     assert known.expected(job("a", "sum", 1000)) == 3.0
+
+
+def test_an_unknown_kind_takes_what_its_operations_take_others() -> None:
+    known = Durations()
+    for operations, seconds in ((1000, 1.0), (2000, 1.5), (3000, 2.0)):
+        known.add(job(str(operations), str(operations), operations), seconds)
+    assert known.expected(job("d", "unknown", 5000)) == pytest.approx(3.0)
+    assert known.expected(job("d", "unknown", 1)) == 1.0  # nothing has taken less
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,20 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from engine.records import NotRunnable, Progress
 from engine.service.failures import HostLost, Rejected
-from engine.service.host import check_address
+from engine.service.host import Jobs, check_address
 from engine.service.job import Job
 from engine.service.queue import JobQueue
 from engine.service.queue_state import Serving, hosts_text
-from engine.service.slot import Outcome
+from engine.service.slot import Asker, Outcome
 from engine.service.worker_slot import ROOT
 from tests.service.jobs import until
 
@@ -30,11 +32,15 @@ class Slot:
         self.host, self.device, self.name = host, device, name
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.lost = self.closed = False
+        self.askers: list[Asker] = []
 
     def start(self) -> None:
         pass
 
-    def run(self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool]) -> Outcome:
+    def run(
+        self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool], asker: Asker
+    ) -> Outcome:
+        self.askers.append(asker)
         self.begun.set()
         self.go_on.wait()
         if self.lost:
@@ -72,6 +78,15 @@ def test_a_run_whose_host_is_lost_runs_again_elsewhere_once() -> None:
     queue.add(third)
     third.go_on.set()
     assert queue.submit(asked(), "s").result(5) == "c"
+    queue.close()
+
+
+def test_a_host_is_told_whose_run_it_is_and_what_tells_how_long_it_takes() -> None:
+    slot = Slot("a")
+    queue = JobQueue([slot])
+    slot.go_on.set()
+    queue.submit(Job("nobody:reads", device="gpu", kind="sum", operations=7), "s", urgent=True).result(5)
+    assert slot.askers == [Asker("s", True, "sum", 7)]
     queue.close()
 
 
@@ -158,3 +173,36 @@ def test_only_this_computer_is_talked_to_in_the_clear(address: str, safe: bool) 
     else:
         with pytest.raises(NotRunnable, match="not encrypted"):
             check_address(address)
+
+
+class Tasks:
+    """What a host asks of its Dask worker: here every task goes on."""
+
+    id = "worker"
+
+    def __init__(self) -> None:
+        self.state = SimpleNamespace(tasks=defaultdict(lambda: SimpleNamespace(state="executing")))
+
+    def log_event(self, topic: str, event: object) -> None:
+        pass
+
+
+def test_runs_of_several_dashboards_wait_on_a_host_by_the_queues_rules() -> None:
+    queue = JobQueue([slot := Slot("a")])
+    jobs = Jobs(queue)
+    jobs.setup(Tasks())
+
+    def asked(session: str, urgent: bool) -> None:
+        jobs.run(session, pickle.dumps((f"of:{session}", (), {})), 5.0, "gpu", None, session, urgent, "", 0)
+
+    threads = [threading.Thread(target=asked, args=(name, name == "presenter")) for name in ("one", "two", "presenter")]
+    threads[0].start()
+    assert slot.begun.wait(5)
+    threads[1].start()
+    assert until(lambda: queue.state().waiting["gpu"] == 1)
+    threads[2].start()  # for which what runs makes way
+    for thread in threads:
+        thread.join(10.0)
+    assert [asker.session for asker in slot.askers] == ["one", "presenter", "two"]
+    assert queue.state().sessions == 0 and not jobs._sessions
+    queue.close()
