@@ -17,6 +17,7 @@ from views.draft.tries import Try
 from views.html.code import code_in
 from views.html.folds import SLIDE
 from views.html.source import source_html
+from views.html.tiles import tile, tiles
 from views.session import keyboard
 
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
@@ -75,20 +76,20 @@ def _title(draft: Draft, label: str, place: str) -> str:
 def _numbers(one: Try, before: Try | None) -> str:
     """Its verdict, time and counts, each with the factor against the try before."""
     keys = [key for key in IN_TABLE if key in one.counters]
-    tiles = "".join(
-        _tile(COLUMNS[key].title, text_of(key, one.counters[key]), _against(one, before, key)) for key in keys
-    )
-    time = _tile("Time", text_of("time_us", one.time_us), one.device or "") if one.time_us is not None else ""
+    made = [
+        tile(COLUMNS[key].title, text_of(key, one.counters[key]), below=_small(_against(one, before, key)))
+        for key in keys
+    ]
+    if one.time_us is not None:
+        made.insert(0, tile("Time", text_of("time_us", one.time_us), below=_small(one.device or "")))
     mood = "good" if one.status == "ok" else "bad"
-    return (
-        f'<div class="insideanswer {mood}"><b>{escape(one.verdict)}</b> N = {size_text(one.n)}</div>'
-        f'<div class="tiles counted">{time}{tiles}</div>'
+    return f'<div class="insideanswer {mood}"><b>{escape(one.verdict)}</b> N = {size_text(one.n)}</div>' + tiles(
+        made, "counted"
     )
 
 
-def _tile(title: str, value: str, below: str) -> str:
-    said = f"<label>{escape(title)}</label><strong>{escape(value)}</strong><small>{escape(below)}</small>"
-    return f'<div class="tile">{said}</div>'
+def _small(words: str) -> str:
+    return f"<small>{escape(words)}</small>"
 
 
 def _against(one: Try, before: Try | None, key: str) -> str:

@@ -18,6 +18,7 @@ from views.html.code import code_in
 from views.html.difference import Difference, difference
 from views.html.folds import Room
 from views.html.source import source_html
+from views.html.tiles import tile, tiles
 
 TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
 _LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
@@ -91,12 +92,12 @@ def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, 
     """
     failed, live, topic = fact.failed, fact.live, topic_of(choice.kernel)
     if failed is None:
-        tiles, log = _tiles(row, topic), ()
+        shown, log = _tiles(row, topic), ()
         said = " · ".join(filter(None, (_sentence(fact, choice, run, ran), escape(unkept))))
     else:
         expected = KERNELS[row["kernel"]].expect
         lesson = " That is the lesson of this rung." if expected != "ok" and failed.status in _LESSONS else ""
-        tiles = _tiles(row, topic)
+        shown = _tiles(row, topic)
         why = code_in(failed.reason or "The run ended without an answer.") + _remark(failed, topic, ".") + lesson
         time_of = _time_of(fact.timed, choice, run) if fact.timed is not None else ""
         status = f"<b>{escape(STATUS_WORDS[failed.status])}</b> "
@@ -107,7 +108,7 @@ def numbers(row: Mapping[str, Any], fact: Known, choice: Settled, run: Settled, 
     bad = "" if failed is None else "bad"
     if row["caveats"]:
         log = (*log, ("What a GPU counts otherwise", row["caveats"]))
-    return tiles + _outcome(bad, said, log) + (_counters(row) if counters else "")
+    return shown + _outcome(bad, said, log) + (_counters(row) if counters else "")
 
 
 def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
@@ -120,7 +121,7 @@ def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
 
 
 def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
-    tiles = []
+    made = []
     for ours, paper in _TILES:
         key = topic.metric if ours == "rate" else ours
         column = COLUMNS[key]
@@ -130,11 +131,8 @@ def _tiles(row: Mapping[str, Any], topic: Topic) -> str:
         theirs_unit = " GB/s" if ours == "rate" else ""
         below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{theirs}{theirs_unit}</span>'
         title = column.title.removesuffix(" speedup") if key == "cumulative" else column.title
-        tiles.append(
-            f'<div class="tile {"none" if not value else ""}"><label>{escape(title)}</label>'
-            f"<strong>{escape(value) or '–'}{unit}</strong>{below if theirs else ''}</div>"
-        )
-    return f'<div class="tiles">{"".join(tiles)}</div>'
+        made.append(tile(title, value, unit=unit, below=below if theirs else "", dim=not value))
+    return tiles(made)
 
 
 def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
@@ -189,12 +187,10 @@ def _remark(measurement: Measurement, topic: Topic, end: str = "") -> str:
 
 def _counters(row: Mapping[str, Any]) -> str:
     """Tiles of what was counted; the reason why a GPU counts otherwise is told where one points."""
-    tiles = "".join(
-        f'<div class="tile" title="{escape(row["caveats"] or COLUMNS[key].meaning)}">'
-        f"<label>{escape(COLUMNS[key].title)}</label><strong>{escape(counted_text(row, key)) or '–'}</strong></div>"
-        for key in IN_TABLE
+    made = (
+        tile(COLUMNS[key].title, counted_text(row, key), tip=row["caveats"] or COLUMNS[key].meaning) for key in IN_TABLE
     )
-    return f'<div class="tiles counted">{tiles}</div>'
+    return tiles(made, "counted")
 
 
 def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: str) -> str:
