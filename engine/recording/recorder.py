@@ -10,11 +10,12 @@ from time import monotonic
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_named
 from engine.backends.cpu import Cpu, host_step
-from engine.catalogue import Topic, topic_of
+from engine.catalogue import Topic, kernel_named, topic_of
 from engine.catalogue.libraries import peers_named
 from engine.choices import Key, key
 from engine.history.recordings import (
     FOLDER,
+    KEY,
     NEEDS_GPU,
     PEER,
     Recording,
@@ -119,7 +120,11 @@ class _Recorder:
             return None
         rows = self.recording.rows
         keys = {cache: _key(choice, cache) for cache in item.caches}
-        here = {cache: rows[own] for cache, own in keys.items() if still_holds(self.recording, own, made, self.now)}
+        here = {
+            cache: rows[own]
+            for cache, own in keys.items()
+            if still_holds(self.recording, own, made, self.now) and not (item.every_peer and self._lacks_peers(own))
+        }
         times = [row["time_us"] for row in here.values() if row.get("time_us")]
         missing = tuple(cache for cache in item.caches if cache not in here)
         if missing and not (times and times[0] > SLOW_US):
@@ -135,6 +140,14 @@ class _Recorder:
         if times:
             self._speeds[_speed_key(choice)] = times[0] / max(1, made.flops)
         return None
+
+    def _lacks_peers(self, own: Key) -> bool:
+        """Whether the row was taken when a sum had one library beside it: with the first state of the cache."""
+        row, kernel = self.recording.rows[own], kernel_named(own[0])
+        then = self.recording.sessions[row["session"]]
+        several = kernel.processor == "gpu" and len(peers_named(kernel.name)) > 1
+        first = own[KEY.index("cache")] == CACHE_STATES[0]
+        return several and first and row["status"] == "ok" and "libraries" not in then.methods
 
     def _add(self, found: dict[str, Row], choice: Settled) -> None:
         session = len(self.recording.sessions) - 1

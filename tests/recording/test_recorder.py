@@ -12,7 +12,7 @@ from engine.history import history, recordings
 from engine.history.recordings import Recording, load, read, still_holds, this_session, write
 from engine.plan import plan
 from engine.recording import recorder
-from engine.recording.contents import ELEMENT_SIZES, contents
+from engine.recording.contents import ELEMENT_SIZES, Item, contents
 from engine.recording.recorder import record
 from engine.records import CACHE_STATES, Choice, NotRunnable, RunFailed
 
@@ -202,6 +202,20 @@ def test_a_recording_is_completed_and_not_repeated(gpu, monkeypatch, tmp_path):
     assert len(read(path).rows) == whole
     record(quick=True, folder=tmp_path)
     assert len(gpu) == whole and len(read(path).sessions) == 1
+
+
+def test_a_rung_from_before_there_were_several_libraries_is_recorded_beside_all(gpu, monkeypatch, tmp_path):
+    rungs = [Item(settle(Choice("reduce_sequential", 1024, 128, device="gpu")), "the ladders", every_peer=True)]
+    monkeypatch.setattr(recorder, "contents", lambda quick: rungs)
+    path = record(folder=tmp_path)
+    assert len(gpu) == 1 and not gpu.clear()
+    record(folder=tmp_path)
+    assert gpu == []
+    known = read(path)
+    older = {name: code for name, code in known.sessions[0].methods.items() if name != "libraries"}
+    write(path, replace(known, sessions=(replace(known.sessions[0], methods=older),)))
+    record(folder=tmp_path)
+    assert [caches for _, caches in gpu] == [("cold-clean",)], "the other states of the cache are shown beside one"
 
 
 def test_a_run_that_fails_ends_the_recording_and_is_passed_by_the_next_time(gpu, monkeypatch, tmp_path):
