@@ -16,12 +16,12 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from views.access import badge, visitor
+from views.access.browser_name import BrowserName
 from views.access.gate import Gate
 from views.access.headers import Headers
 from views.access.return_address import ReturnAddress
 from views.rung import desk
 from views.session import keyboard, server, state
-from views.access.browser_name import BrowserName
 from views.session.compressed import CompressedAssets, compress_ahead
 from views.session.endpoints import ROUTES
 from views.session.entry import EntryPage, parts

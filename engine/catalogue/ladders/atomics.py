@@ -42,6 +42,9 @@ _ATOMICS = Ladder(
              "Other atomics"),
         Rung("atomic_add_cas", "add by CAS", "One swap decided who came first; in a loop, compare-and-swap builds the "
              "atomics that are missing, for many tries.", "atomicAdd implementation", promise="slower"),
+        Rung("atomic_add_aggregated", "aggregated", "After the lecture: every element cost an atomic, and most tried "
+             "in vain; now threads add up what belongs to one address, then blocks do, and what is left is one atomic "
+             "for each block and address.", promise="faster"),
     ),
 )  # fmt: skip
 

@@ -113,18 +113,23 @@ def _odd(bits: Array) -> Array:
     return numbers
 
 
-GROUP = 14  # factors that multiply to 1; no divisor of a block, so that a block that is left out is missed
+GROUP = 14  # factors that nearly multiply to 1; no divisor of a block, so that a block that is left out is missed
+SMALLEST, LARGEST, APART = 2.0**-6, 2.0**-5, 2.0**-14  # logarithms of factors, and how far apart two of a pair are
 
 
 def _near_one(bits: Array) -> Array:
-    """exp(e) for small e; those of each group add up to 0, so that no part of the product, whatever its stride, comes
-    near the limits of float32."""
-    sizes = (1 + bits[: data.PERIOD // 2] % 1024) * 2.0**-17 + 2.0**-10
+    """exp(e) for small e; those of a group nearly add up to 0, so that no part of the product, whatever its stride,
+    comes near the limits of float32.
+
+    Nearly: where a factor met its inverse, the exact product would lie within a rounding of 1. Floats lie half as dense
+    above 1 as below, so these roundings have a mean of about -u/8, which adds up over n where random ones do not.
+    """
+    sizes = SMALLEST + (LARGEST - SMALLEST) * 2.0**-31 * bits[: data.PERIOD // 2]
+    apart = APART * data.period("float64", SEED)[: len(sizes)]
     whole = len(sizes) // (GROUP // 2) * (GROUP // 2)
-    groups = sizes[:whole].reshape(-1, GROUP // 2)
-    mixed = np.random.default_rng(SEED + 1).permuted(np.concatenate((groups, -groups), axis=1), axis=1)
-    rest = sizes[whole:]
-    numbers: Array = np.exp(np.concatenate((mixed.ravel(), rest, -rest, [2.0**-10])))
+    up, down = (half[:whole].reshape(-1, GROUP // 2) for half in (sizes, apart - sizes))
+    mixed = np.random.default_rng(SEED + 1).permuted(np.concatenate((up, down), axis=1), axis=1)
+    numbers: Array = np.exp(np.concatenate((mixed.ravel(), sizes[whole:], (apart - sizes)[whole:], [SMALLEST])))
     return numbers
 
 
@@ -142,8 +147,12 @@ def check(plan: Plan, output: Array) -> Check:
     if choice.dtype == "int32":
         return Check(result == expected, result, expected, error, 0, "32-bit products wrap on overflow, as on the GPU.")
     # Each of the n roundings, wherever in the tree, scales the whole product; its standard deviation is about 0.4 u.
-    bound = 4 * data.unit_roundoff(choice.dtype) * sqrt(choice.n) * abs(expected)
+    # Beyond a period of the data the same factors meet again, and their roundings, equal, add up.
+    again = ceil(choice.n / data.PERIOD)
+    bound = 4 * data.unit_roundoff(choice.dtype) * sqrt(choice.n * again) * abs(expected)
     note = f"Bound: 10 standard deviations of {choice.n:,} roundings, each of which scales the product."
+    if again > 1:
+        note += f" As many as {again:,} of them are equal, as the data repeat."
     return Check(bool(np.isfinite(result)) and error <= bound, result, expected, error, bound, note)
 
 

@@ -15,8 +15,8 @@ from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.atomics import LADDERS
 from engine.catalogue.plans import elements, knob, launch_of, plan_with
-from engine.catalogue.topics import atomic_checks, one_pass
-from engine.records import Array, Buffer, Check, Choice, Plan, Scalar, Settled, Step, Zero
+from engine.catalogue.topics import atomic_checks, one_pass, prefix_sums
+from engine.records import Array, Buffer, Check, Choice, Plan, Settled, Step, Zero
 
 SEED = 2020
 
@@ -47,7 +47,7 @@ def _atomic(
     title: str,
     dtypes: tuple[str, ...],
     shows: str = "",
-    work: str = "one atomic per element",
+    work: str = "a number for each address",
     operation: str = "",
 ) -> Kernel:
     refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
@@ -74,6 +74,8 @@ KERNELS = (
     _atomic("atomic_xor", "Flip bits", _INT, "=atomics"),
     _atomic("atomic_exch", "Exchange", ("int32", "float32"), "+global_store_requests", "one exchange per element"),
     _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
+    _atomic("atomic_add_aggregated", "Add, in registers and in the block first", ("int32", "float32", "float64"),
+            "atomics", operation="sums by address"),
     _whole("order_place", "My place in an order", "+atomic_max_contention", "places"),
     _whole("reserve_buffer", "Space in a buffer", "+global_store_requests", "space"),
     Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests",
@@ -114,11 +116,13 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         kept = atomic_checks.produced(kernel.name, choice.dtype, SEED, choice.n)
         return one_pass.looking_back(kernel, choice, kept)
     if kernel.name.endswith("_prefix_sum"):
-        return _prefix_sum(kernel, choice)
+        return prefix_sums.planned(kernel, choice, _each(kernel, choice))
     if kernel.name in ("transformation", "warp_broadcast", "warp_movements"):
         return _each(kernel, choice)
     if kernel.name in _EXCHANGES:
         return _places(kernel, choice)
+    if kernel.name == "atomic_add_aggregated":
+        return one_pass.aggregated(kernel, choice, gpu)
     if kernel.parameter is not None:
         return _sums(kernel, choice)
     return _drawn(kernel, choice)
@@ -186,38 +190,6 @@ def _each(kernel: Kernel, choice: Settled) -> Plan:
     )
 
 
-def _prefix_sum(kernel: Kernel, choice: Settled) -> Plan:
-    """One launch for warps and blocks. For the grid: scan blocks, scan their sums likewise, add them."""
-    n, block_size = choice.n, choice.block_size
-    steps = 5 if kernel.name == "warp_prefix_sum" else 11
-    if kernel.name != "grid_prefix_sum":
-        made = _each(kernel, choice)
-        return plan_with(choice, made.buffers, made.steps, result_count=n, moved=2 * n, flops=n, additions=steps)
-    buffers = [Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, n, "poison")]
-    down: list[Step] = []
-    up: list[Step] = []
-    source, target, count = "in", "out", n
-    while True:
-        blocks = ceil(count / block_size)
-        sums = f"block_sums{len(down) + 1}"
-        buffers.append(Buffer(sums, choice.dtype, blocks, "poison"))
-        size = Scalar("uint32", count)
-        down.append(launch_of(kernel, choice, (source, target, size, sums), count))
-        if blocks == 1:
-            break
-        up.insert(0, launch_of(kernel, choice, (target, size, sums), count, function="add_block_sums"))
-        source, target, count = sums, sums, blocks  # a thread reads only the element that it writes
-    return plan_with(
-        choice,
-        tuple(buffers),
-        (*down, *up),
-        result_count=n,
-        moved=2 * n,
-        flops=n,
-        additions=(steps + 1) * len(down),
-    )
-
-
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n)}; nothing for the kernels that hand out numbers without reading any."""
     if choice.kernel in ("order_place", "atomic_cas"):
@@ -233,7 +205,7 @@ def check(plan: Plan, output: Array) -> Check:
     match choice.kernel:
         case "transformation":
             return checks.equal(output, numbers + numbers.dtype.type(10), "Checked: every element.")
-        case "atomic_add" | "atomic_add_cas":
+        case "atomic_add" | "atomic_add_cas" | "atomic_add_aggregated":
             return atomic_checks.sums_by_address(numbers, output, value, plan.additions)
         case "atomic_sub":
             return atomic_checks.sums_by_address(-numbers, output, value, plan.additions)

@@ -6,10 +6,11 @@ from math import ceil
 
 from engine.catalogue.entries import Kernel
 from engine.catalogue.gpu_models import GpuModel
-from engine.catalogue.plans import check_grid, elements, launch_of, plan_with
+from engine.catalogue.plans import check_grid, elements, knob, launch_of, plan_with
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
 LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
+LOADED_BYTES = 16  # with one load of a thread
 BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more only hand over more numbers
 
 
@@ -68,3 +69,22 @@ def largest(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
             steps.append(launch_of(kernel, choice, ("out", "out2", Scalar("uint32", blocks)), block_size))
     return plan_with(choice, tuple(buffers), tuple(steps), result=result, result_count=1, moved=n, flops=n - 1,
                    additions=1, grid_size=blocks)  # fmt: skip
+
+
+def aggregated(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
+    """A launch whose threads add up what belongs to one address: a round of the grid is a multiple of the addresses,
+    unless one round is all there is."""
+    n, block_size, addresses = choice.n, choice.block_size, knob(kernel, choice)
+    tile = block_size * LOADED_BYTES // dtype_of(choice.dtype).itemsize
+    tiles, blocks_together = ceil(n / tile), max(1, addresses // tile)
+    blocks = max(1, gpu.filling_blocks(block_size) // 2 // blocks_together) * blocks_together
+    blocks = min(blocks, tiles)
+    return plan_with(
+        choice,
+        (Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, addresses, "zero")),
+        (Zero("out"), launch_of(kernel, choice, ("in", "out", elements(choice)), blocks * block_size)),
+        result_count=addresses,
+        moved=n,
+        flops=n,
+        additions=ceil(n / addresses),
+    )

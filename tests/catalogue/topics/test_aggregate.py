@@ -55,6 +55,18 @@ def test_one_factor_less_is_found_out():
         assert not aggregate.check(made, np.array([left_out]).astype(kind)).ok
 
 
+@pytest.mark.parametrize(("dtype", "n"), [("float32", 2**20), ("float32", 2**22), ("float64", 2**20)])
+def test_a_product_is_right_in_the_orders_of_vectors_strides_and_trees(dtype: str, n: int):
+    numbers, made = numbers_of("reduce_product", n, dtype), plan_for("reduce_product", n, dtype)
+    vectors = np.multiply.reduce(numbers.reshape(-1, 4, 256, 16 // numbers.itemsize).copy(order="F"), axis=3)
+    for orders in (vectors.reshape(-1), np.multiply.reduce(numbers.reshape(-1, 2**14), axis=0), numbers):
+        left = orders
+        while len(left) > 1:
+            left = left[: len(left) // 2] * left[len(left) // 2 :]
+        assert aggregate.check(made, left).ok
+        assert not aggregate.check(made, left * numbers[-1]).ok and not aggregate.check(made, left / numbers[-1]).ok
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_minimum_and_maximum(dtype: str):
     for n in (1, 31, 2_000_000):
