@@ -10,7 +10,7 @@ from engine.records import Buffer, Plan, Scalar, Settled, Step
 
 
 def planned(kernel: Kernel, choice: Settled, made: Plan) -> Plan:
-    """One launch for warps and blocks, as `made` has it. For the grid: scan blocks, then their sums likewise, and add."""
+    """One launch for warps and blocks, as `made` has it. For the grid: scan blocks, then their sums, and add these."""
     n, block_size = choice.n, choice.block_size
     steps = 5 if kernel.name == "warp_prefix_sum" else 11
     if kernel.name != "grid_prefix_sum":
