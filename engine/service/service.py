@@ -35,7 +35,7 @@ from engine.service.handle import Handle
 from engine.service.job import Job
 from engine.service.journal import JobEnd, Journal
 from engine.service.limits import Allowances
-from engine.service.queue import JobQueue
+from engine.service.queue import SESSION_LIMIT, JobQueue
 from engine.service.queue_state import hosts_text
 from engine.service.slots import slots_for
 from engine.service.worker_slot import WorkerSlot
@@ -121,8 +121,8 @@ def disconnect() -> None:
 
 def at_once(device: str) -> int:
     """How many unfinished runs of one reader leave no worker of the device idle: the reader takes them in in order, and
-    asks for more between two looks."""
-    return max(1, AHEAD * connect().state().workers.get(device, 0))
+    asks for more between two looks. A quarter of what a session may have is left to its other pages."""
+    return min(max(1, AHEAD * connect().state().workers.get(device, 0)), 3 * SESSION_LIMIT // 4)
 
 
 def submit(
@@ -160,7 +160,7 @@ def measured(choices: Sequence[Choice], session: str) -> list[Measurement]:
     handles: list[Handle | NotRunnable] = []
     records: list[Measurement] = []
     for choice in choices:
-        known = len(records) + max(1, 2 * len(connect().slots))  # the next run of each worker waits for it
+        known = len(records) + min(max(1, AHEAD * len(connect().slots)), SESSION_LIMIT)  # so that no worker is idle
         handles += [_asked(later, session) for later in choices[len(handles) : known]]
         handle = handles[len(records)]
         records.append(measurement_of(handle, choice) if isinstance(handle, Handle) else failed(choice, handle))

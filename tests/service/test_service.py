@@ -45,7 +45,7 @@ def test_many_choices_are_measured_in_their_order_and_what_cannot_run_has_a_reco
     assert [(one.choice.block_size, one.status) for one in found] == [(64, "ok"), (33, "refused"), (128, "ok")]
 
 
-@pytest.mark.parametrize(("workers", "at_once"), [(0, 1), (1, 4), (2, 8), (15, 60)])
+@pytest.mark.parametrize(("workers", "at_once"), [(0, 1), (1, 4), (2, 8), (15, 60), (99, 192)])
 def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = JobQueue(slots.slots_for((), emulators=workers))
     monkeypatch.setattr(service, "connect", lambda: queue)

@@ -123,6 +123,17 @@ def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.Mon
     assert database.read("SELECT count(*) FROM more") == [(1,)]
 
 
+def test_measurements_of_the_first_version_are_there_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as then:
+        then.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        insert = "INSERT INTO measurements (key, utc, record) VALUES ('k', '', 'kept')"
+        database.write(lambda connection: connection.execute(insert))
+        database.close()
+    assert measurements.last_of("k") == ("kept", None)
+    measurements.add("k", "new", "[1]")
+    assert measurements.last_of("k") == ("new", "[1]") and measurements.count() == 2
+
+
 def test_a_file_of_a_later_version_is_left_alone() -> None:
     drafts.save("ada", "tile.cu", "theirs")
     database.close()

@@ -12,6 +12,7 @@ from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
 from engine.choices import settle
 from engine.history import history
 from engine.records import Choice
+from engine.service.warm_up import run_of
 from engine.store import measurements
 from tests.cases import case
 from tests.history.test_history import measured
@@ -75,6 +76,17 @@ def test_a_class_that_clicks_the_same_rung_shares_an_emulated_run_and_who_presen
     presenting = opened(rung="reduce_strided", n="4097", present="1")
     presenting.button(key="run").click().run()
     assert "✓ Correct" in html_of(presenting) and words not in html_of(presenting)
+
+
+@pytest.mark.parametrize("name", ["cs121-tiling", "harris", "float-truths"])
+def test_what_was_warmed_up_answers_a_students_first_run(name: str) -> None:
+    choice = run_of(LADDERS[name], LADDERS[name].rungs[0])
+    lines = ({"line": 3, "text": "x", "barriers": 1.0},)
+    warmed = measured(choice, device={"kind": "emulator"}, time_us=None, counters={"barriers": 1.0}, lines=lines)
+    history.remember(choice, warmed)
+    app = opened(ladder=name)
+    app.button(key="run").click().run()
+    assert "emulated before" in html_of(app) and measurements.count() == 1
 
 
 def test_run_the_ladder_fills_every_row() -> None:
