@@ -86,6 +86,41 @@ def test_it_steps_plays_and_scrubs(page: Page, address: str) -> None:
     expect(part(page, "play")).to_have_attribute("aria-label", "Pause")
 
 
+# Plays until two frames of the screen lie in the same moment of the trace: what was drawn for the second, and where.
+DRAWN = """(player) => new Promise((done) => {
+  const still = player.querySelector('[data-part=canvas]'), over = player.querySelector('.over');
+  const pen = CanvasRenderingContext2D.prototype, drawn = { still: 0, over: 0 };
+  for (const name of ['stroke', 'fillRect', 'fillText']) {
+    const own = pen[name];
+    pen[name] = function (...all) {
+      drawn[this.canvas === still ? 'still' : 'over'] += 1;
+      return own.apply(this, all);
+    };
+  }
+  let last = null;
+  const look = () => {
+    const now = { ...player.dataset, ...drawn };
+    const same = last && now.frame === last.frame && Number(now.slot) > Number(last.slot);
+    if (same && now.over > last.over && now.still === last.still) {
+      const [whole, part] = [still, over].map((canvas) => canvas.getBoundingClientRect());
+      done({ whole: whole.toJSON(), part: part.toJSON() });
+    } else if (player.classList.contains('moving')) { last = now; requestAnimationFrame(look); } else done(null);
+  };
+  requestAnimationFrame(look);
+})"""
+
+
+def test_only_what_moves_is_drawn_while_it_moves(page: Page, address: str) -> None:
+    at_rest(page, f"{address}{FIRST}")
+    part(page, "first").click()
+    part(page, "play").click()
+    found = part(page, "player").evaluate(DRAWN)
+    assert found is not None, "all is drawn for every frame of the screen"
+    whole, part_of_it = found["whole"], found["part"]
+    assert part_of_it["width"] * part_of_it["height"] < 0.7 * whole["width"] * whole["height"]
+    assert whole["left"] - 1 <= part_of_it["left"] and part_of_it["bottom"] <= whole["bottom"] + 1
+
+
 def test_the_rung_before_comes_beside_it_at_a_press(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST.replace('reduce_interleaved', 'reduce_strided')}")
     part(page, "beside").click()

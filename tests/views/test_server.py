@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import resource
 import socket
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -116,3 +118,23 @@ def test_what_the_first_page_needs_is_there_before_a_browser_is_let_in(monkeypat
 
     asyncio.run(live())
     assert happened == ["workers start", "prepared", "serving", "workers end"]
+
+
+HEAPS = """
+import ctypes, os, sys, threading
+from views.session.server import keep_one_heap
+keep_one_heap()
+threads = [threading.Thread(target=lambda: bytearray(100_000)) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+library = ctypes.CDLL(None)
+library.fdopen.restype = ctypes.c_void_p
+library.malloc_info(0, ctypes.c_void_p(library.fdopen(os.dup(1), b"w")))
+library.fflush(None)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux' C library gives threads heaps of their own.")
+def test_what_one_thread_leaves_serves_the_others() -> None:
+    told = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True).stdout
+    assert told.count("<heap nr=") == 1

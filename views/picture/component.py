@@ -29,6 +29,7 @@ _MODULES = (
     "gif",
     "theme",
     "moments",
+    "screen",
     "files",
     "player",
 )

@@ -10,7 +10,7 @@ const GIF = { width: 1120, height: 630, margin: 14 };
 export function saveSvg(player) {
   const width = player.canvas.clientWidth, height = player.canvas.clientHeight, theme = themeOf(player.root);
   const pen = new SvgPen(width, height, theme.font, theme.background);
-  player.paint(pen, player.arranged(width, height, theme, 0), theme, player.slot);
+  player.screen.paint(pen, player.screen.arranged(width, height, theme), player.slot);
   save(new Blob([pen.document(player.told.textContent)], { type: 'image/svg+xml' }), `${player.name()}-${player.root.dataset.frame}.svg`);
 }
 
@@ -20,11 +20,11 @@ export async function saveGif(player) {
   button.disabled = true;
   const { width, height, margin } = GIF, canvas = Object.assign(document.createElement('canvas'), { width, height });
   const context = canvas.getContext('2d', { willReadFrequently: true }), theme = themeOf(player.root);
-  const places = player.arranged(width - 2 * margin, height - 2 * margin, theme, 1), moments = imagesOf(player.main, player.stops, player.total);
+  const places = player.screen.arranged(width - 2 * margin, height - 2 * margin, theme), moments = imagesOf(player.main, player.stops, player.total);
   const image = (slot) => {
     context.globalAlpha = 1; context.fillStyle = theme.background; context.fillRect(0, 0, width, height);
     context.translate(margin, margin);
-    player.paint(new CanvasPen(context, theme.font), places, theme, slot);
+    player.screen.paint(new CanvasPen(context, theme.font), places, slot);
     context.translate(-margin, -margin);
     return context.getImageData(0, 0, width, height);
   };

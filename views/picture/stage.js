@@ -24,11 +24,44 @@ export function drawStill(pen, film, place, index, moved, style) {
   return spots;
 }
 
-// What moves: values from where they lie to where they are wanted, and the wall that is built at a barrier.
-export function drawMoving(pen, film, place, index, progress, spots, style) {
-  const frame = film.frames[index];
-  if (frame.kind === 'barrier') drawWall(pen, place.wall, progress, style);
-  drawArrows(pen, film, frame, place, spots, progress, style);
+// What moves in a frame: values from where they lie to where they are wanted, and the wall that is built at a barrier;
+// `box`: around all of it at any time, null where nothing moves.
+export function movesOf(film, place, index, spots, { theme, scale }) {
+  const frame = film.frames[index], wall = frame.kind === 'barrier' ? place.wall : null;
+  const found = frame.sums.length ? sums(film, frame, place, spots) : frame.shuffles.length ? shuffles(frame, place) : copies(film, frame, place, spots);
+  const focus = found.length > MOST_ARROWS ? warpOf(found[0]) : null;
+  const chosen = found.filter((arrow) => focus === null || warpOf(arrow) === focus);
+  const arrows = chosen.map(({ from, to, value, symbol, thin }) => ({
+    points: path(from, to),
+    look: thin ? { stroke: theme.text, line: 1, alpha: 0.35, head: 0 }
+      : { stroke: theme.arrow, line: Math.max(1.2, 1.5 * scale), alpha: chosen.length > 40 ? 0.72 : 0.95, head: Math.min(7 * scale, to.width * 0.45) },
+    words: !thin && value !== undefined && chosen.length <= MOST_TOLD ? `${symbol} ${value}` : null,
+  }));
+  return { wall, arrows, box: around(wall, arrows, scale) };
+}
+
+// A frame's moves when it has come so far, from 0 to 1; they stand still between SETTLED and TOLD, and after it.
+export const SETTLED = 0.66, TOLD = 0.97;
+export function drawMoving(pen, { wall, arrows }, progress, style) {
+  if (wall) drawWall(pen, wall, progress, style);
+  const part = Math.min(1, Math.max(0.02, progress / MOVED));
+  for (const { points, look, words } of arrows) {
+    pen.curve(points, { ...look, part });
+    if (words && progress < TOLD) pill(pen, on(points, part), words, style);
+  }
+}
+
+// A curve lies between its points; its head and what it carries along reach further.
+function around(wall, arrows, scale) {
+  const xs = [], ys = [];
+  if (wall) { xs.push(wall.x, wall.x + wall.width); ys.push(wall.y, wall.y + wall.height); }
+  for (const { points, look, words } of arrows) {
+    const wide = Math.max(look.head + look.line, words ? pillWidth(words, scale) / 2 + 1 : 0), high = Math.max(look.head + look.line, words ? 20 * scale : 0);
+    for (let i = 0; i < 8; i += 2) { xs.push(points[i] - wide, points[i] + wide); ys.push(points[i + 1] - high, points[i + 1] + high); }
+  }
+  if (!xs.length) return null;
+  const x = Math.min(...xs), y = Math.min(...ys);
+  return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
 }
 
 // What the threads hold while they take the other side of a sum.
@@ -96,41 +129,32 @@ function drawWall(pen, wall, progress, { theme, scale }) {
 
 // ---- what moves
 
-function drawArrows(pen, film, frame, place, spots, progress, style) {
-  const found = frame.sums.length ? sums(film, frame, place, spots) : frame.shuffles.length ? shuffles(frame, place) : copies(film, frame, place, spots);
-  const { theme, scale } = style, part = Math.min(1, Math.max(0.02, progress / MOVED));
-  const focus = found.length > MOST_ARROWS ? warpOf(found[0]) : null;
-  const arrows = found.filter((arrow) => focus === null || warpOf(arrow) === focus);
-  for (const { from, to, value, symbol, thin } of arrows) {
-    const look = thin ? { stroke: theme.text, line: 1, alpha: 0.35, head: 0 }
-      : { stroke: theme.arrow, line: Math.max(1.2, 1.5 * scale), alpha: arrows.length > 40 ? 0.72 : 0.95, head: Math.min(7 * scale, to.width * 0.45) };
-    const end = draw(pen, from, to, part, look);
-    if (!thin && value !== undefined && arrows.length <= MOST_TOLD && progress < 0.97) pill(pen, end, value, symbol, style);
-  }
-}
-
 const warpOf = ({ thread }) => Math.floor(thread / WARP);
 
-// An arrow from cell to cell: an arc over the row where both stand in one, else across the rows. Tells where its end is.
-function draw(pen, from, to, part, look) {
+// An arrow from cell to cell: an arc over the row where both stand in one, else across the rows.
+function path(from, to) {
   const x1 = from.x + from.width / 2, x2 = to.x + to.width / 2;
-  let points;
   if (Math.abs(from.y - to.y) < 1) {
     const lift = Math.min(from.height * 0.75 + Math.abs(x1 - x2) * 0.1, from.height * 2.2);
-    points = [x1, from.y + 2, x1, from.y - lift, x2, to.y - lift, x2, to.y + 3];
-  } else {
-    const down = to.y > from.y, y1 = down ? from.y + from.height : from.y, y2 = down ? to.y : to.y + to.height, bend = (y2 - y1) * 0.45;
-    const aside = Math.abs(x1 - x2) < 1 && Math.abs(y2 - y1) > from.height * 1.6 ? from.width * 0.66 : 0; // between the columns
-    points = aside ? [x1, y1, x1 + aside * 1.3, y1 + (y2 - y1) * 0.25, x1 + aside * 1.3, y1 + (y2 - y1) * 0.75, x2, y2] : [x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2];
+    return [x1, from.y + 2, x1, from.y - lift, x2, to.y - lift, x2, to.y + 3];
   }
-  pen.curve(points, { ...look, part });
-  const t = part, u = 1 - t;
+  const down = to.y > from.y, y1 = down ? from.y + from.height : from.y, y2 = down ? to.y : to.y + to.height, bend = (y2 - y1) * 0.45;
+  const aside = Math.abs(x1 - x2) < 1 && Math.abs(y2 - y1) > from.height * 1.6 ? from.width * 0.66 : 0; // between the columns
+  return aside ? [x1, y1, x1 + aside * 1.3, y1 + (y2 - y1) * 0.25, x1 + aside * 1.3, y1 + (y2 - y1) * 0.75, x2, y2] : [x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2];
+}
+
+// Where a curve is when it has come so far.
+function on(points, t) {
+  const u = 1 - t;
   const at = (i) => u * u * u * points[i] + 3 * u * u * t * points[i + 2] + 3 * u * t * t * points[i + 4] + t * t * t * points[i + 6];
   return { x: at(0), y: at(1) };
 }
 
-function pill(pen, { x, y }, value, symbol, { theme, scale }) {
-  const words = `${symbol} ${value}`, size = 11.5 * scale, width = words.length * size * 0.6 + 6;
+const PILL = 11.5; // size of its type
+const pillWidth = (words, scale) => words.length * PILL * scale * 0.6 + 6;
+
+function pill(pen, { x, y }, words, { theme, scale }) {
+  const size = PILL * scale, width = pillWidth(words, scale);
   pen.rect(x - width / 2, y - size * 1.6, width, size * 1.4, { fill: theme.background, stroke: theme.arrow, line: 1 });
   pen.text(words, x, y - size * 0.88, { fill: theme.text, size, align: 'middle', weight: 600 });
 }
