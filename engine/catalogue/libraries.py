@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.catalogue import kernel_named, topic_of
+from engine.catalogue import KERNELS, topic_of
 
 CUB, NVCC_CUB, TORCH, CUBLAS, CUPY = "CUB", "CUB by nvcc", "PyTorch", "cuBLAS", "CuPy"
 CUBLAS_BFLOAT16 = "cuBLAS bfloat16"
@@ -28,8 +28,10 @@ PEERS: dict[str, tuple[str, ...]] = {
 
 
 def operation_of(kernel: str) -> str:
-    """What libraries call the kernel's work; "" where none does it."""
-    entry = kernel_named(kernel)
+    """What libraries call the kernel's work; "" where none does it, as of a kernel that is not the catalogue's."""
+    entry = KERNELS.get(kernel)
+    if entry is None:
+        return ""
     return entry.operation or topic_of(entry).operation
 
 

@@ -66,3 +66,7 @@ def test_nvcc_builds_a_call_and_keeps_it(tmp_path, monkeypatch):
     assert nvcc_peers._call(made).argtypes
     with pytest.raises(NotRunnable, match=r"nvcc does not build cub_calls\.cu"):
         nvcc.library(nvcc_peers.SOURCE, {"OPERATION": "SELECTION", "ELEMENT": "nothing"}, "sm_90")
+
+
+def test_no_library_does_the_work_of_a_kernel_that_is_not_the_catalogues() -> None:
+    assert operation_of("weigh") == "" and peers_named("weigh") == ()

@@ -48,3 +48,14 @@ def test_the_bits_of_every_run_are_the_same(kernel, dtype):
 def test_sums_by_atomics_give_other_bits_now_and_then():
     made = plan(settle(replace(default_choice("reduce_warp_shuffle"), n=2**22, dtype="float32", device="gpu")))
     assert len({backend_of(made).run(made, quiet).output.tobytes() for _ in range(10 * RUNS)}) > 1
+
+
+@pytest.mark.parametrize("value", KERNELS["copy_offset"].parameter.values)
+def test_a_copy_s_library_copies_the_same_numbers_whatever_the_offset(value):
+    from engine.backends.gpu import launches, peers
+
+    choice = settle(replace(default_choice("copy_offset"), n=2**22, parameter=value, device="gpu"))
+    made = plan(choice)
+    prepared = launches.prepare(made, topic_of("copy_offset").input_recipe(choice))
+    launches.execute(prepared)
+    assert peers.first_here(prepared, ("CuPy",)) == ("CuPy",)

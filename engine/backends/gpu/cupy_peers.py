@@ -12,7 +12,9 @@ from cupy.cuda import cub
 
 from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.peer import Peer, input_of, peer_of
+from engine.catalogue import kernel_named
 from engine.catalogue.libraries import CUB, CUPY
+from engine.catalogue.plans import knob
 from engine.catalogue.topics import trapezoid
 from engine.records import NotRunnable
 
@@ -50,7 +52,7 @@ def scanned(prepared: Prepared, operation: str) -> Peer:
 def copied(prepared: Prepared, operation: str) -> Peer:
     """A slice with an offset or a stride, as an array of its own: a copy by the driver, or CuPy's kernel."""
     plan = prepared.plan
-    step = plan.choice.parameter or 1
+    step = knob(kernel_named(plan.choice.kernel), plan.choice)
     values, n = input_of(prepared), plan.choice.n
     view = values[step : step + n] if plan.choice.kernel == "copy_offset" else values[: n * step : step]
     place = cupy.empty(n, values.dtype)
