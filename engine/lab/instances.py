@@ -70,6 +70,14 @@ def every_kernel(text: str) -> list[Wanted]:
     return [Wanted(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]]
 
 
+def typed(text: str, name: str, declared: Declared) -> tuple[str, ...]:
+    """The parameters as they are written, with a template's types in the place of their names."""
+    called = name if "<" in name else instance(text, name, declared) if declared.template else None
+    given = parts(called.partition("<")[2].rpartition(">")[0]) if called else []
+    meant = {_name(one): value for one, value in zip(declared.template, given, strict=False) if _type_parameter(one)}
+    return tuple(_WORD.sub(lambda word: meant.get(word[0], word[0]), written) for written in declared.written)
+
+
 def _unnamed(file_name: str, name: str, declared: Declared) -> str:
     usual = ", ".join(USUAL_TYPE if _type_parameter(one) else USUAL_SIZE for one in declared.template)
     return f"{name} in {file_name} is a template: name it with its arguments, such as {name}<{usual}>."

@@ -17,6 +17,8 @@ import numpy as np
 
 from engine.lab.argument_words import ARRAY, argument_of
 from engine.lab.arguments import Argument
+from engine.lab.instances import typed
+from engine.lab.launches import Launched, launched
 from engine.lab.references import named
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.sizes import computed
@@ -91,12 +93,18 @@ def setup_of(call: str, right: str = "") -> Setup:
 
 
 def proposed(text: str, kernel: str = "") -> Setup:
-    """A launch that fits the parameters of a text's kernel: `kernel`, else the first one. NotRunnable: it has none."""
+    """A launch that fits the parameters of a text's kernel: `kernel`, else the first one, in blocks as the file itself
+    launches it, where it does. NotRunnable: it has none."""
     kernels = kernels_in(text)
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
-    return Setup(name, arguments=tuple(_proposed(written) for written in kernels[bare(name)].written))
+    found = launched(text, bare(name)) or Launched((), 0)
+    block = tuple(map(str, found.block)) or BLOCK
+    grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if len(block) > 1 else GRID
+    size = ", ".join("n" for _ in block)
+    written = typed(text, name, kernels[bare(name)])
+    return Setup(name, grid, block, tuple(_proposed(one, size) for one in written), str(found.shared))
 
 
 def fitted(setup: Setup, text: str) -> Setup:
@@ -104,7 +112,7 @@ def fitted(setup: Setup, text: str) -> Setup:
     kernels = kernels_in(text)
     if bare(setup.kernel) not in kernels:
         return proposed(text)
-    anew = [_proposed(written) for written in kernels[bare(setup.kernel)].written]
+    anew = [_proposed(written, "n") for written in typed(text, setup.kernel, kernels[bare(setup.kernel)])]
     kept = [*setup.arguments, *anew[len(setup.arguments) :]][: len(anew)]
     return replace(setup, arguments=tuple(kept))
 
@@ -158,14 +166,14 @@ def _bytes(word: str) -> int:
         return 0  # argument_of says that it is no type
 
 
-def _proposed(written: str) -> str:
+def _proposed(written: str, size: str) -> str:
     words = re.findall(r"\w+", written)
     other = "int32" if "unsigned" in words else "float32"
     kind = next((_TYPES[word] for word in words if word in _TYPES), other)
     if "unsigned" in words and kind.startswith("int"):
         kind = f"u{kind}"
     if "*" in written or "[" in written:
-        return f"{kind}[n]={'random' if 'const' in words else 'zeros'}"
+        return f"{kind}[{size}]={'random' if 'const' in words else 'zeros'}"
     return "1" if kind.startswith(("float", "bool")) else "n"
 
 
