@@ -27,13 +27,13 @@ class Ended(Exception):
 
     @property
     def too_long(self) -> bool:
-        """Whether its time was used up."""
-        return self.status in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGALRM)
+        """Whether its time of a core was used up."""
+        return self.status in (-signal.SIGXCPU, -signal.SIGKILL)
 
     @property
     def reason(self) -> str:
         """Why, as what follows "line 3: "."""
-        if self.too_long:
+        if self.too_long or self.status == -signal.SIGALRM:
             return f"it takes more than the {CPU_S} s that a compilation may take"
         if self.status is None:
             return f"it takes more than the {MEMORY_BYTES >> 30} GB of memory that a compilation may take"

@@ -22,6 +22,7 @@ EMULATED_ARCHITECTURE, ASSEMBLED_ARCHITECTURE = "compute_90", "sm_90"
 # cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
 # same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
 _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
+_NAMES_CUDA = re.compile(r"\bcuda\s*::|<cuda/|\bnamespace\s+cuda\b")
 # The C headers that students' files include out of habit. NVRTC knows their functions already but has no such files;
 # where one defines types or constants, CUDA's own C++ library has them. They are files, and not handed to NVRTC as
 # texts: with texts it was seen to crash after compile errors.
@@ -121,7 +122,7 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         *source.options,
         *(f"-D{name}={value}" for name, value in source.defines),
         *(f"-I{folder}" for folder in include_folders()),
-        *(() if re.search(r"\bcuda\b", source.text) else (_LEAN_GROUPS,)),
+        *(() if _NAMES_CUDA.search(source.text) else (_LEAN_GROUPS,)),
     )
     element = f"using T = {C_TYPES[source.dtype]};\n" if source.dtype else ""
     program = nvrtc.createProgram(f'{element}{source.head}#line 1 "{source.name}"\n{source.text}', source.name, (), ())

@@ -156,7 +156,7 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
                 refused |= dict.fromkeys(lost, error)
                 dropped |= {} if lost else {_called(source.text, gone): error}
                 source = replace(source, names=tuple(each for each in source.names if each not in lost))
-            source = replace(source, text=blanked(source.text, gone.start, gone.end))
+            source = replace(source, text=_without(source.text, gone))
     raise next(iter(dropped.values()))
 
 
@@ -195,6 +195,16 @@ def _of_device(text: str, line: int | None) -> Declaration | None:
     """The function for the device at a line."""
     found = _at(declarations(text), text, line) if line is not None else ()
     return next((one for one in found if one.called and set(one.words) & {"__global__", "__device__"}), None)
+
+
+def _without(text: str, one: Declaration) -> str:
+    """The text without a declaration, and of a function without what only announces it."""
+    name = _called(text, one) if one.called and one.body else ""
+    text = blanked(text, one.start, one.end)
+    for each in declarations(text) if name else ():
+        if each.called and not each.body and _called(text, each) == name:
+            text = blanked(text, each.start, each.end)
+    return text
 
 
 def _called(text: str, one: Declaration) -> str:

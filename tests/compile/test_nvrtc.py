@@ -65,7 +65,8 @@ extern "C" __global__ void f(cuda::std::uint32_t *out, uint32_t n) { out[0] = IN
 
 
 def test_cooperative_groups_compile_fast_and_to_the_same_code() -> None:
-    text = """#include <cooperative_groups.h>
+    text = """// what cuda calls a tile
+#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 extern "C" __global__ void f(T *out) {

@@ -120,6 +120,7 @@ def test_a_library_that_is_not_here_is_named_where_a_kernel_needs_it() -> None:
 def test_what_cannot_be_compiled_here_refuses_its_kernels_alone() -> None:
     text = """texture<float, 1> table;
 __global__ void child(int *a) { a[0] = 1; }
+__device__ void launch(int *a);
 __device__ void launch(int *a) { child<<<1, 1>>>(a); }
 __global__ void parent(int *a) { launch(a); }
 __global__ void waits(int *a) { cudaDeviceSynchronize(); }
@@ -128,10 +129,10 @@ namespace own { __global__ void reads(float *a) { a[0] = tex1Dfetch(table, 1); }
     made = compiled_in_full("pasted.cu", text, None, True)[0]
     assert [one.name for one in made.kernels] == ["child"]
     said = dict(made.refused)
-    assert "line 3: " in said["parent"] and "launches kernels cannot be compiled here" in said["parent"]
-    assert "line 5: " in said["waits"] and "calls the runtime cannot be compiled here" in said["waits"]
-    assert "line 6: " in said["own::reads"] and "a texture reference, which CUDA 12 ended" in said["own::reads"]
-    with pytest.raises(CompileError, match="line 5: "):
+    assert "line 4: " in said["parent"] and "launches kernels cannot be compiled here" in said["parent"]
+    assert "line 6: " in said["waits"] and "calls the runtime cannot be compiled here" in said["waits"]
+    assert "line 7: " in said["own::reads"] and "a texture reference, which CUDA 12 ended" in said["own::reads"]
+    with pytest.raises(CompileError, match="line 6: "):
         engine.kernel(text, "waits")
     assert engine.kernel(text, "child").run(1, 1, (np.zeros(1, np.int32),)).arrays["a"].tolist() == [1]
 
