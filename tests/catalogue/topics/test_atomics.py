@@ -144,6 +144,16 @@ def test_numbers_beyond_two_to_the_24_are_taken_and_the_largest_places_fit_their
         plan(Choice("order_place", topic.max_n + 1, 128, device="gpu"))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("block_size", [32, 256, 1024])
+def test_threads_that_add_up_first_meet_the_same_addresses_in_every_round(block_size: int, dtype: str):
+    for n in (1, 1000, 2**20, 2**24 + 3, 2**28):
+        for addresses in (1, 32, 4096, 2**20):
+            choice = Choice("atomic_add_aggregated", n, block_size, dtype=dtype, device="gpu", parameter=addresses)
+            together = plan(choice).grid_size * block_size * 16 // np.dtype(dtype).itemsize
+            assert together % addresses == 0 or together >= n
+
+
 def test_a_place_that_two_threads_won_or_nobody_is_wrong():
     n, addresses = 50, 64
     won, places = np.ones(n, np.int32), np.zeros(addresses, np.int32)
