@@ -247,3 +247,14 @@ def test_every_part_has_a_name(page: Page, address: str) -> None:
         assert part(page, name).get_attribute("aria-label")
     values = json.loads(part(page, "player").evaluate("node => JSON.stringify({...node.dataset})"))
     assert {"frame", "slot", "drawn"} <= set(values)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("beside", ["", "&beside=1"])
+def test_the_captions_of_tiles_are_whole_on_a_small_projector(
+    page: Page, address: str, tmp_path: Path, beside: str
+) -> None:
+    at_rest(page, f"{address}/inside?ladder=cs121-tiling&rung=matmul_tiled{beside}")
+    texts = [each.text or "" for each in drawing(page, tmp_path).iter(f"{SVG}text")]
+    assert any(text.startswith("banks") for text in texts)
+    assert not [text for text in texts if text.endswith("…") and not text[0].isdigit()]  # a line of code may be cut

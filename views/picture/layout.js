@@ -35,7 +35,8 @@ function grid(x, y, columns, count, width, height, air = 0) {
   };
 }
 
-function label(made, words, x, y, align = 'left') { made.labels.push({ words, x, y, align }); }
+// What stands above a part, in several wordings, the fullest first: that is drawn for which there is room.
+function label(made, words, x, y, width) { made.labels.push({ words, x, y, width }); }
 
 function place_rows(made, film, shared, columns, box, most) {
   const { picture } = film, { scale } = made;
@@ -63,14 +64,14 @@ function place_rows(made, film, shared, columns, box, most) {
     made.bands.push({ x, y: y + head, width: full, row: row * bandRow, rows: bandRows, label: { x, y: y + head / 2 } });
     y += head + bandRows * row * bandRow;
   }
-  label(made, columns === WARP ? 'threads: a warp in each row' : 'threads of the block', x, y + head / 2);
+  label(made, columns === WARP ? ['threads: a warp in each row', 'threads'] : ['threads of the block', 'threads'], x, y + head / 2, full);
   y += above * row;
   made.lanes = grid(x, y + head, columns, picture.threads, width, row * arced, 1 - 1 / arced);
   y += head + made.lanes.height;
   made.wall = { x, y: y + 2 * scale, width: full, height: wall - 4 * scale };
   y += wall;
   for (const block of blocks) {
-    label(made, `shared memory: ${block.array.name}`, x, y + head / 2);
+    label(made, [`shared memory: ${block.array.name}`, block.array.name], x, y + head / 2, full);
     made.words.set(block.number, grid(x, y + head, block.across, block.count, block.cell, row * roomy(block), 1 - 1 / roomy(block)));
     y += head + block.rows * row * roomy(block);
   }
@@ -79,7 +80,7 @@ function place_rows(made, film, shared, columns, box, most) {
     y += head + stack * row;
   }
   if (film.tree) {
-    label(made, 'the tree: who has added whose value', x, y + head / 2);
+    label(made, ['the tree: who has added whose value', 'the tree'], x, y + head / 2, full);
     made.tree = { x, y: y + head, width: full, height: branches * row - 2 };
   }
 }
@@ -91,11 +92,12 @@ function place_tiles(made, film, shared, columns, box) {
   const below = Math.max(tileRows[0], Math.ceil(picture.threads / columns)), above = tileRows[1];
   const cell = Math.max(1.5, Math.min((box.width - gap) / (2 * columns), (box.height - 2 * head - gap) / (above + below), 26 * scale));
   const x = box.x, right = x + columns * cell + gap, y = box.y + head, low = y + above * cell + head + gap;
-  label(made, `shared memory: ${shared[1].array.name}`, right, y - head / 2);
+  const side = columns * cell; // of a tile
+  label(made, [`shared memory: ${shared[1].array.name}`, shared[1].array.name], right, y - head / 2, side);
   made.words.set(shared[1].number, grid(right, y, columns, counts[1], cell, cell));
-  label(made, shared[0].array.name, x, low - head / 2);
+  label(made, shared[0].array.name, x, low - head / 2, side);
   made.words.set(shared[0].number, grid(x, low, columns, counts[0], cell, cell));
-  label(made, 'threads: one element of P each', right, low - head / 2);
+  label(made, ['threads: one element of P each', 'threads: one of P each', 'threads'], right, low - head / 2, side);
   made.lanes = grid(right, low, columns, picture.threads, cell, cell);
   made.wall = { x, y: low - head - gap * 0.9, width: 2 * columns * cell + gap, height: gap * 0.8 };
   const high = Math.min(above * cell - head, 70 * scale); // in the corner that a product leaves free
@@ -111,7 +113,7 @@ function place_matrices(made, matrices, box) {
   matrices.forEach(({ array, number }, i) => {
     const [column, row] = spots[i];
     const x = box.x + column * (side + gap), y = box.y + row * (side + gap + head) + head;
-    label(made, `${array.name}  ${array.columns} × ${array.columns}`, x, y - head / 2);
+    label(made, [`${array.name}  ${array.columns} × ${array.columns}`, array.name], x, y - head / 2, side);
     made.matrices.set(number, { x, y, side, columns: array.columns });
   });
 }

@@ -37,13 +37,14 @@ export function drawBand(pen, film, frame, touch, band, style) {
   const array = film.picture.arrays[touch.array];
   const focus = busiest(touch), spots = new Map();
   const bytes = new Set(frame.threads.map((t, i) => (Math.floor(t / WARP) === focus ? touch.places[i] : -1)).filter((p) => p >= 0)).size * touch.size;
-  pen.text(`global memory: ${array.name}, ${touch.kind === 'load' ? 'read' : touch.kind === 'store' ? 'written' : 'atomics'}: ${counted(touch.passes[focus], 'sector')} of 32 bytes a warp for ${bytes} bytes`,
+  const what = `${array.name}, ${touch.kind === 'load' ? 'read' : touch.kind === 'store' ? 'written' : 'atomics'}`, sectors = counted(touch.passes[focus], 'sector');
+  pen.text([`global memory: ${what}: ${sectors} of 32 bytes a warp for ${bytes} bytes`, `${what}: ${sectors} for ${bytes} bytes`, `${what}: ${sectors}`, array.name],
     band.label.x, band.label.y, { fill: theme.text, size: 11.5 * scale, width: band.width });
   const box = band.width / 32;
   for (let warp = 0; warp < Math.min(film.warps, band.rows); warp++) {
-    const sectors = sectorsOf(film, frame, touch, warp), y = band.y + warp * band.row, height = band.row - 1.5;
-    sectors.slice(0, 32).forEach((sector, at) => {
-      const apart = at && sector.number !== sectors[at - 1].number + 1 ? 2 : 0;
+    const taken = sectorsOf(film, frame, touch, warp), y = band.y + warp * band.row, height = band.row - 1.5;
+    taken.slice(0, 32).forEach((sector, at) => {
+      const apart = at && sector.number !== taken[at - 1].number + 1 ? 2 : 0;
       const x = band.x + at * box + apart, width = box - apart - 1;
       pen.rect(x, y, width, height, { fill: palette.global, alpha: 0.22 });
       const slot = width / 8;
@@ -99,7 +100,7 @@ export function drawBanks(pen, film, frame, banks, style) {
   const touches = frame.touches.filter((touch) => film.isShared(touch));
   const worst = touches.sort((a, b) => Math.max(...b.passes) - Math.max(...a.passes))[0];
   const width = banks.width / 32, levels = most > 1 ? Math.min(32, Math.max(4, most)) : 1, height = banks.height / levels;
-  let told = 'the 32 banks, and what waits at each';
+  let told = ['the 32 banks, and what waits at each', 'the 32 banks', 'banks'];
   if (worst) {
     const warp = busiest(worst), array = film.picture.arrays[worst.array], stacks = Array.from({ length: 32 }, () => new Set());
     frame.threads.forEach((thread, i) => {
@@ -107,7 +108,8 @@ export function drawBanks(pen, film, frame, banks, style) {
       for (let byte = 0; byte < worst.size; byte += BANK) stacks[Math.floor((array.start + worst.places[i] + byte) / BANK) % 32].add(worst.served[i]);
     });
     const conflicts = worst.conflicts[warp];
-    told = `banks, warp ${warp}: ${counted(worst.passes[warp], 'wavefront')}, ${worst.kind === 'atomic' ? 'lanes of one word take turns' : conflicts ? counted(conflicts, 'bank conflict') : 'no conflict'}`;
+    const passes = counted(worst.passes[warp], 'wavefront');
+    told = [`banks, warp ${warp}: ${passes}, ${worst.kind === 'atomic' ? 'lanes of one word take turns' : conflicts ? counted(conflicts, 'bank conflict') : 'no conflict'}`, `banks, warp ${warp}: ${passes}`, `banks: ${passes}`, passes, 'banks'];
     stacks.forEach((stack, bank) => [...stack].sort((a, b) => a - b).forEach((pass, level) => {
       if (level < levels) pen.rect(banks.x + bank * width, banks.y + banks.height - (level + 1) * height, width - 1.5, Math.max(1, height - 1), { fill: passColour(palette, pass) });
     }));

@@ -45,11 +45,13 @@ export class CanvasPen {
     context.fillText(width ? this.fitted(words, width) : words, x, y);
   }
 
-  // The text cut to a width, with dots for what is left out; the font is set.
-  fitted(words, width) {
-    const { context } = this;
-    if (context.measureText(words).width <= width) return words;
-    let text = words;
+  // The first of several wordings, the fullest first, that has room in a width; where none has, the last one is cut, with
+  // dots for what is left out. The font is set.
+  fitted(wordings, width) {
+    const { context } = this, every = [].concat(wordings);
+    const whole = every.find((words) => context.measureText(words).width <= width);
+    if (whole !== undefined) return whole;
+    let text = every.at(-1);
     while (text && context.measureText(`${text}…`).width > width) text = text.slice(0, -1);
     return `${text}…`;
   }

@@ -103,7 +103,7 @@ export class Screen {
   head(pen, { film, head, style }, number, over) {
     const { theme, scale } = style, frame = film.frames[number], colour = film.colours[frame.line] ?? theme.accent;
     const told = over ? `ended after ${film.slots.toLocaleString('en')} issue slots` : facts(film, frame);
-    pen.text(film.title, head.x, head.y + 9 * scale, { fill: theme.text, size: 14 * scale, weight: 650, width: head.width * 0.5 });
+    pen.text([film.title, film.title.split('  ')[0]], head.x, head.y + 9 * scale, { fill: theme.text, size: 14 * scale, weight: 650, width: head.width * 0.5 });
     pen.text(told, head.x + head.width - 6, head.y + 9 * scale, { fill: over ? this.palette.global : theme.dim, size: 12.5 * scale, align: 'end', weight: over ? 650 : 400, width: head.width * 0.48 });
     pen.rect(head.x, head.y + 19 * scale, head.width - 6, 20 * scale, { fill: theme.cell });
     pen.rect(head.x, head.y + 19 * scale, 5 * scale, 20 * scale, { fill: colour });

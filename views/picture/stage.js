@@ -14,7 +14,7 @@ export function drawStill(pen, film, place, index, moved, style) {
   const frame = film.frames[index];
   const before = film.state(index), after = moved ? film.state(index + 1) : before;
   const labels = { fill: style.theme.dim, size: 11.5 * style.scale };
-  for (const { words, x, y } of place.labels) pen.text(words, x, y, labels);
+  for (const { words, x, y, width } of place.labels) pen.text(words, x, y, { ...labels, width });
   for (const [number, spot] of place.matrices) drawMatrix(pen, film, number, spot, index, style);
   const spots = bands(pen, film, frame, place, style);
   for (const [number, grid] of place.words) drawWords(pen, film, frame, number, grid, after.words[number], changed(before, after, number), style);
