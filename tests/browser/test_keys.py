@@ -71,3 +71,20 @@ def test_on_every_page_the_question_mark_shows_the_keys_and_p_presents(page: Pag
     expect(page.locator("dialog.keys")).to_have_count(0)
     page.keyboard.press("p")
     expect(page.locator(".presenting")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_the_keyboard_alone_leads_from_the_start_page_to_a_run_on_a_slide(page: Page, address: str) -> None:
+    opened(page, address)
+    page.keyboard.press("p")
+    expect(page.locator(".presenting h1")).to_contain_text("#1")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".presenting h1")).to_contain_text("#2")
+    page.keyboard.press("r")
+    expect(page.locator(".outcome .ok")).to_contain_text("Correct")
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.keys")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.locator(".presenting")).to_have_count(0)

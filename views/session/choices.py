@@ -41,9 +41,10 @@ def select(label: str, name: str, options: list[str], default: str, words: dict[
 
 
 def size(topic: Topic, name: str = "n") -> str:
-    """The menu for N, where any number can be typed as well."""
-    sizes = [str(n) for n in topic.sizes]
-    words = {str(n): f"{n:,} = {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in topic.sizes}
+    """The menu for N, the lectures' own among them, where any number can be typed as well."""
+    offered = sorted({*topic.sizes, *(ladder.n for ladder in topic.ladders)})
+    sizes = [str(n) for n in offered]
+    words = {str(n): f"{n:,} = {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in offered}
     recorded = recorded_of(topic.name)
     words = {text: f"{word} ●" if int(text) in recorded else word for text, word in words.items()}
     return select(topic.size_label, name, sizes, str(topic.default_n), words, new=True,

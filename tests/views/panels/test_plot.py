@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, Rung, emulated_n
 from engine.choices import settle
 from engine.counters import IN_PLOTS, plotted
-from engine.history.history import recorded_for
+from engine.history.history import recorded_for, recorded_of
 from engine.records import Choice, RunFailed
 from engine.words import text_of
 from tests.cases import case
@@ -200,3 +200,10 @@ def test_a_deadlock_stands_beside_the_recorded_time_and_the_schedule_is_chosen_h
 def test_an_n_without_records_says_which_have_some() -> None:
     html = html_of(opened(ladder="harris", n="3000000"))
     assert "No run was recorded at N = 3,000,000." in html and "N = 2^10, 2^11, … 2^30" in html
+
+
+def test_the_menu_marks_each_n_with_records_and_has_the_lectures_own() -> None:
+    menu = opened(ladder="hekun").selectbox(key="n")
+    assert menu.value == str(LADDERS["hekun"].n) and "10,000,000 ●" in menu.options
+    assert all(("●" in words) == (int(n) in recorded_of("reduction")) for n, words in zip(
+        sorted({*TOPICS["reduction"].sizes, LADDERS["hekun"].n}), menu.options, strict=True))  # fmt: skip
