@@ -129,7 +129,7 @@ def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address:
 )
 def test_nothing_moves_whatever_comes_of_it(page: Page, address: str, choice: str) -> None:
     opened(page, f"{address}/?{choice}")
-    drawn = ".st-key-drawing :is(.main-svg, [data-part=player][data-frame])"  # Volta's ladder opens on a block in motion
+    drawn = ".st-key-drawing :is(.main-svg, [data-part=player][data-frame])"  # Volta's is a block in motion
     expect(page.locator(drawn).first).to_be_visible()
     assert watched(page, "run just now") == {"moved": {}, "gone": {}}
 
