@@ -1,6 +1,6 @@
-"""How smoothly a block of 256 threads moves at 1920 x 1080, as a table; for a calm machine, nothing is asserted.
+"""How smoothly a block of 256 threads moves, as a table; for a calm machine, nothing is asserted.
 
-python -m tests.browser.frames
+python -m tests.browser.frames [1920x1080]
 
 Chromium draws in software here: what it does beside the page's own thread takes from the frames a second, on few cores
 more than a laptop's graphics would. What counts everywhere is the time of the page's own thread for a frame.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,10 +79,12 @@ def thread_s(session: CDPSession) -> float:
 def main() -> None:
     """Print the table."""
     expect.set_options(timeout=40_000)
+    width, height = map(int, (sys.argv[1] if len(sys.argv) > 1 else "1920x1080").split("x"))
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright, served(Path(home)) as address:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1920, "height": 1080})
-        print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores; wanted: {WANTED_MS} ms of the page's thread")
+        page = browser.new_page(viewport={"width": width, "height": height})
+        print(f"{width}x{height}, load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores;", end=" ")
+        print(f"wanted: {WANTED_MS} ms of the page's thread")
         print(f"{'block of 256 threads':24} frames/s   drawing: median    95%   page's thread a frame (ms)", flush=True)
         for kernel, choice in BLOCKS.items():
             at_rest(page, f"{address}/inside?rung={kernel}&ladder={choice}")
