@@ -55,11 +55,16 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{paper trapezoid_shared_relaunch trapezoid_sequential}).",
         "The slide gives the error of the rule as O(h). That is true but says too little: for a function as smooth as "
         "this one it is O(h²), which the picture of the errors shows.",
+        "In one launch it takes {time trapezoid_one_launch}, and {time trapezoid_one_launch n=16777216} at "
+        "N = 2^24, where the rung before takes {times trapezoid_sequential trapezoid_one_launch n=16777216} as long.",
         "The race is wrong here too. Its time is left blank, as that of a wrong answer says nothing.",
     ),
     "heidelberg-operators": (
         "The lecture prints no times. The three operators take {time reduce_product}, {time reduce_min} and "
         "{time reduce_max}: all wait for the same memory.",
+        "With more bytes on their way, and one launch, they take {time reduce_product_vectorized}, "
+        "{time reduce_min_vectorized} and {time reduce_max_vectorized}; at N = 2^28 the maximum reaches "
+        "{peak reduce_max_vectorized n=268435456} of the memory's peak.",
     ),
     "heidelberg-histogram": (
         "The lecture prints no times. In global memory 256 addresses are too few for all threads: "
@@ -105,6 +110,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "memory's peak), by column {time matrix_by_column}. The cache must look up 32 sectors for one request, one "
         "after the other.",
         "Through shared memory it is {time matrix_staged} with bank conflicts and {time matrix_padded} without.",
+        "Eight lanes that read a row and hand their sums over by shuffles need no shared memory, and take "
+        "{time matrix_shuffled}.",
         "In one large matrix with a thread per row, the next ladder, there are too few threads for any of this to "
         "show.",
     ),
@@ -126,6 +133,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "an offset, whose extra sector the warp next door uses as well.",
         "At N = 2^18 both take little more than an empty kernel ({floor copy_offset n=262144}): "
         "{time copy_offset n=262144} and {time copy_strided n=262144}.",
+        "With more bytes of each thread on their way the copy at N = 2^24 takes {time copy_vectorized n=16777216}, not "
+        "{time copy_offset n=16777216}.",
     ),
     "cs121-banks": (
         "Lanes that all meet in one bank take 32 passes, as the lecture says; in time it is "
@@ -148,6 +157,9 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{times atomic_add_cas atomic_add n=16777216} as long as the atomic unit of the L2 cache.",
         "atomicExch hands back the old value, which must travel to the thread and be stored: it takes "
         "{times atomic_exch atomic_add n=16777216} as long as atomicAdd, whose result nobody reads.",
+        "What can be added up before needs no atomic: aggregated, the sums take "
+        "{time atomic_add_aggregated n=16777216} at N = 2^24, where an atomic for every element takes "
+        "{time atomic_add n=16777216}.",
     ),
     "crovella-order": (
         "The lecture prints no times. Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
