@@ -25,7 +25,7 @@ _TENSOR = Ladder(
              "together for products of 64 x 256, straight from shared memory.", promise="faster"),
         Rung("tensor_specialized", "specialized warps",
              "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four only "
-             "multiply. At this width hardly anybody had waited there; at 8,192 it pays.", promise="faster"),
+             "multiply. At this width hardly anybody had waited there; at 8,192 it pays.", promise="same"),
         Rung("tensor_persistent", "persistent blocks",
              "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
              "the sums of this one are stored."),

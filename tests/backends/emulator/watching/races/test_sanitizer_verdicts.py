@@ -40,16 +40,7 @@ SINGLE = {
     "warp_tail_one_syncwarp": "racecheck says nothing of a write that may overtake a read in the same step",
 }
 # Newer than the last session with the tools on a GPU.
-NOT_JUDGED = {
-    "matmul_stream_k",
-    "atomic_add_aggregated",
-    "copy_vectorized",
-    "matrix_shuffled",
-    "reduce_max_vectorized",
-    "reduce_min_vectorized",
-    "reduce_product_vectorized",
-    "trapezoid_one_launch",
-}
+NOT_JUDGED: set[str] = set()
 
 
 def complaints(name: str) -> dict[str, str]:
