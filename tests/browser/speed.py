@@ -1,6 +1,6 @@
 """How quickly the pages answer, as a table: first page, step, run. For a calm machine; nothing is asserted.
 
-python -m tests.browser.speed
+python -m tests.browser.speed [--gpu]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.conftest import CHROMIUM, FLAGS, served
+from tests.browser.conftest import CHROMIUM, FLAGS, running
 
 TIMES = 9
 WANTED_MS = {"first page, cold server": 2000, "first page, warm": 1000, "step to the next rung": 150,
@@ -70,12 +70,13 @@ def checked(page: Page, number: int) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table. --gpu: beside this computer's GPU, at the ladder's own N."""
+    gpu = "--gpu" in sys.argv[1:]
     found: dict[str, list[float]] = {name: [] for name in WANTED_MS}
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        with served(Path(home)) as address:
-            url = f"{address}/?ladder=harris&n=4096"
+        with running(Path(home), gpu=gpu) as (address, _):
+            url = f"{address}/?ladder=harris" + ("" if gpu else "&n=4096")
             found["first page, cold server"].append(first_page(browser, url))
             for _ in range(4):
                 found["first page, warm"].append(first_page(browser, url))
