@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith(SETTINGS)]:
         del os.environ[name]
     os.environ.update(places(home))
+    os.environ["CUPY_CACHE_DIR"] = str(home / "cupy")  # CuPy remembers where its cache is, beyond the home of a test
     if "not gpu" in config.option.markexpr:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # the same on a machine with a GPU
 
