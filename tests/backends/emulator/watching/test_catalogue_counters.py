@@ -50,10 +50,13 @@ SCATTERED = (
     "of lanes spread over many lines, two of one sector are now and then sent apart, by a rule not known: up to 2%"
 )
 ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
+PAIRED = "the GPU's assembler reads two neighbouring words of 8 bytes at once, where PTX reads each"
 MATRICES = "the GPU counts the passes of a load of matrices (ldmatrix) through shared memory, and no request for it"
 
 _STORES = ("shared_store_wavefronts", "shared_store_conflicts")
 _LOADS = ("global_load_requests", "global_load_sectors")
+_SLOTS = ("global_store_requests", "global_store_sectors")  # of those who hand their sums over
+_HANDS_OVER = dict.fromkeys((*_LOADS, *_STORES, *_SLOTS), WAITING)
 # Patterns of KERNEL-BLOCK_SIZE-TYPE, and -KNOB where it was chosen.
 UNEQUAL: dict[str, dict[str, str]] = {
     "filter_lookback-*": {
@@ -62,10 +65,16 @@ UNEQUAL: dict[str, dict[str, str]] = {
         **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), HOISTED),
     },
     "prefix_sum_lookback-*": dict.fromkeys(_LOADS, WAITING),
-    "max_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
+    "max_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests"), WAITING),
+    "reduce_m??_vectorized-*": _HANDS_OVER,
+    "reduce_product_vectorized-*": dict.fromkeys((*_LOADS, *_SLOTS), WAITING),
+    "trapezoid_one_launch-*": {
+        **dict.fromkeys((*_LOADS, "global_store_requests"), WAITING),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), PAIRED),
+    },
     "matmul_wide_tile-*": {"shared_store_requests": ISSUED_AGAIN},
     "reduce_cooperative-*": {**dict.fromkeys((*_LOADS, *_STORES), WAITING), "shared_atomic_wavefronts": GENERIC},
-    "reduce_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests", "global_store_sectors"), WAITING),
+    "reduce_vectorized-*": _HANDS_OVER,
     "histogram_global-*-int32": {"global_red_sectors": SCATTERED},
     "reduce_atomic_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "atomic_add_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),

@@ -54,13 +54,12 @@ class Shadow:
         if self._readers is not None:
             self._readers[0][at] = self._readers[1][at] = -1
 
-    # ---- readers: smallest lane, largest lane, epoch, clock, time, line, kind
+    # ---- readers: smallest lane, largest lane; epoch, clock and time of each; line, kind
 
     def _fields(self) -> tuple[Array, ...]:
         if self._readers is None:
-            low, high = np.full(self.units, -1, np.int64), np.full(self.units, -1, np.int64)
-            epoch = np.full(self.units, -1, np.int32)
-            self._readers = (low, high, epoch, *(np.zeros(self.units, np.int32) for _ in range(4)))
+            lanes = (np.full(self.units, -1, np.int64) for _ in range(2))
+            self._readers = (*lanes, *(np.zeros(self.units, np.int32) for _ in range(8)))
         return self._readers
 
     @property
@@ -70,8 +69,8 @@ class Shadow:
 
     def readers(self, at: Array) -> tuple[Stamp, Stamp, Array, Array]:
         """(smallest, largest reader of some units, their lines, their kinds)."""
-        low, high, epoch, clock, time, line, kind = (field.take(at) for field in self._fields())
-        return Stamp(low, epoch, clock, time), Stamp(high, epoch, clock, time), line, kind
+        low, high, *stamps, line, kind = (field.take(at) for field in self._fields())
+        return Stamp(low, *stamps[:3]), Stamp(high, *stamps[3:]), line, kind
 
     def read(
         self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool, one_block: bool
@@ -92,12 +91,16 @@ class Shadow:
             fields[0][fresh], fields[1][fresh] = np.iinfo(np.int64).max, -1
             np.minimum.at(fields[0], at, low.lane)
             np.maximum.at(fields[1], at, high.lane)
-        fields[2][at], fields[3][at], fields[4][at] = high.epoch, high.clock, high.time
-        fields[5][at] = line
+        # Who is remembered from before read then, and not now: what that lane told others since counts.
+        for lanes, own, now in ((fields[0], fields[2:5], low), (fields[1], fields[5:8], high)):
+            new = slice(None) if unique and not kept.any() else lanes[at] == now.lane
+            for field, value in zip(own, (now.epoch, now.clock, now.time), strict=True):
+                field[at[new]] = value if isinstance(value, int) else value[new]
+        fields[8][at] = line
         if kind == 0 or not kept.any():
-            fields[6][at] = kind
+            fields[9][at] = kind
         else:
-            fields[6][at[~kept]] = kind
+            fields[9][at[~kept]] = kind
 
 
 def _moved(lanes: Array, steps: Array) -> Array:

@@ -292,3 +292,17 @@ def test_no_correct_kernel_of_the_catalogue_is_accused(name):
     made = plan(replace(choice, device="emulator"))
     for schedule in (Schedule("independent", seed=2), Schedule("waves", blocks_per_wave=1)):
         assert kinds(launch.run(made, inputs_of(made.choice), schedule=schedule).findings) == []
+
+
+NAMED = 'asm volatile("bar.sync %0, 64;" :: "r"(t / 64 + 1) : "memory");\n'
+SEVERAL_READS = "int v = 0;\nfor (int k = 0; k < 9; ++k) v += s[t / 64 * 64 + (t + 5 * k) % 64];\n"
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_named_barrier_orders_all_readers_of_a_word_whenever_each_of_them_read(seed):
+    schedule = Schedule("independent", seed=seed)
+    body = f"s[t] = in[i];\n{NAMED}{SEVERAL_READS}%ss[t] = v;\nout[i] = v;"
+    assert kinds(found(body.replace("%ss[t]", NAMED + "s[t]"), grid=1, block=128, schedule=schedule)) == []
+    assert {"shared-race", "warp-race"} & {
+        kind for kind, *_ in kinds(found(body.replace("%ss[t]", "s[t]"), grid=1, block=128, schedule=schedule))
+    }

@@ -39,6 +39,11 @@ SINGLE = {
     "spin_lock_in_a_warp": "the GPU schedules lanes independently and finishes; lockstep, as emulated here, never does",
     "warp_tail_one_syncwarp": "racecheck says nothing of a write that may overtake a read in the same step",
 }
+# The other way round: the tool complains of a kernel that is right.
+ACCUSED = {
+    "matmul_stream_k": "racecheck takes two lines with a __syncthreads() between them for unordered where slices have "
+    "passed their named barriers unequally often before; 200 runs at each of five widths were right",
+}
 # Newer than the last session with the tools on a GPU.
 NOT_JUDGED: set[str] = set()
 
@@ -64,7 +69,8 @@ def emulated(name: str) -> set[str]:
 @pytest.mark.parametrize("name", [name for name in KERNELS if name in VERDICTS])
 def test_both_agree_on_a_kernel_of_the_catalogue(name: str) -> None:
     kinds = emulated(name)
-    assert bool(complaints(name)) == bool(kinds - set(ONLY_EMULATED)), (complaints(name), kinds)
+    agree = bool(complaints(name)) == bool(kinds - set(ONLY_EMULATED))
+    assert agree != (name in ACCUSED), (complaints(name), kinds)
 
 
 def test_every_tool_judged_all_of_the_catalogue_and_every_planted_bug() -> None:
