@@ -88,7 +88,10 @@ def main() -> None:
                 key = "ArrowRight" if at % 2 == 0 else "ArrowLeft"
                 found["step to the next rung"].append(timed(page, lambda k=key: page.keyboard.press(k), ".rungtext h2"))
                 page.wait_for_timeout(700)
+            page.keyboard.press("Home")
             for _ in range(TIMES):
+                page.keyboard.press("ArrowRight")  # what was emulated before is not run again
+                page.wait_for_timeout(700)
                 said = ".st-key-numbers .outcome"
                 found["run to its result"].append(timed(page, lambda: page.keyboard.press("r"), said))
                 page.wait_for_timeout(1200)  # its time is told in seconds
