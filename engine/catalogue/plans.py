@@ -61,6 +61,11 @@ def launch_of(
     )
 
 
+def slots(dtype: str, blocks: int) -> Buffer:
+    """Where blocks hand over a number each: eight bytes for four of it, which the kernel itself makes zero again."""
+    return Buffer("slots", "uint32", blocks * dtype_of(dtype).itemsize // 2, "zero")
+
+
 def elements(choice: Choice) -> Scalar:
     """The argument n."""
     return Scalar("uint32", choice.n)

@@ -6,7 +6,7 @@ from math import ceil
 
 from engine.catalogue.entries import Kernel
 from engine.catalogue.gpu_models import GpuModel
-from engine.catalogue.plans import check_grid, elements, knob, launch_of, plan_with
+from engine.catalogue.plans import check_grid, elements, knob, launch_of, plan_with, slots
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
 LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
@@ -58,9 +58,8 @@ def largest(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
         start = Launch("first_number", first.source, (1, 1, 1), (1, 1, 1), ("in", "out"))
         buffers.append(Buffer("out", choice.dtype, 1, "poison"))
         steps = [start, first]
-    elif hands_over:  # eight bytes per four bytes of a block's number; the kernel itself makes them zero again
-        buffers.append(Buffer("out", choice.dtype, 1, "poison"))
-        buffers.append(Buffer("slots", "uint32", blocks * dtype_of(choice.dtype).itemsize // 2, "zero"))
+    elif hands_over:
+        buffers += [Buffer("out", choice.dtype, 1, "poison"), slots(choice.dtype, blocks)]
     else:
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         if blocks > 1:

@@ -14,7 +14,7 @@ from engine.catalogue import data
 from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.reduction import LADDERS
-from engine.catalogue.plans import check_grid, given_source
+from engine.catalogue.plans import check_grid, given_source, slots
 from engine.records import (
     Array,
     Buffer,
@@ -133,8 +133,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         extra: tuple[str | Scalar, ...] = ()
         if combine == "hand-over":
-            # Eight bytes per four bytes of a block's sum; the kernel itself makes them zero again.
-            buffers.append(Buffer("slots", "uint32", blocks * dtype_of(choice.dtype).itemsize // 2, "zero"))
+            buffers.append(slots(choice.dtype, blocks))
             extra = ("slots",)
         elif combine == "last-block":
             # The ticket wraps to zero by itself, so it is zeroed once and not with every run.

@@ -16,7 +16,7 @@ from engine.catalogue.data import unit_roundoff
 from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.trapezoid import LADDERS
-from engine.catalogue.plans import check_grid, given_source
+from engine.catalogue.plans import check_grid, given_source, slots
 from engine.records import Array, Buffer, Check, Choice, HostRun, HostSum, Launch, Plan, Scalar, Settled, Step
 
 A, B = -1.0, 1.0
@@ -108,7 +108,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         additions, moved = tree + blocks, in_global + blocks
     elif "hand-over" in kernel.combines:
         blocks = choice.grid_size or min(blocks, gpu.filling_blocks(block_size))
-        buffers = (Buffer("out", choice.dtype, 1, "poison"), Buffer("slots", "uint32", 4 * blocks, "zero"))
+        buffers = (Buffer("out", choice.dtype, 1, "poison"), slots(choice.dtype, blocks))
         steps = (_launch(kernel, choice, kernel.name, blocks, ("out", *interval, "slots")),)
         # A thread's points, then those of a block in a warp and between its warps; the blocks' sums likewise.
         additions = ceil(n / (blocks * block_size)) + ceil(blocks / block_size) + 2 * (5 + block_size // 32)

@@ -81,7 +81,8 @@ class Shadow:
         kept = clocks.unordered(was_low, low, None, one_block)
         if not np.array_equal(was_low.lane, was_high.lane):
             kept |= clocks.unordered(was_high, low, None, one_block)
-        if unique and not kept.any():
+        forgets = unique and not kept.any()
+        if forgets:
             fields[0][at], fields[1][at] = low.lane, high.lane
         elif unique:
             fields[0][at] = np.where(kept, np.minimum(was_low.lane, low.lane), low.lane)
@@ -93,7 +94,7 @@ class Shadow:
             np.maximum.at(fields[1], at, high.lane)
         # Who is remembered from before read then, and not now: what that lane told others since counts.
         for lanes, own, now in ((fields[0], fields[2:5], low), (fields[1], fields[5:8], high)):
-            new = slice(None) if unique and not kept.any() else lanes[at] == now.lane
+            new = slice(None) if forgets else lanes[at] == now.lane
             for field, value in zip(own, (now.epoch, now.clock, now.time), strict=True):
                 field[at[new]] = value if isinstance(value, int) else value[new]
         fields[8][at] = line
