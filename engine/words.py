@@ -88,6 +88,11 @@ def size_text(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else f"{n:,}"
 
 
+def number_text(value: float) -> str:
+    """An answer: a whole number in full, "2,073,687,720"; another one with nine digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.9g}"
+
+
 def sizes_text(sizes: Sequence[int]) -> str:
     """Several N: "256, 512, 1,000"; many of the same ratio as "2^10, 2^11, … 2^30"."""
     ratios = {later / earlier for earlier, later in pairwise(sizes)}

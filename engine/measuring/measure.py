@@ -31,6 +31,7 @@ from engine.records import (
     Timing,
     status_of,
 )
+from engine.words import number_text
 
 # How long one run may take before its worker is replaced, in seconds: a lecture's patience, and a margin for a GPU
 # that compiles, feeds 2^30 elements and checks them. The emulator gives up before that, as it can name the line.
@@ -71,7 +72,8 @@ def failed(choice: Choice, error: Exception) -> Measurement:
 def verdict(checked: Check, findings: Sequence[Finding]) -> tuple[Status, str | None]:
     """What a run with this answer and these findings is called, and why in a sentence, unless all is well."""
     if not checked.ok:
-        return "wrong", f"The answer is wrong: {_number(checked.result)} instead of {_number(checked.expected)}."
+        result, expected = number_text(checked.result), number_text(checked.expected)
+        return "wrong", f"The answer is wrong: {result} instead of {expected}."
     if findings:
         return "hazard", f"The answer is right this time, but not by right: {findings[0].message}"
     return "ok", None
@@ -117,7 +119,3 @@ def with_first_elements(output: Array, checked: Check) -> Check:
         first=None if checked.first is None else checked.first[:SHOWN],
         off=tuple(place for place in checked.off if place < SHOWN),
     )
-
-
-def _number(value: float | int) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.9g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ STEPS = 2  # of a row: all heights are multiples of a half
 # What it is worth to see a line: that a kernel begins, what is new, what was there before it, what is near to that.
 HEAD, NEW, GONE, NEAR, KERNEL, HELPER = 100.0, 10.0, 4.0, (5.0, 4.0, 3.0), 2.0, 1.0
 BARE, COMMENT, OPENS = 0.3, 0.6, 1.5  # of that, where a line has no word, only words, or begins a block
+LOOP, DECLARED = 1.5, 0.5  # of that again in a loop of the kernel, where its work is done, and outside of all functions
 LONG = 0.6  # of that again for each further row
 LATER = 0.01  # less for each line further down, so that of equals the first are seen
 FOLD = 3.0  # what it costs to read a fold
@@ -28,6 +30,7 @@ class Room:
     columns: int = 64
 
 
+_DECLARED = re.compile(r"#|(constexpr|struct|union|typedef|using)\b")
 SLIDE = Room()  # of a window that is 16 wide and 9 high, beside a plot
 
 
@@ -124,6 +127,8 @@ def _numbers(seen: _Seen) -> list[int]:
 def _worth(lines: Sequence[str], start: int, marked: Collection[int], room: Room) -> dict[int, float]:
     """What it is worth to see each line."""
     helpers = {number for body in _helpers(lines, start) for number in body}
+    heads = {n for n in range(start + 1, len(lines) + 1) if _begins_kernel(lines[n - 1], lines[n - 2])}
+    looped, declared = _looped(lines, start) - helpers, _declared(lines, start)
     # A new line by itself tells more than one of many.
     alone = {number: 1 + 1 / len(run) for run in runs(sorted(marked)) for number in run}
     worth = {}
@@ -133,14 +138,15 @@ def _worth(lines: Sequence[str], start: int, marked: Collection[int], room: Room
         plain = HELPER if number in helpers else KERNEL
         value = (
             HEAD
-            if "__global__" in line
+            if number in heads
             else NEW * alone[number]
             if not away
             else NEAR[away - 1]
             if away <= len(NEAR)
             else plain
         )
-        worth[number] = value * _weight(line, room) - LATER * number
+        where = LOOP if number in looped else DECLARED if number in declared else 1
+        worth[number] = value * where * _weight(line, room) - LATER * number
     return worth
 
 
@@ -173,3 +179,27 @@ def _helpers(lines: Sequence[str], start: int) -> list[range]:
             found.append(range(opened, number + 1))
             opened = None
     return found
+
+
+def _looped(lines: Sequence[str], start: int) -> set[int]:
+    """Loops with their heads: a head, and what stands further right below it."""
+    found, loops = set(), list[int]()  # `loops`: how far right the heads stand of those that are open
+    for number, line in enumerate(lines[start:], start + 1):
+        indent = len(line) - len(line.lstrip())
+        while line.strip() and loops and indent <= loops[-1]:
+            loops.pop()
+        if line.lstrip().startswith(("for (", "while (", "do ")):
+            loops.append(indent)
+        if loops:
+            found.add(number)
+    return found
+
+
+def _begins_kernel(line: str, before: str) -> bool:
+    """It says __global__, or it is the line below, where the kernel's name stands behind its launch bounds."""
+    return "__global__" in line or ("__launch_bounds__" in before and line[:1] != "{")
+
+
+def _declared(lines: Sequence[str], start: int) -> set[int]:
+    """Lines that stand in no function: constants, records and macros."""
+    return {number for number in range(start + 1, len(lines) + 1) if _DECLARED.match(lines[number - 1])}

@@ -13,7 +13,7 @@ from engine.counters import IN_TABLE
 from engine.history.history import Known, device_line, not_recorded
 from engine.records import Measurement, Settled
 from engine.tables import counted_text
-from engine.words import STATUS_WORDS, size_text, text_of
+from engine.words import STATUS_WORDS, number_text, size_text, text_of
 from views.html.code import code_in
 from views.html.difference import Difference, difference
 from views.html.folds import Room
@@ -142,7 +142,8 @@ def _sentence(fact: Known, choice: Settled, run: Settled, ran: str) -> str:
         found = live.check
         exact = found.error_bound == 0
         bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
-        answer = f"{found.result:,.9g} {'=' if exact else '≈'} {found.expected:,.9g}{bound}{_remark(live, topic)}"
+        equals = f"{number_text(found.result)} {'=' if exact else '≈'} {number_text(found.expected)}"
+        answer = f"{equals}{bound}{_remark(live, topic)}"
         correct = "<b class='ok'>✓ Correct</b>"
         # Where the runs are at another N than the times, the answer is no more than a remark, at the end.
         words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")

@@ -60,3 +60,18 @@ def test_places_of_folded_lines_that_are_gone_take_half_a_row() -> None:
     lines = [f"line {i};" for i in range(10)]
     gone = {5: tuple(f"old {i};" for i in range(9))}
     assert unfolded(lines, 0, (), gone, Room(11, 64)).rows == 10 + STRIP
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lines"),
+    [
+        ("tensor_mma", "tensor_wgmma", ("tensor_wgmma(", "multiply(sum, ")),
+        ("reduce_max", "reduce_max_vectorized", ("reduce_max_vectorized(", "Vector d = ")),
+    ],
+)
+def test_where_all_is_new_the_loops_of_the_kernel_are_shown_before_its_constants(
+    before: str, now: str, lines: tuple[str, ...]
+) -> None:
+    shown, text, _, _ = shown_of(before, now, SLIDE)
+    seen = "\n".join(text[number - 1] for number in shown.lines)
+    assert all(line in seen for line in lines) and "constexpr int ROWS" not in seen
