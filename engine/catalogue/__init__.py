@@ -21,6 +21,7 @@ from engine.catalogue.topics import (
     memory,
     reduction,
     tensor,
+    transpose,
     trapezoid,
     volta,
 )
@@ -36,6 +37,7 @@ _TOPICS = (
     trapezoid.TOPIC,
     memory.TOPIC,
     matrix_sums.TOPIC,
+    transpose.TOPIC,
     atomics.TOPIC,
     volta.TOPIC,
     aggregate.TOPIC,
@@ -45,9 +47,9 @@ _TOPICS = (
 _FIRST = (
     "harris", "crovella", "heidelberg", "hekun", "one-launch", "cs121-tiling", "cooper", "beyond-tiling",
     "tensor-cores",
-    "heidelberg-operators", "heidelberg-histogram", "float-truths", "cs121-latency", "cs121-bandwidth",
+    "heidelberg-operators", "argmax", "heidelberg-histogram", "float-truths", "cs121-latency", "cs121-bandwidth",
     "cs121-constant", "cs121-coalescing", "cs121-one-matrix", "cs121-access", "cs121-banks", "cs121-divergence",
-    "cs121-barriers", "crovella-atomics", "crovella-order", "crovella-warps",
+    "cs121-barriers", "transpose", "crovella-atomics", "crovella-order", "crovella-warps",
     "crovella-max", "crovella-matrix-sums", "heidelberg-volta", "heidelberg-exercise",
 )  # fmt: skip
 

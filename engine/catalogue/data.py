@@ -36,16 +36,19 @@ def repeated(numbers: Array, count: int) -> Array:
     return np.tile(numbers, -(-count // len(numbers)))[:count] if count > len(numbers) else numbers[:count].copy()
 
 
+def exact_sum(dtype: str, seed: int, count: int, start: int = 0) -> int | float:
+    """The sum of `count` numbers from `start` on: exact (float), or wrapped to 32 bits as the hardware does (int32)."""
+    units = _units(dtype, seed, start + count) - _units(dtype, seed, start)
+    return (units + 2**31) % 2**32 - 2**31 if dtype == "int32" else units * ULP_UNIT
+
+
 @lru_cache(maxsize=256)
-def exact_sum(dtype: str, seed: int, count: int) -> int | float:
-    """The sum of `count` numbers: exact (float), or wrapped to 32 bits as the hardware does (int32)."""
+def _units(dtype: str, seed: int, count: int) -> int:
+    """The sum of the first `count` numbers; of floats in units of 2^-31."""
     whole, rest = divmod(count, PERIOD)
-    if dtype == "int32":
-        numbers = period(dtype, seed).astype(np.int64)
-        total = whole * int(numbers.sum()) + int(numbers[:rest].sum())
-        return (total + 2**31) % 2**32 - 2**31
-    units = np.rint(period(dtype, seed).astype(np.float64) / ULP_UNIT).astype(np.int64)
-    return (whole * int(units.sum()) + int(units[:rest].sum())) * ULP_UNIT
+    numbers = period(dtype, seed)
+    units = (numbers if dtype == "int32" else np.rint(numbers.astype(np.float64) / ULP_UNIT)).astype(np.int64)
+    return whole * int(units.sum()) + int(units[:rest].sum())
 
 
 @lru_cache(maxsize=256)

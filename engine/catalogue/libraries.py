@@ -10,9 +10,11 @@ CUBLAS_BFLOAT16 = "cuBLAS bfloat16"
 # "CUB" is what CuPy has built of it; "CUB by nvcc" the device-wide calls that CuPy has not, or wraps in more.
 PEERS: dict[str, tuple[str, ...]] = {
     "sum": (CUB, NVCC_CUB, TORCH),
+    "sum of a slice": (CUB, NVCC_CUB, TORCH),
     "product": (CUB, NVCC_CUB, TORCH),
     "minimum": (CUB, NVCC_CUB, TORCH),
     "maximum": (CUB, NVCC_CUB, TORCH),
+    "argmax": (NVCC_CUB, TORCH, CUPY),
     "prefix sum": (CUB, NVCC_CUB, TORCH),
     "selection": (NVCC_CUB,),
     "histogram": (NVCC_CUB,),
@@ -24,7 +26,10 @@ PEERS: dict[str, tuple[str, ...]] = {
     "bfloat16 product": (CUBLAS_BFLOAT16,),
     "integral": (CUPY,),
     "copy": (CUPY,),
+    "transpose": (CUBLAS, TORCH, CUPY),
 }
+
+SLICED = {"sum of a slice": "sum"}  # to a library a slice is an array like any other
 
 
 def operation_of(kernel: str) -> str:

@@ -30,6 +30,7 @@ SECOND_KERNELS = {
     "trapezoid_shared_relaunch": ["reduce_sums"],
     "trapezoid_sequential": ["reduce_sums"],
     "grid_prefix_sum": ["add_block_sums"],
+    "argmax_tree": ["best_of_blocks"],
     "atomic_and": ["set_bits"],
     "max_shuffle_atomic": ["first_number"],
     "matmul_split": ["split"],

@@ -17,6 +17,14 @@ def test_the_reference_sum_is_the_exact_sum(dtype: str, count: int):
     assert data.exact_sum(dtype, 7, count) == expected
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize(("start", "count"), [(1, 1), (3, 1000), (7, data.PERIOD), (data.PERIOD + 2, 99)])
+def test_the_sum_of_a_slice_is_exact_too(dtype: str, start: int, count: int):
+    numbers = data.repeated(data.period(dtype, 7), start + count)[start:]
+    expected = int(numbers.astype(np.int64).sum()) if dtype == "int32" else math.fsum(numbers.tolist())
+    assert data.exact_sum(dtype, 7, count, start) == expected
+
+
 def test_int32_sums_wrap_to_32_bits():
     whole = data.exact_sum("int32", 7, data.PERIOD)
     many = 2**40

@@ -18,7 +18,7 @@ from tests.cases import case
 from tests.made import measure
 
 SMALL = model_of("A GPU of 20 multiprocessors", "86", 20)
-MATRICES = {"matmul": 64, "tensor": 256, "matrix_sums": 64}  # widths that do for a test
+MATRICES = {"matmul": 64, "tensor": 256, "matrix_sums": 64, "transpose": 64}  # widths that do for a test
 SIZE, FILLING = 2000, 2**17  # elements: for one wave of blocks, and for more than 20 multiprocessors hold
 EVERY = 997  # of the recorded rows the quick run plans one in so many
 

@@ -7,23 +7,27 @@ import numpy as np
 import pytest
 
 from engine.backends.gpu import nvcc_peers, peers, torch_peers
+from engine.backends.gpu.launches import Prepared
 from engine.catalogue import KERNELS
-from engine.catalogue.libraries import NVCC_CUB, PEERS, TORCH, operation_of, peers_named
+from engine.catalogue.libraries import NVCC_CUB, PEERS, SLICED, TORCH, operation_of, peers_named
 from engine.compile import nvcc
-from engine.records import C_TYPES, NotRunnable
+from engine.plan import plan
+from engine.records import C_TYPES, Choice, NotRunnable
 
 
 def test_every_operation_of_the_catalogue_has_libraries_and_every_library_a_builder():
     assert {operation_of(name) for name in KERNELS} - {""} == set(PEERS)
     assert set(peers._BUILDERS) == {(operation, name) for operation, names in PEERS.items() for name in names}
-    assert {name for name, many in PEERS.items() if TORCH in many} == set(torch_peers._WORK)
+    assert {name for name, many in PEERS.items() if TORCH in many} == {
+        *torch_peers._WORK, *torch_peers._FURTHER, *SLICED
+    }  # fmt: skip
     assert peers_named("reduce_vectorized")[0] == "CUB" and peers_named("latency_global") == ()
 
 
 def test_every_call_of_cub_that_is_asked_for_is_in_its_source():
     text = nvcc_peers.SOURCE.read_text()
     for operation, names in PEERS.items():
-        if NVCC_CUB in names:
+        if NVCC_CUB in names and operation not in SLICED:
             assert f"OPERATION == {nvcc_peers.macros(operation, 'int32')['OPERATION']}\n" in text
 
 
@@ -52,6 +56,14 @@ def test_a_peer_that_is_wrong_or_missing_is_none_and_says_why(monkeypatch):
     found, why = peers.peers_of(SimpleNamespace(plan=plan), ("right", "wrong", "absent"))
     assert [peer.name for peer in found] == ["right"]
     assert why == {"wrong": "wrong's answer is wrong: 5.0 instead of 6.0.", "absent": "It is not here."}
+
+
+def test_a_slice_is_handed_to_the_peer_of_the_whole():
+    choice = Choice("reduce_unaligned", 10, 64, parameter=3)
+    made = plan(choice)
+    prepared = Prepared(made, {"in": np.arange(13)}, lambda: None, lambda: np.zeros(1), "launch", ())
+    seen = peers._of_slice(prepared, lambda sliced: sliced.arrays["in"].tolist())
+    assert seen == list(range(3, 13)) and peers_named("reduce_unaligned") == peers_named("reduce_vectorized")
 
 
 @pytest.mark.thorough

@@ -14,7 +14,7 @@ from tests.cases import case
 
 QUICK = "reduce_vectorized"
 ORDERS = ("independent:1", "waves:1")
-WIDTHS = {"matmul": 70, "tensor": 256, "matrix_sums": 40}
+WIDTHS = {"matmul": 70, "tensor": 256, "matrix_sums": 40, "transpose": 40}
 N = 1500
 THOROUGH = ("reduction", "matrix_sums", "trapezoid")  # their sums of floats cross blocks
 

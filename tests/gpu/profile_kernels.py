@@ -41,7 +41,7 @@ from engine.plan import plan  # noqa: E402
 from engine.records import Choice, Launch, NotRunnable  # noqa: E402
 
 # Ragged on purpose. Threads that wait for a lock are few: the emulator watches each of them wait.
-SIZES = {"matmul": 77, "matrix_sums": 77, "volta": 1_000, "tensor": 256}
+SIZES = {"matmul": 77, "matrix_sums": 77, "transpose": 77, "volta": 1_000, "tensor": 256}
 N = 20_011
 # The values of each knob that are recorded besides its own: both ends, what a power of two hides, and few or many lanes
 # at one address. Of a knob that is not named here: both ends and the middle.

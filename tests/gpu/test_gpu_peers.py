@@ -10,6 +10,7 @@ from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.repeatability import same_bits
 from engine.choices import settle
 from engine.plan import plan
+from engine.records import Choice
 
 pytestmark = pytest.mark.gpu
 
@@ -35,6 +36,9 @@ def test_every_library_that_is_here_is_right():
         "prefix sum",
         "integral",
         "copy",
+        "transpose",
+        "argmax",
+        "sum of a slice",
     }
 
 
@@ -48,6 +52,17 @@ def test_the_bits_of_every_run_are_the_same(kernel, dtype):
 def test_sums_by_atomics_give_other_bits_now_and_then():
     made = plan(settle(replace(default_choice("reduce_warp_shuffle"), n=2**22, dtype="float32", device="gpu")))
     assert len({backend_of(made).run(made, quiet).output.tobytes() for _ in range(10 * RUNS)}) > 1
+
+
+@pytest.mark.parametrize("value", KERNELS["reduce_unaligned"].parameter.values)
+def test_a_slice_is_added_from_any_start_by_kernel_and_library(value):
+    from engine.backends.gpu import launches, peers
+
+    for dtype in KERNELS["reduce_unaligned"].dtypes:
+        choice = settle(Choice("reduce_unaligned", 1_000_003, 256, dtype=dtype, parameter=value, device="gpu"))
+        prepared = launches.prepare(plan(choice), topic_of("reduce_unaligned").input_recipe(choice))
+        checked = topic_of("reduce_unaligned").check(prepared.plan, launches.execute(prepared).output)
+        assert checked.ok and peers.first_here(prepared, ("CUB",)) == ("CUB",)
 
 
 @pytest.mark.parametrize("value", KERNELS["copy_offset"].parameter.values)

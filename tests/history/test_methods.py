@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.backends import cpu
-from engine.history.methods import METHODS, digest_of, methods, text_of
+from engine.catalogue.libraries import PEERS
+from engine.history.methods import METHODS, digest_of, method_of_peers, methods, text_of
 from engine.history.recordings import FOLDER, read
 
 BATCH = '''from timing import events
@@ -61,6 +62,15 @@ def test_the_recorded_runs_were_measured_as_this_program_measures() -> None:
             assert then["cpu"] == methods()["cpu"]
         elif row["status"] == "ok":
             assert (then["gpu"], then["peers"]) == (methods()["gpu"], methods()["peers"])
+
+
+def test_a_library_that_came_later_has_a_method_of_its_own_and_leaves_those_before() -> None:
+    later = set(METHODS) - {"gpu", "peers", "libraries", "cpu"}
+    assert later <= set(PEERS) and all(method_of_peers(operation) == operation for operation in later)
+    known = [session.methods["libraries"] for session in read(FOLDER / "nvidia-h200.json.gz").sessions
+             if "libraries" in session.methods]  # fmt: skip
+    assert known and known[-1] == methods()["libraries"]
+    assert (method_of_peers("sum"), method_of_peers("row sums"), method_of_peers("")) == ("peers", "libraries", "")
 
 
 def test_every_module_of_a_method_is_found() -> None:

@@ -94,7 +94,7 @@ def test_what_was_not_counted_is_none_and_is_not_compared(sequential):
 
 # Large enough that every ladder shows its point, small enough to be quick.
 SMALL = {"reduction": 2**20, "matmul": 128, "tensor": 256, "trapezoid": 8192, "memory": 2**12, "matrix_sums": 256,
-         "atomics": 2**13, "volta": 256, "aggregate": 2**14, "floats": 2**14}  # fmt: skip
+         "atomics": 2**13, "volta": 256, "aggregate": 2**14, "floats": 2**14, "transpose": 256}  # fmt: skip
 
 
 @cache

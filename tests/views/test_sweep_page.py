@@ -48,7 +48,7 @@ def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
 
 def test_what_a_topic_can_be_swept_over() -> None:
     ways = {name: ways_of(topic)[2:] for name, topic in TOPICS.items()}
-    assert (ways["memory"], ways["reduction"], ways["matrix_sums"]) == (["knob"], ["elements"], [])
+    assert (ways["memory"], ways["reduction"], ways["matrix_sums"]) == (["knob"], ["knob", "elements"], [])
     assert ways["aggregate"] == ways["atomics"] == ["knob", "elements"]
 
 

@@ -17,6 +17,7 @@
 #define SELECTION 6
 #define HISTOGRAM 7
 #define ROW_SUMS 8
+#define ARGMAX 9
 
 struct Times {
     __device__ ELEMENT operator()(ELEMENT left, ELEMENT right) const { return left * right; }
@@ -31,7 +32,8 @@ struct RowStart {
     __host__ __device__ int64_t operator()(int64_t row) const { return row * width; }
 };
 
-// n: how many numbers, or how many rows of as many; `bins`: of a histogram; `found`: where to say how many were selected
+// n: how many numbers, or how many rows of as many; `bins`: of a histogram; `found`: where to say how many were
+// selected, or the place of the largest
 extern "C" int cub_call(void *temporary, size_t *bytes, const ELEMENT *in, ELEMENT *out, int64_t n, int64_t bins,
                         int *found, cudaStream_t stream)
 {
@@ -49,6 +51,8 @@ extern "C" int cub_call(void *temporary, size_t *bytes, const ELEMENT *in, ELEME
     return cub::DeviceSelect::If(temporary, *bytes, in, out, found, n, Positive{}, stream);
 #elif OPERATION == HISTOGRAM
     return cub::DeviceHistogram::HistogramEven(temporary, *bytes, in, out, int(bins + 1), 0, int(bins), int(n), stream);
+#elif OPERATION == ARGMAX
+    return cub::DeviceReduce::ArgMax(temporary, *bytes, in, out, found, n, stream);
 #elif OPERATION == ROW_SUMS
     auto starts = thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), RowStart{n});
     return cub::DeviceSegmentedReduce::Sum(temporary, *bytes, in, out, n, starts, starts + 1, stream);

@@ -11,7 +11,7 @@ import numpy as np
 from cupy.cuda import cub
 
 from engine.backends.gpu.launches import Prepared
-from engine.backends.gpu.peer import Peer, input_of, peer_of
+from engine.backends.gpu.peer import Peer, input_of, number_and_place, peer_of
 from engine.catalogue import kernel_named
 from engine.catalogue.libraries import CUB, CUPY
 from engine.catalogue.plans import knob
@@ -57,6 +57,29 @@ def copied(prepared: Prepared, operation: str) -> Peer:
     view = values[step : step + n] if plan.choice.kernel == "copy_offset" else values[: n * step : step]
     place = cupy.empty(n, values.dtype)
     return peer_of(CUPY, lambda: cupy.copyto(place, view), lambda: place)
+
+
+def transposed(prepared: Prepared, operation: str) -> Peer:
+    """The transposed view of the matrix as an array of its own, by CuPy's kernel for copies."""
+    n = prepared.plan.choice.n
+    matrix = input_of(prepared).reshape(n, n)
+    answer: list[Any] = [None]
+
+    def enqueue() -> None:
+        answer[0] = cupy.ascontiguousarray(matrix.T)
+
+    return peer_of(CUPY, enqueue, lambda: answer[0].ravel())
+
+
+def placed(prepared: Prepared, operation: str) -> Peer:
+    """`values.argmax()`: the place alone; the number is looked up outside the time."""
+    values = input_of(prepared)
+    place: list[Any] = [None]
+
+    def enqueue() -> None:
+        place[0] = values.argmax()
+
+    return peer_of(CUPY, enqueue, lambda: number_and_place(values, place[0]))
 
 
 def integrated(prepared: Prepared, operation: str) -> Peer:

@@ -49,6 +49,28 @@ def built(prepared: Prepared, operation: str) -> Peer:
     return peer_of(NVCC_CUB, enqueue, kept)
 
 
+def placed(prepared: Prepared, operation: str) -> Peer:
+    """As `built`, for a call that finds a number and its place."""
+    choice, values = prepared.plan.choice, input_of(prepared)
+    path = nvcc.path_of(SOURCE, macros(operation, choice.dtype), architecture())
+    if not path.exists():
+        raise NotRunnable(TO_BUILD)
+    number, place = cupy.empty(1, values.dtype), cupy.zeros(1, np.int32)
+    needed = ctypes.c_size_t(0)
+
+    def with_memory(address: int | None) -> partial[int]:
+        return partial(_call(path), address, ctypes.byref(needed), values.data.ptr, number.data.ptr, choice.n, 0,
+                       place.data.ptr, stream().ptr)  # fmt: skip
+
+    _check(with_memory(None)())
+    temporary = cupy.cuda.alloc(max(1, needed.value))
+
+    def answer(alive: object = temporary) -> Any:
+        return cupy.concatenate((number.astype(np.float64), place.astype(np.float64)))
+
+    return peer_of(NVCC_CUB, with_memory(temporary.ptr), answer)
+
+
 def macros(operation: str, dtype: str) -> dict[str, str]:
     """What chooses a call and its type in SOURCE."""
     return {"OPERATION": operation.upper().replace(" ", "_"), "ELEMENT": C_TYPES[dtype]}

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import cupy
+import numpy as np
+
 from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.memory import stream
 
@@ -27,6 +30,12 @@ def input_of(prepared: Prepared) -> Any:
     """The one array that the plan reads, shape (count,)."""
     (values,) = (prepared.arrays[buffer.name] for buffer in prepared.plan.buffers if buffer.fill == "input")
     return values
+
+
+def number_and_place(values: Any, place: Any) -> Any:
+    """The pair that an argmax answers with, of the place that a library found; shape (2,), float64."""
+    at = place.reshape(1)
+    return cupy.concatenate((values[at].astype(np.float64), at.astype(np.float64)))
 
 
 def peer_of(name: str, enqueue: Callable[[], object], answer: Callable[[], Any]) -> Peer:

@@ -10,7 +10,7 @@ from engine.backends.gpu import launches, nvcc_peers
 from engine.backends.gpu.memory import stream
 from engine.backends.gpu.peers import peers_of
 from engine.catalogue import KERNELS, default_choice, topic_of
-from engine.catalogue.libraries import NVCC_CUB, PEERS, operation_of
+from engine.catalogue.libraries import NVCC_CUB, PEERS, SLICED, operation_of
 from engine.choices import settle
 from engine.compile import nvcc
 from engine.host.processors import cores
@@ -34,7 +34,7 @@ def build() -> list[str]:
         nvcc_peers.macros(operation, dtype)
         for operation, dtypes in _kinds().items()
         for dtype in dtypes
-        if NVCC_CUB in PEERS[operation]
+        if NVCC_CUB in PEERS[operation] and operation not in SLICED
     ]
     with ThreadPoolExecutor(cores()) as pool:
         architecture = launches.architecture()  # of this thread's GPU

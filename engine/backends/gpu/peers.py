@@ -17,7 +17,8 @@ from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.memory import fill, stream
 from engine.backends.gpu.peer import Peer, input_of, peer_of
 from engine.catalogue import topic_of
-from engine.catalogue.libraries import CUB, CUBLAS, CUBLAS_BFLOAT16, CUPY, NVCC_CUB, PEERS, TORCH, operation_of
+from engine.catalogue.libraries import CUB, CUBLAS, CUBLAS_BFLOAT16, CUPY, NVCC_CUB, PEERS, SLICED, TORCH, operation_of
+from engine.catalogue.topics.reduction import offset
 from engine.records import NotRunnable
 
 CHECKED_ON_HOST = 2**20  # elements of an answer; a longer one is compared with the plan's, on the device
@@ -167,6 +168,30 @@ def _gemv(prepared: Prepared, operation: str) -> Peer:
 _Build = Callable[[Prepared], Peer]
 
 
+def _geam(prepared: Prepared, operation: str) -> Peer:
+    """cublasSgeam or Dgeam: one matrix transposed, times one, and nothing added to it."""
+    values, n = input_of(prepared), prepared.plan.choice.n
+    if values.dtype.kind != "f":
+        raise NotRunnable("cuBLAS transposes floats; for whole numbers it has no such call.")
+    library, handle = _cublas_handle()
+    answer = cupy.empty(n * n, values.dtype)
+    one, zero = np.ones(1, values.dtype), np.zeros(1, values.dtype)
+    call = library.sgeam if values.dtype == np.float32 else library.dgeam
+    enqueue = partial(call, handle, library.CUBLAS_OP_T, library.CUBLAS_OP_N, n, n, one.ctypes.data, values.data.ptr, n,
+                      zero.ctypes.data, answer.data.ptr, n, answer.data.ptr, n)  # fmt: skip
+
+    def alive(kept: object = (one, zero)) -> None:
+        enqueue()
+
+    return peer_of(CUBLAS, alive, lambda: answer)
+
+
+def _of_slice(prepared: Prepared, make: _Build) -> Peer:
+    """The peer of the whole input, on the slice that the plan's kernel takes."""
+    start = offset(prepared.plan.choice)
+    return make(replace(prepared, arrays={"in": input_of(prepared)[start:]}))
+
+
 def _builders() -> dict[tuple[str, str], _Build]:
     """(operation, name of the peer) -> what makes it of a plan."""
     own: dict[str, dict[str, _Build]] = {
@@ -178,12 +203,21 @@ def _builders() -> dict[tuple[str, str], _Build]:
         CUB: cupy_peers.reduced, NVCC_CUB: nvcc_peers.built, TORCH: torch_peers.shared, CUBLAS: _gemv,
     }  # fmt: skip
     special = {("prefix sum", CUB): cupy_peers.scanned, ("integral", CUPY): cupy_peers.integrated,
-               ("copy", CUPY): cupy_peers.copied}  # fmt: skip
-    return {
+               ("copy", CUPY): cupy_peers.copied, ("transpose", CUPY): cupy_peers.transposed,
+               ("transpose", TORCH): torch_peers.further, ("transpose", CUBLAS): _geam,
+               ("argmax", NVCC_CUB): nvcc_peers.placed, ("argmax", TORCH): torch_peers.further,
+               ("argmax", CUPY): cupy_peers.placed}  # fmt: skip
+    made = {
         (operation, name): own.get(operation, {}).get(name)
         or _for(operation, special.get((operation, name)) or general[name])
         for operation, names in PEERS.items()
+        if operation not in SLICED
         for name in names
+    }
+    return made | {
+        (operation, name): partial(_of_slice, make=made[whole, name])
+        for operation, whole in SLICED.items()
+        for name in PEERS[operation]
     }
 
 

@@ -10,7 +10,7 @@ import cupy
 
 from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.memory import stream
-from engine.backends.gpu.peer import Peer, input_of, peer_of
+from engine.backends.gpu.peer import Peer, input_of, number_and_place, peer_of
 from engine.catalogue.libraries import TORCH
 from engine.catalogue.topics.memory_checks import SIDE
 from engine.records import NotRunnable
@@ -29,6 +29,24 @@ def shared(prepared: Prepared, operation: str) -> Peer:
         answer[0] = work()
 
     return peer_of(TORCH, enqueue, lambda: cupy.asarray(answer[0]))
+
+
+def further(prepared: Prepared, operation: str) -> Peer:
+    """As `shared`, for an operation of _FURTHER: one that came later, and left what timed the others as it was."""
+    torch, on = _torch()
+    torch.cuda.set_stream(on)
+    values = input_of(prepared)
+    work = _FURTHER[operation](torch.as_tensor(values, device="cuda"), prepared.plan.choice.n)
+    made: list[Any] = [None]
+
+    def enqueue() -> None:
+        made[0] = work()
+
+    def answer() -> Any:
+        found = cupy.asarray(made[0])
+        return number_and_place(values, found) if operation == "argmax" else found.ravel()
+
+    return peer_of(TORCH, enqueue, answer)
 
 
 @lru_cache(maxsize=1)
@@ -63,3 +81,15 @@ _WORK: dict[str, _Work] = {
     "column sums": lambda torch, values, n, knob: _by_column(torch, values, n * n, n),
     "sums by address": _by_column,
 }
+
+
+def _turned(values: Any, n: int) -> Callable[[], Any]:
+    return values.view(n, n).t().contiguous  # type: ignore[no-any-return]
+
+
+def _placed(values: Any, n: int) -> Callable[[], Any]:
+    return values.argmax  # type: ignore[no-any-return]
+
+
+# (the input, n) -> what is queued, as in _WORK.
+_FURTHER: dict[str, Callable[[Any, int], Callable[[], Any]]] = {"transpose": _turned, "argmax": _placed}

@@ -28,6 +28,26 @@ _OPERATORS = Ladder(
     ),
 )  # fmt: skip
 
+_ARGMAX = Ladder(
+    name="argmax",
+    title="Argmax: the largest number, and where it stands",
+    lecture="After the lectures: a reduction of pairs",
+    summary="A maximum forgets where it was found. Numbers that travel with their places are still reduced by an "
+    "associative operation, whose answer is the same in every order: of equal numbers the first wins.",
+    n=2**22,
+    block_size=256,
+    dtype="float32",
+    rungs=(
+        Rung("reduce_max", "maximum", "The tree of the maximum, which says how large, and not where.",
+             combine="relaunch"),
+        Rung("argmax_tree", "pairs", "The place was lost; now every number carries its own through the tree.",
+             combine="relaunch"),
+        Rung("argmax_vectorized", "vectors", "Each thread had one word on its way, and a second launch had to follow; "
+             "now four times 16 bytes are, in one launch, and a place is asked for only where a number beats all "
+             "before.", promise="faster"),
+    ),
+)  # fmt: skip
+
 _HISTOGRAM = Ladder(
     name="heidelberg-histogram",
     title="Heidelberg: the histogram, and contention",
@@ -54,5 +74,6 @@ _HISTOGRAM = Ladder(
 
 LADDERS = (
     _OPERATORS,
+    _ARGMAX,
     _HISTOGRAM,
 )

@@ -187,6 +187,9 @@ _ONE_LAUNCH = Ladder(
         Rung("reduce_vectorized", "vectorized",
              "One load per thread was in flight, and fence and ticket cost a microsecond; now four loads of 16 "
              "bytes keep the memory busy, and the sums travel with a flag of their own.", promise="faster"),
+        Rung("reduce_unaligned", "any start",
+             "The numbers had to begin at a multiple of 16 bytes; now a slice may begin anywhere, as the few numbers "
+             "before the first such place are added one by one.", promise="same"),
     ),
 )  # fmt: skip
 

@@ -66,6 +66,15 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{time reduce_min_vectorized} and {time reduce_max_vectorized}; at N = 2^28 the maximum reaches "
         "{peak reduce_max_vectorized n=268435456} of the memory's peak.",
     ),
+    "argmax": (
+        "No lecture here measures this one.",
+        "A place that is carried with every number has its price: the tree of pairs takes "
+        "{times argmax_tree reduce_max} as long as that of numbers.",
+        "Where a place is asked for only when a number beats all before, that is soon rare, and it takes "
+        "{time argmax_vectorized}; the maximum alone, read the same way, takes {time reduce_max_vectorized}.",
+        "At N = 2^28 they take {time argmax_vectorized n=268435456} and {time reduce_max_vectorized n=268435456}, and "
+        "reach {peak argmax_vectorized n=268435456} and {peak reduce_max_vectorized n=268435456} of the memory's peak.",
+    ),
     "heidelberg-histogram": (
         "The lecture prints no times. In global memory 256 addresses are too few for all threads: "
         "{time histogram_global}, {times histogram_global histogram_shared} as long as with a copy per block.",
@@ -135,6 +144,14 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{time copy_offset n=262144} and {time copy_strided n=262144}.",
         "With more bytes of each thread on their way the copy at N = 2^24 takes {time copy_vectorized n=16777216}, not "
         "{time copy_offset n=16777216}.",
+    ),
+    "transpose": (
+        "Ruetsch and Micikevicius wrote for GPUs of 2009, whose memory had no cache before it; the lesson is the same.",
+        "The copy takes {time transpose_copy} ({peak transpose_copy} of the memory's peak), and writing columns "
+        "{times transpose_naive transpose_copy} as long: each store touches a sector for every number.",
+        "Through a tile it is {time transpose_tiled} with bank conflicts and {time transpose_padded} without.",
+        "With 16 bytes at a time it takes {time transpose_vectorized}, {times transpose_vectorized transpose_copy} as "
+        "long as the copy.",
     ),
     "cs121-banks": (
         "Lanes that all meet in one bank take 32 passes, as the lecture says; in time it is "

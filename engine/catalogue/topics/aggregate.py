@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from engine.catalogue.entries import Kernel, Parameter, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.aggregate import LADDERS
 from engine.catalogue.plans import check_grid, given_source
-from engine.catalogue.topics import reduction
+from engine.catalogue.topics import argmax, reduction
 from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, Settled, Zero, dtype_of
 
 SEED = 7
@@ -35,6 +36,11 @@ def _vectorized(name: str, title: str, operation: str, shows: str) -> Kernel:
                   needs=reduction.WHOLE_WARPS, work="one number", operation=operation)  # fmt: skip
 
 
+def _argmax(name: str, title: str, combine: str, shows: str, **needs: Any) -> Kernel:
+    return Kernel(name, "aggregate", title, combines=(combine,), coverage=None, shows=shows, work="number and place",
+                  operation=argmax.OPERATION, **needs)  # fmt: skip
+
+
 def _histogram(name: str, title: str, shows: str = "") -> Kernel:
     return Kernel(name, "aggregate", title, dtypes=("int32",), combines=("atomic",), coverage=None, parameter=_BINS,
                   refuses=_COUNTED, shows=shows, work="histogram", operation="histogram")  # fmt: skip
@@ -50,6 +56,9 @@ KERNELS = (
                 shows="=global_load_requests"),
     _vectorized("reduce_product_vectorized", "Product, vector loads, four in flight, single pass", "product",
                 shows="+shuffles"),
+    _argmax("argmax_tree", "Argmax, a tree of pairs", "relaunch", "+shared_load_requests"),
+    _argmax("argmax_vectorized", "Argmax, vector loads, four in flight, single pass", "hand-over",
+            "global_load_requests", bytes_per_thread=64, needs=reduction.WHOLE_WARPS),
     _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
     _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
     _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
@@ -59,6 +68,8 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The launches of a reduction, or one launch after zeroing the counts; the choice has passed engine.plan."""
+    if kernel.operation == argmax.OPERATION:
+        return argmax.plan(kernel, choice, gpu)
     if kernel.parameter is None:
         return reduction.plan(kernel, choice, gpu)
     n, block_size, bins = choice.n, choice.block_size, _bins(choice)
@@ -86,6 +97,8 @@ def _bins(choice: Choice) -> int:
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
     """{"in": (period, n)}, the numbers chosen so that leaving one out changes the answer."""
     operation = _NAMED[choice.kernel].operation
+    if operation == argmax.OPERATION:
+        return {"in": (argmax.numbers(choice.dtype, SEED), choice.n)}
     bins = _bins(choice) if operation == "histogram" else 0
     return {"in": (_numbers(operation, choice.dtype, bins), choice.n)}
 
@@ -139,6 +152,8 @@ def check(plan: Plan, output: Array) -> Check:
     operation = _NAMED[choice.kernel].operation
     if operation == "histogram":
         return _check_counts(plan, output)
+    if operation == argmax.OPERATION:
+        return argmax.check(plan, output, SEED)
     expected = _expected(operation, choice.dtype, choice.n)
     result = output[0].item()
     error = abs(result - expected)

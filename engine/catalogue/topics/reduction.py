@@ -11,10 +11,10 @@ from math import ceil, log2, sqrt
 import numpy as np
 
 from engine.catalogue import data
-from engine.catalogue.entries import BlockNeed, Kernel, Topic
+from engine.catalogue.entries import BlockNeed, Kernel, Parameter, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.reduction import LADDERS
-from engine.catalogue.plans import check_grid, given_source, slots
+from engine.catalogue.plans import check_grid, given_source, knob, slots
 from engine.records import (
     Array,
     Buffer,
@@ -90,7 +90,13 @@ KERNELS = (
            combines=("atomic",), coverage=None, shows="+barriers"),
     Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", needs=WHOLE_WARPS,
            combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="global_load_requests"),
+    Kernel("reduce_unaligned", "reduction", "Vector loads from any start", needs=WHOLE_WARPS, combines=("hand-over",),
+           coverage=None, bytes_per_thread=64, shows="=global_load_requests", operation="sum of a slice",
+           parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(9)), 1)),
 )  # fmt: skip
+
+
+_NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
@@ -105,7 +111,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
             "that never ends. Combine them on the host, or take blocks of two."
         )
     blocks = choice.grid_size or _blocks(kernel, choice.n, choice.block_size, choice.dtype, gpu)
-    buffers = [Buffer("in", choice.dtype, choice.n, "input")]
+    buffers = [Buffer("in", choice.dtype, choice.n + offset(choice), "input")]
     steps: list[Step] = []
     additions = 0.0
     result = "out"
@@ -213,7 +219,7 @@ def _launch(
 ) -> Launch:
     return Launch(
         kernel=kernel.name,
-        source=given_source(kernel, choice, ("BLOCK_SIZE", block_size)),
+        source=given_source(kernel, choice, ("BLOCK_SIZE", block_size), *_knob(kernel, choice)),
         grid=(blocks, 1, 1),
         block=(block_size, 1, 1),
         args=(source, target, Scalar("uint32", n), *extra),
@@ -221,9 +227,19 @@ def _launch(
     )
 
 
+def _knob(kernel: Kernel, choice: Choice) -> tuple[tuple[str, int], ...]:
+    return () if kernel.parameter is None else ((kernel.parameter.name, knob(kernel, choice)),)
+
+
+def offset(choice: Choice) -> int:
+    """How many numbers stand before the first that is added."""
+    kernel = _NAMED.get(choice.kernel)
+    return 0 if kernel is None or kernel.parameter is None else knob(kernel, choice)
+
+
 def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
-    """{"in": (period, n)}."""
-    return {"in": (data.period(choice.dtype, SEED), choice.n)}
+    """{"in": (period, n)}, and what stands before a slice."""
+    return {"in": (data.period(choice.dtype, SEED), choice.n + offset(choice))}
 
 
 def check(plan: Plan, output: Array) -> Check:
@@ -233,13 +249,13 @@ def check(plan: Plan, output: Array) -> Check:
     Mary, SIAM J. Sci. Comput. 41, 2019); a wrong kernel misses by whole elements, which is thousands of times more.
     """
     choice = plan.choice
-    expected = data.exact_sum(choice.dtype, SEED, choice.n)
+    expected = data.exact_sum(choice.dtype, SEED, choice.n, offset(choice))
     if choice.dtype == "int32":
         found = int(output[0])
         return Check(found == expected, found, expected, abs(found - expected), 0, _WRAP_NOTE)
     result = float(output[0])
     error = abs(result - expected)
-    size = sqrt(data.sum_of_squares(choice.dtype, SEED, choice.n)) + abs(expected)
+    size = sqrt(data.sum_of_squares(choice.dtype, SEED, choice.n + offset(choice))) + abs(expected)
     bound = 10 * data.unit_roundoff(choice.dtype) * sqrt(plan.additions) * size
     note = f"Bound: 10 standard deviations of {plan.additions:,} roundings in a row."
     return Check(bool(np.isfinite(result)) and error <= bound, result, expected, error, bound, note)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from engine.catalogue import data
-from engine.catalogue.topics import aggregate
+from engine.catalogue.topics import aggregate, argmax
 from engine.records import Choice, Launch, Zero
+from tests.made import measure
 
 KERNELS = {kernel.name: kernel for kernel in aggregate.KERNELS}
 
@@ -65,6 +66,29 @@ def test_a_product_is_right_in_the_orders_of_vectors_strides_and_trees(dtype: st
             left = left[: len(left) // 2] * left[len(left) // 2 :]
         assert aggregate.check(made, left).ok
         assert not aggregate.check(made, left * numbers[-1]).ok and not aggregate.check(made, left / numbers[-1]).ok
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_argmax_is_the_number_and_the_first_of_its_places(dtype: str):
+    for n in (1, 31, 2_000_000):
+        numbers = numbers_of("argmax_tree", n, dtype)
+        made, right = plan_for("argmax_tree", n, dtype), (numbers.max(), numbers.argmax())
+        assert aggregate.check(made, np.array(right, np.float64)).ok
+        for wrong in ((right[0], right[1] + 1), (right[0] - 1, right[1]), (np.nan, np.nan)):
+            assert not aggregate.check(made, np.array(wrong, np.float64)).ok
+    again = np.flatnonzero(numbers == right[0])
+    assert len(again) > 1 and not aggregate.check(made, np.array((right[0], again[1]), np.float64)).ok
+
+
+@pytest.mark.parametrize("kernel", ["argmax_tree", "argmax_vectorized"])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_of_equal_numbers_the_first_wins_in_every_grid(kernel: str, dtype: str, monkeypatch):
+    few = np.random.default_rng(1).integers(0, 7, data.PERIOD).astype(dtype)
+    few[:600] = 0  # so that the largest is not among the numbers that every thread begins with
+    monkeypatch.setattr(argmax, "numbers", lambda dtype, seed: few)
+    for n, grid_size in ((3001, None), (2999, 3)):
+        found = measure(Choice(kernel, n, 64, grid_size, dtype=dtype, device="emulator"))
+        assert found.status == "ok" and found.check.result == few[:n].argmax() >= 600
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])

@@ -7,7 +7,7 @@ import pytest
 
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_named
-from engine.catalogue import KERNELS, Kernel
+from engine.catalogue import KERNELS, Kernel, data
 from engine.catalogue.entries import SMALL_BLOCKS
 from engine.catalogue.topics import reduction
 from engine.choices import settle
@@ -71,6 +71,17 @@ def test_every_case_of_the_switch_on_the_slides_runs(kernel: str):
 def test_whole_warps_are_enough_for_shuffles(block_size: int):
     for name in ("reduce_warp_shuffle", "reduce_last_block", "reduce_vectorized"):
         assert measure(Choice(name, 5000, block_size, device="emulator")).status == "ok"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_a_slice_is_added_from_any_start_and_nothing_else(dtype: str):
+    for offset in (0, 1, 3, 6):
+        for n in (2, 700 + offset):
+            choice = Choice("reduce_unaligned", n, 64, dtype=dtype, parameter=offset, device="emulator")
+            found = measure(choice)
+            numbers = data.period(dtype, reduction.SEED)[offset : offset + n]
+            assert found.status == "ok" and found.check.expected == pytest.approx(numbers.sum())
+            assert reduction.input_recipe(choice)["in"][1] == n + offset
 
 
 @pytest.mark.parametrize("block_size", [1, 7, 100])

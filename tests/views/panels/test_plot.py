@@ -19,7 +19,7 @@ from tests.made import measure
 from tests.views.pages import asked, figures_of, html_of, opened
 from tests.views.panels.test_motion import mounted, moving
 
-SMALL = {"matmul": 32, "matrix_sums": 64}  # elements a side; the others take a thousand elements
+SMALL = {"matmul": 32, "matrix_sums": 64, "transpose": 64}  # elements a side; the others take a thousand elements
 QUICK = ("harris", "cooper", "cs121-latency", "cs121-banks", "float-truths", "heidelberg-volta", "all-memory")
 EVERY_LADDER = pytest.mark.parametrize("name", [case(name, quick=name in QUICK) for name in LADDERS])
 

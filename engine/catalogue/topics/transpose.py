@@ -1,0 +1,84 @@
+"""The topic "transpose": an n x n matrix whose rows become columns, and the copy that is its roof.
+
+Every kernel has the signature NAME(const T *in, T *out, unsigned int n): in and out have n * n numbers, row by row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from engine.catalogue import checks, data
+from engine.catalogue.entries import Kernel, Topic
+from engine.catalogue.gpu_models import GPU, GpuModel
+from engine.catalogue.ladders.transpose import LADDERS
+from engine.catalogue.plans import elements, launch_of, plan_with
+from engine.records import Array, Buffer, Check, Choice, Plan, Settled, dtype_of
+
+SEED = 2009
+TILE = 32  # numbers on a side of a block's tile
+PIECES = 16  # of 16 bytes on a side of the tile of transpose_vectorized
+_SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for each thread; choose 64, 128 or 256.")
+
+KERNELS = (
+    Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy"),
+    Kernel("transpose_naive", "transpose", "Rows read, columns written", shows="+sectors_per_request",
+           operation="transpose"),
+    Kernel("transpose_tiled", "transpose", "Through a tile in shared memory", shows="sectors_per_request",
+           operation="transpose"),
+    Kernel("transpose_padded", "transpose", "Through a padded tile", shows="bank_conflicts", operation="transpose"),
+    Kernel("transpose_vectorized", "transpose", "16 bytes at a time, through a swizzled tile",
+           block_sizes=(64, 128, 256), refuses=_SQUARES, shows="global_load_requests", operation="transpose"),
+)  # fmt: skip
+
+
+def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
+    """One launch with a block for each tile; the choice has passed engine.plan's checks."""
+    n = choice.n
+    side = TILE
+    if kernel.name == "transpose_vectorized":
+        side = PIECES * 16 // dtype_of(choice.dtype).itemsize
+    tiles = ceil(n / side)
+    one = launch_of(kernel, choice, ("in", "out", elements(choice)), choice.block_size)
+    return plan_with(
+        choice,
+        (Buffer("in", choice.dtype, n * n, "input"), Buffer("out", choice.dtype, n * n, "poison")),
+        (replace(one, grid=(tiles, tiles, 1)),),
+        result_count=n * n,
+        moved=2 * n * n,
+        grid_size=tiles * tiles,
+    )
+
+
+def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """{"in": (period, n * n)}."""
+    return {"in": (data.period(choice.dtype, SEED), choice.n**2)}
+
+
+def check(plan: Plan, output: Array) -> Check:
+    """Every number in its place, exactly."""
+    choice = plan.choice
+    matrix = data.repeated(data.period(choice.dtype, SEED), choice.n**2).reshape(choice.n, choice.n)
+    if choice.kernel == "transpose_copy":
+        return checks.equal(output, matrix.ravel(), "Checked: every number; a copy is equal.")
+    return checks.equal(output, matrix.T.ravel(), "Checked: every number.")
+
+
+TOPIC = Topic(
+    name="transpose",
+    title="Matrix transpose",
+    size_label="N (matrix width)",
+    block_label="Block size (threads)",
+    kernels=KERNELS,
+    ladders=LADDERS,
+    sizes=(256, 512, 1024, 2048, 4096, 8192),
+    default_n=1024,
+    default_block_size=256,
+    max_n=2**14,
+    emulator_max_n=2**11,
+    metric="bandwidth_gb_s",
+    plan=plan,
+    input_recipe=input_recipe,
+    check=check,
+    data_note=data.NOTE,
+)
