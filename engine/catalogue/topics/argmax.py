@@ -18,7 +18,7 @@ from engine.catalogue.topics import reduction
 from engine.records import Array, Buffer, Check, Launch, Plan, Scalar, Settled
 
 OPERATION = "argmax"
-LEVELS = 2**17  # different numbers: few enough that the largest often comes twice, many enough that it comes late
+LEVELS = 2**14  # different numbers: few enough that the largest soon comes twice, many enough that it comes late
 _OUT = Buffer("out", "float64", 2, "poison")
 
 

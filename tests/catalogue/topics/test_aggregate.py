@@ -8,6 +8,7 @@ import pytest
 from engine.catalogue import data
 from engine.catalogue.topics import aggregate, argmax
 from engine.records import Choice, Launch, Zero
+from tests.cases import case
 from tests.made import measure
 
 KERNELS = {kernel.name: kernel for kernel in aggregate.KERNELS}
@@ -81,7 +82,7 @@ def test_argmax_is_the_number_and_the_first_of_its_places(dtype: str):
 
 
 @pytest.mark.parametrize("kernel", ["argmax_tree", "argmax_vectorized"])
-@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("dtype", [case("int32", quick=True), case("float64", quick=False)])
 def test_of_equal_numbers_the_first_wins_in_every_grid(kernel: str, dtype: str, monkeypatch):
     few = np.random.default_rng(1).integers(0, 7, data.PERIOD).astype(dtype)
     few[:600] = 0  # so that the largest is not among the numbers that every thread begins with

@@ -7,9 +7,10 @@ from engine.catalogue import TOPICS, data
 from engine.catalogue.topics import transpose
 from engine.plan import plan
 from engine.records import Choice
+from tests.cases import case
 from tests.made import measure
 
-N = 128
+N = 64
 NAMES = tuple(kernel.name for kernel in transpose.KERNELS)
 
 
@@ -19,7 +20,7 @@ def counted(kernel: str, dtype: str) -> dict[str, float]:
     return dict(found.counters)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", [case("float32", quick=True), case("float64", quick=False)])
 def test_only_the_naive_transpose_scatters_its_stores_and_only_the_plain_tile_has_conflicts(dtype: str):
     many = {name: counted(name, dtype) for name in NAMES}
     whole = N * N * np.dtype(dtype).itemsize // 32
