@@ -1,12 +1,13 @@
 """What a submission is worth, check by check.
 
 verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the Measurement, as the service does.
+judging(sheet, submission)       -> the same for who cannot wait: it asks for each run, and is sent its Measurement.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
@@ -18,6 +19,7 @@ from engine.sheets.sheet import Check, Counted, Faster, NoFinding, Question, Rig
 from engine.words import size_text
 
 Run = Callable[[Choice], Measurement]
+Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, is sent what they gave, and comes to a verdict
 NEEDS_GPU = "Not checked here: it needs a GPU."
 _RAN = ("ok", "hazard", "wrong")
 # At another size they would end the same way and take as long again: after one, nothing else of the file is run.
@@ -35,12 +37,30 @@ class Submission:
 
 
 def verdicts(sheet: Sheet, submission: Submission, run: Run, gpu: bool = False) -> Iterator[Verdict]:
-    """The verdict on every check, in order, each as soon as it is known. `gpu`: whether there is one to time on; only
-    what has passed all checks before is timed, and at least one: a shared GPU runs what the emulator has tried."""
-    runner = _Runner(sheet.function or "", submission, run)
+    """The verdict on every check, in order, each as soon as it is known. `gpu`: as `judging` has it."""
+    steps = judging(sheet, submission, gpu)
+    step = next(steps, None)
+    while step is not None:
+        if isinstance(step, Verdict):
+            yield step
+            step = next(steps, None)
+        else:
+            step = steps.send(run(step))
+
+
+def judging(
+    sheet: Sheet, submission: Submission, gpu: bool = False
+) -> Generator[Choice | Verdict, Measurement | None, None]:
+    """Yields the verdict on every check, in order; before it the runs that it needs, one by one, and is sent the
+    Measurement of each.
+
+    `gpu`: whether there is one to time on; only what has passed all checks before is timed, and at least one: a shared
+    GPU runs what the emulator has tried.
+    """
+    runner = _Runner(sheet.function or "", submission)
     good, ran = True, False
     for check in sheet.checks:
-        verdict = _verdict(check, runner, submission, gpu, good and ran)
+        verdict = yield from _verdict(check, runner, submission, gpu, good and ran)
         if not isinstance(check, Question):
             good, ran = good and verdict.passed is not False, ran or verdict.passed is True
         yield verdict
@@ -52,26 +72,29 @@ def passed(found: Iterable[Verdict]) -> bool:
 
 
 class _Runner:
-    """Runs a submission's file, each choice once, and nothing more after a run that ends all."""
+    """Asks for the runs of a submission's file, each choice once, and for nothing more after a run that ends all."""
 
-    def __init__(self, kernel: str, submission: Submission, run: Run) -> None:
-        self._kernel, self._submission, self._run = kernel, submission, run
+    def __init__(self, kernel: str, submission: Submission) -> None:
+        self._kernel, self._submission = kernel, submission
         self._known: dict[Choice, Measurement] = {}
         self._ended: Measurement | None = None
 
-    def each(self, runs: Runs, device: str) -> Iterator[tuple[Choice, Measurement]]:
-        """The runs of the file, one after the other."""
-        for choice in runs.of(self._kernel, self._submission.text, self._submission.file_name, device):
-            if self._ended is None:
-                found = self.of(choice)
-                if found.status in _ENDS_ALL:
-                    self._ended = found
-            yield choice, self._ended or self.of(choice)
+    def choices(self, runs: Runs, device: str) -> Iterator[Choice]:
+        """What is run of the file, in order."""
+        return runs.of(self._kernel, self._submission.text, self._submission.file_name, device)
 
-    def beside(self, choice: Choice, kernel: str) -> Measurement:
+    def own(self, choice: Choice) -> Generator[Choice, Measurement, Measurement]:
+        """The run of the file."""
+        if self._ended is None:
+            found = yield from self._of(choice)
+            if found.status in _ENDS_ALL:
+                self._ended = found
+        return self._ended or self._known[choice]
+
+    def beside(self, choice: Choice, kernel: str) -> Generator[Choice, Measurement, Measurement]:
         """The run of a kernel of the catalogue at the same sizes."""
         other = kernel_named(kernel)
-        return self.of(
+        return self._of(
             replace(
                 choice,
                 kernel=kernel,
@@ -83,34 +106,35 @@ class _Runner:
             )
         )
 
-    def of(self, choice: Choice) -> Measurement:
+    def _of(self, choice: Choice) -> Generator[Choice, Measurement, Measurement]:
         if choice not in self._known:
-            self._known[choice] = self._run(choice)
+            self._known[choice] = yield choice
         return self._known[choice]
 
 
-def _verdict(check: Check, runner: _Runner, submission: Submission, gpu: bool, good: bool) -> Verdict:
+def _verdict(check: Check, runner: _Runner, submission: Submission, gpu: bool, good: bool) -> Judged:
     if isinstance(check, Question):
         return answered(check, submission.answers.get(check.name))
     if submission.text is None:
         return Verdict(check.name, False, "There is no .cu file.")
     match check:
         case RightAnswer():
-            return _right(check, runner)
+            return (yield from _right(check, runner))
         case NoFinding():
-            return _safe(check, runner)
+            return (yield from _safe(check, runner))
         case Counted():
-            return _counted(check, runner)
+            return (yield from _counted(check, runner))
         case Faster():
             if gpu and not good:
                 return Verdict(check.name, None, "Not timed: only what passes the other checks is.")
-            return _faster(check, runner) if gpu else Verdict(check.name, None, NEEDS_GPU)
+            return (yield from _faster(check, runner)) if gpu else Verdict(check.name, None, NEEDS_GPU)
     raise TypeError(check)
 
 
-def _right(check: RightAnswer, runner: _Runner) -> Verdict:
+def _right(check: RightAnswer, runner: _Runner) -> Judged:
     count = 0
-    for choice, found in runner.each(check.runs, "emulator"):
+    for choice in runner.choices(check.runs, "emulator"):
+        found = yield from runner.own(choice)
         if found.status not in ("ok", "hazard"):
             ended = _failed(check, choice, found)
             return ended if found.status in _ENDS_ALL else replace(ended, sentence=f"{ended.sentence} {check.advice}")
@@ -118,9 +142,10 @@ def _right(check: RightAnswer, runner: _Runner) -> Verdict:
     return Verdict(check.name, True, f"Right in {_runs(count)}.")
 
 
-def _safe(check: NoFinding, runner: _Runner) -> Verdict:
+def _safe(check: NoFinding, runner: _Runner) -> Judged:
     count = 0
-    for choice, found in runner.each(check.runs, "emulator"):
+    for choice in runner.choices(check.runs, "emulator"):
+        found = yield from runner.own(choice)
         if found.findings and found.status in _RAN:
             first = found.findings[0]
             return Verdict(check.name, False, f"{_where(choice)}: {first.message} {check.advice}", first.line)
@@ -130,16 +155,19 @@ def _safe(check: NoFinding, runner: _Runner) -> Verdict:
     return Verdict(check.name, True, f"No hazard in {_runs(count)}.")
 
 
-def _counted(check: Counted, runner: _Runner) -> Verdict:
+def _counted(check: Counted, runner: _Runner) -> Judged:
     title, told = COUNTERS[check.counter].title, ""
-    for choice, found in runner.each(check.runs, "emulator"):
+    for choice in runner.choices(check.runs, "emulator"):
+        found = yield from runner.own(choice)
         if found.status == "wrong":
             return Verdict(check.name, False, f"{_where(choice)}: The answer is wrong, so its counts say nothing.")
         if found.status not in _RAN:
             return _failed(check, choice, found)
         count = _count(found, check.counter)
         for bound, sign, words in ((check.at_least, -1, "at least"), (check.at_most, 1, "at most")):
-            limit = _count(runner.beside(choice, bound), check.counter) if isinstance(bound, str) else bound
+            limit = (
+                _count((yield from runner.beside(choice, bound)), check.counter) if isinstance(bound, str) else bound
+            )
             if limit is not None and sign * count > sign * limit:
                 as_in = f", as in {bound}" if isinstance(bound, str) else ""
                 sentence = f"{_where(choice)}: {title}: {count:,.6g}, and wanted are {words} {limit:,.6g}{as_in}."
@@ -148,10 +176,11 @@ def _counted(check: Counted, runner: _Runner) -> Verdict:
     return Verdict(check.name, True, told)
 
 
-def _faster(check: Faster, runner: _Runner) -> Verdict:
+def _faster(check: Faster, runner: _Runner) -> Judged:
     told = ""
-    for choice, found in runner.each(check.runs, "gpu"):
-        other = runner.beside(choice, check.against)
+    for choice in runner.choices(check.runs, "gpu"):
+        found = yield from runner.own(choice)
+        other = yield from runner.beside(choice, check.against)
         if found.status not in ("ok", "hazard"):
             return _failed(check, choice, found)
         if found.time_us is None or other.time_us is None:

@@ -38,7 +38,8 @@ class PageJobs:
     @property
     def finished(self) -> bool:
         """Whether everything has come in, or the work was stopped."""
-        return self._stopped or not self._runs
+        with self._lock:  # a job that has ended may be followed by another one
+            return self._stopped or not self._runs
 
     @property
     def stopped(self) -> bool:
@@ -69,7 +70,8 @@ class PageJobs:
             if not run.wait(max(0.0, until - time.monotonic())):
                 return came
             with self._lock:
-                if self._runs.pop(name, None) is not None and not self._stopped:
+                if self._runs.get(name) is run and not self._stopped:  # else somebody else has taken it in
+                    del self._runs[name]
                     self._take(name, run.handle)
                     came = True
 

@@ -2,100 +2,65 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar
 
 from engine.measuring.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
-from engine.sheets.judging import Submission, verdicts
+from engine.sheets.judging import Submission, judging
 from engine.sheets.runs import measurement_of, submit
 from engine.sheets.sheet import Sheet, Verdict
-from views.session import presence
-from views.session.awaited_run import AwaitedRun
+from views.session.jobs import PageJobs
 
-POLL_S = 0.1
+RUN = "run"  # one at a time
 
 
-class SheetWork:
-    """One press of one browser, with `views.session.work.PageWork`'s way of being waited for. `found`: the verdicts so
-    far; `number`: the browser's, of this press."""
+class SheetWork(PageJobs):
+    """One press of one browser. `found`: the verdicts so far; `number`: the browser's, of this press."""
+
+    words: ClassVar = {RUN: "Running the kernel"}
 
     def __init__(self, sheet: Sheet, submission: Submission, session: str, number: int) -> None:
+        super().__init__(session)
         self.sheet, self.submission, self.number = sheet, submission, number
         self.found: list[Verdict] = []
         self.kept = False  # in the progress
-        self._session = session
-        self._changed = threading.Condition()
-        self._seen = 0
-        self._run_now: AwaitedRun | None = None
-        self._ended = self._stopped = False
-        threading.Thread(target=self._judge, name=f"sheet {sheet.name}", daemon=True).start()
-
-    @property
-    def finished(self) -> bool:
-        """Whether every verdict is there, or the work was stopped."""
-        return self._ended or self._stopped
-
-    @property
-    def stopped(self) -> bool:
-        """Whether somebody gave it up."""
-        return self._stopped
+        self._judging = judging(sheet, submission, gpu=bool(service.gpus()))
+        self._judge(None)
 
     @property
     def progress(self) -> tuple[float, str]:
         """(fraction of the whole, what is being done)."""
-        checks, done = self.sheet.checks, len(self.found)
-        if done == len(checks):
-            return 1.0, "Done"
-        run = self._run_now
-        return done / len(checks), f"{done + 1} of {len(checks)}. {run.progress[1] if run else 'Starting'}"
+        checks, done = len(self.sheet.checks), len(self.found)
+        text = super().progress[1]
+        return done / checks, f"{done + 1} of {checks}. {text}" if done < checks else text
 
-    def advance(self, patience_s: float) -> bool:
-        """Wait up to `patience_s` for another verdict; True if one came in."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.finished or len(self.found) > self._seen, patience_s)
-            came, self._seen = len(self.found) > self._seen, len(self.found)
-            return came
+    def _take(self, name: str, handle: service.Handle) -> None:
+        self._judge(measurement_of(self.sheet, handle, self._choice))
 
-    def stop(self) -> None:
-        """Give up what is left."""
-        with self._changed:
-            self._stopped = True
-            if self._run_now is not None:
-                self._run_now.cancel()
-            self._changed.notify_all()
+    def _judge(self, measurement: Measurement | None) -> None:
+        """Go on with what a run gave, until another one is needed or every verdict is there."""
+        with suppress(StopIteration):
+            while True:
+                step = self._judging.send(measurement)
+                if isinstance(step, Verdict):
+                    self.found.append(step)
+                    measurement = None
+                elif (refused := self._begin(step)) is None:
+                    return
+                else:
+                    measurement = failed(step, refused)
 
-    def _judge(self) -> None:
+    def _begin(self, choice: Choice) -> NotRunnable | None:
+        self._choice = choice
         try:
-            for verdict in verdicts(self.sheet, self.submission, self._run, gpu=bool(service.gpus())):
-                with self._changed:
-                    if self._stopped:
-                        return
-                    self.found.append(verdict)
-                    self._changed.notify_all()
-        except service.Cancelled:
-            self._stopped = True
-        finally:
-            with self._changed:
-                self._ended = True
-                self._changed.notify_all()
-
-    def _run(self, choice: Choice) -> Measurement:
-        """The run, waited for. Cancelled where it is given up, or its browser has gone."""
-        try:
-            run = AwaitedRun(self._session, lambda: submit(self.sheet, choice, self._session))
+            self._add(RUN, partial(submit, self.sheet, choice, self._session))
         except NotRunnable as refused:
-            return failed(choice, refused)
-        with self._changed:
-            self._run_now = run
-        while not run.wait(POLL_S):
-            if self._stopped or (run.handle.cancelled and not presence.is_here(self._session)):
-                run.cancel()
-                raise service.Cancelled
-        if self._stopped:
-            raise service.Cancelled
-        return measurement_of(self.sheet, run.handle, choice)
+            return refused
+        return None
 
 
 def submission_of(sheet: Sheet, text: str, file: str, answers: Mapping[str, str]) -> Submission:
