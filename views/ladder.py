@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from html import escape
 
 import streamlit as st
 
@@ -38,6 +39,18 @@ def settings(topic: Topic, rung: Rung) -> None:
         else:
             choices.grid_size(kernel)
         choices.device()
+
+
+def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
+    """What stands in the place of the menus while the lecture chooses: a hall steps at once, and seven menus are a
+    quarter of what a step costs."""
+    size, block = topic.size_label, topic.block_label.partition(" (")[0].lower()
+    words = [f"{size} = {chosen['n']}", f"{block} {chosen['block']}", chosen["dtype"], chosen["cache"]]
+    words += [chosen[name] for name in ("combine", "grid", "parameter") if chosen[name] not in ("", AUTO)]
+    return (
+        f'<p class="smallprint">{escape(", ".join(words))}: as in the lecture. '
+        "Press <b>Following</b> to stop, and choose yourself.</p>"
+    )
 
 
 def in_order(kernel: Kernel) -> bool:
@@ -87,11 +100,14 @@ def main() -> None:
         position = rungs.names(ladder).index(st.session_state["rung"])
     else:
         position = rungs.pickers(ladder)
-        settings(topic, ladder.rungs[position])
+        if not lecture.is_followed():
+            settings(topic, ladder.rungs[position])
     order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
     chosen["parameter"] = choices.knob_chosen(KERNELS[ladder.rungs[position].kernel])
+    if lecture.is_followed() and not presenting:
+        st.html(lectures_choices(topic, chosen))
     state.publish(
         topic.name,
         {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},

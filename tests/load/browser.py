@@ -11,6 +11,7 @@ import json
 import re
 import time
 import urllib.parse
+from collections.abc import Callable
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
@@ -41,6 +42,7 @@ class Browser:
         self._script = ""  # which of the server's pages this is, as it calls it
         self._keyboard = ""
         self._pressed: list[dict[str, object]] = []
+        self._popped: dict[str, object] = {}  # where the page was led by its own script
         self._chosen: dict[str, WidgetState] = {}  # what the menus on the page say, which goes along with every click
         self._bodies: dict[tuple[int, ...], str] = {}  # HTML by its place on the page
         self._kept: dict[str, ForwardMsg] = {}  # messages that the server need not send again
@@ -73,6 +75,22 @@ class Browser:
             await self._rerun()
         return time.perf_counter() - began
 
+    async def follow(self, told: Callable[[], None]) -> None:
+        """Go where the lecture goes, as `views/html/browser.js` does, until cancelled; `told` after each time."""
+        seen = self._followed()
+        while True:
+            found = json.loads(await _fetched(self._host, self._port, [f"/lecture?seen={seen}"]))
+            if found and str(found["number"]) != self._followed():
+                number = int(str(self._popped.get("number", 0))) + 1
+                self._popped = {"number": number, "search": f"?{found['address']}&follow=1"}
+                async with asyncio.timeout(PATIENCE_S):
+                    await self._rerun()
+                told()
+            seen = str(found.get("number", 0))
+
+    def _followed(self) -> str:
+        return self.text('class="follows"').rpartition('data-number="')[2].partition('"')[0]
+
     async def listen(self) -> None:
         """Take what comes in by itself, until cancelled or the connection ends."""
         assert self._connection is not None
@@ -98,8 +116,8 @@ class Browser:
         state.page_script_hash = self._script
         state.context_info.timezone, state.context_info.locale = "Europe/Berlin", "de-DE"
         state.widget_states.widgets.extend(self._chosen.values())
-        if self._pressed:
-            value = json.dumps({"pressed": self._pressed})
+        if self._pressed or self._popped:
+            value = json.dumps({"pressed": self._pressed, "popped": self._popped})
             state.widget_states.widgets.append(WidgetState(id=self._keyboard, json_value=value))
         await self._connection.send(message.SerializeToString())
         begun = False
@@ -151,15 +169,18 @@ class Browser:
 async def _fetched(host: str, port: int, paths: list[str]) -> bytes:
     """The bodies at these paths, one after the other over one connection."""
     reader, writer = await asyncio.open_connection(host, port)
-    bodies = []
     try:
-        for path in paths:
-            writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            length = re.search(r"content-length: (\d+)", head)
-            if not head.startswith("http/1.1 200") or length is None:
-                raise Failure(f"{path}: {head.partition(chr(13))[0]}")
-            bodies.append(await reader.readexactly(int(length[1])))
+        bodies = [await _asked(reader, writer, host, port, path) for path in paths]
     finally:
         writer.close()
     return b"".join(bodies)
+
+
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int, path: str) -> bytes:
+    """The body at this path, over a connection that stays open."""
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+    length = re.search(r"content-length: (\d+)", head)
+    if not head.startswith("http/1.1 200") or length is None:
+        raise Failure(f"{path}: {head.partition(chr(13))[0]}")
+    return await reader.readexactly(int(length[1]))

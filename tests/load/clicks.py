@@ -1,10 +1,11 @@
 """A class at work, and one that watches:
 
-    python -m tests.load.clicks [--browsers 100] [--minutes 3] [--ladder NAME] [--watching 200]
+    python -m tests.load.clicks [--browsers 100] [--minutes 3] [--ladder NAME] [--watching 200] [--following 200]
 
 Browsers open the page one after the other within ten seconds; then each steps and runs in turn, a click every ten
 seconds, on the lecture's ladder or, with `--ladder all`, each on another one. Afterwards as many as are `watching` have
-the page open while one browser, the lecturer's, goes on clicking.
+the page open while one browser, the lecturer's, goes on clicking; and as many as are `following` go where one leads
+that presents, and steps every ten seconds.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from pathlib import Path
 from engine.catalogue import LADDERS
 from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
+from tests.load.following import followed
 from tests.load.goals import Goal, machine, percentile, told
 from tests.load.process import cpu_s, taken
 
 EVERY_S = 10.0  # between a browser's clicks
-CLICK_S, FIRST_S, WATCHED_CORES = 1.0, 1.5, 0.5
+CLICK_S, FIRST_S, WATCHED_CORES, FOLLOWED_S = 1.0, 1.5, 0.5, 2.0
 OUTCOME = 'class="outcome '
 CANCELLED = "cancelled"  # an outcome that nobody asked for
 
@@ -123,15 +125,19 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--ladder", choices=[*LADDERS, "all"], default="harris")
     parser.add_argument("--watching", type=int, default=200)
+    parser.add_argument("--following", type=int, default=200)
     asked = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
-        goals = figures(address, process, asked.browsers, 60 * asked.minutes, asked.ladder, asked.watching)
+        numbers = (asked.browsers, 60 * asked.minutes, asked.ladder, asked.watching, asked.following)
+        goals = figures(address, process, *numbers)
     raise SystemExit(told(goals))
 
 
-def figures(address: str, process: int, browsers: int, seconds: float, ladder: str, watching: int) -> list[Goal]:
-    """What a class at work waits for, and what one that watches takes."""
+def figures(
+    address: str, process: int, browsers: int, seconds: float, ladder: str, watching: int, following: int
+) -> list[Goal]:
+    """What a class at work waits for, and what one takes that watches, and one that follows."""
     before, began = cpu_s(process), time.perf_counter()
     seen = asyncio.run(working(address, browsers, seconds, ladder))
     cores = (cpu_s(process) - before) / (time.perf_counter() - began)
@@ -145,13 +151,19 @@ def figures(address: str, process: int, browsers: int, seconds: float, ladder: s
         Goal("server, cores", cores),
         Goal("server, memory", taken(process).memory_kb / 1024, unit="MB"),
     ]
+    # A minute at least: what is done now and then is seen too.
+    lecture, minute = "harris" if ladder == "all" else ladder, max(60.0, seconds / 3)
     if watching:
-        # A minute at least: what is done now and then is seen too.
-        cores, watched_by = asyncio.run(
-            watched(address, process, watching, max(60.0, seconds / 3), "harris" if ladder == "all" else ladder)
-        )
+        cores, watched_by = asyncio.run(watched(address, process, watching, minute, lecture))
         seen.failures += watched_by.failures
         goals.append(Goal(f"server, cores, {watching} watching", cores, WATCHED_CORES))
+    if following:
+        found = asyncio.run(followed(address, process, following, minute, lecture))
+        seen.failures += found.failures
+        goals.append(Goal(f"server, cores, {following} following", found.cores, WATCHED_CORES))
+        goals.append(Goal("half of them show a step", percentile(found.median, 0.5), unit="s"))
+        goals.append(Goal("the last one shows a step", percentile(found.last, 0.5), FOLLOWED_S, "s"))
+        goals.append(Goal("and at the slowest step", max(found.last), unit="s"))
     for failure in seen.failures[:10]:
         print(failure)
     return [*goals, Goal("failures", len(seen.failures), 0)]

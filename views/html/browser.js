@@ -101,16 +101,27 @@ window.kernelLadder = (() => {
     return completes(next) ? history.replaceState(state, title, url) : push(state, title, url);
   };
 
-  // A page that follows the lecture goes where it is, as if Back led there; lecture.py says where. Once for each change.
-  let asked = 0;
-  setInterval(async () => {
-    const mark = document.querySelector('.follows');
-    if (!mark || document.hidden || !own.tell) return;
-    const now = await fetch('./lecture').then((answer) => (answer.ok ? answer.json() : {})).catch(() => ({}));
-    if (!now.number || now.number === asked || String(now.number) === mark.dataset.number) return;
-    asked = now.number;
-    own.tell('popped', { number: ++own.popped, search: `?${now.address}&follow=1` });
-  }, 1000);
+  // A page that follows the lecture goes where it is, as if Back led there; lecture.py says where, as soon as it is
+  // elsewhere than this page has seen. Once for each change.
+  const second = () => new Promise((done) => setTimeout(done, 1000));
+  (async () => {
+    for (let seen = null; ;) {
+      const mark = document.querySelector('.follows');
+      if (!mark || document.hidden || !own.tell) {
+        await second();
+        continue;
+      }
+      const now = await fetch(`./lecture?seen=${seen ?? mark.dataset.number}`)
+        .then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+      if (!now) await second();
+      const shown = document.querySelector('.follows');
+      if (!now || !shown || document.hidden) continue;
+      if (now.number && now.number !== seen && String(now.number) !== shown.dataset.number) {
+        own.tell('popped', { number: ++own.popped, search: `?${now.address}&follow=1` });
+      }
+      seen = now.number ?? 0;
+    }
+  })();
 
   // The mouse shows the bar of a slide, and it fades.
   let still;

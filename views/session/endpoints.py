@@ -11,8 +11,13 @@ from starlette.routing import Route
 
 from engine.service import health
 from views.session import lecture, presence
+from views.session.lecture import Lecture
 
+WAIT_S = 5.0  # how long a page that follows waits for an answer, and a server that is stopped for the page
+LOOK_S = 0.1
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+_looks: dict[int, asyncio.Task[Lecture | None]] = {}  # by the number that was seen
 
 
 async def _alive(request: Request) -> Response:
@@ -29,9 +34,35 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _lecture(request: Request) -> Response:
+    """Where the lecture is; to who has `seen` a number, once it is another one, or after a while."""
     found = await asyncio.to_thread(lecture.now)
+    if request.query_params.get("seen") == str(_number(found)):
+        found = await asyncio.shield(_another(_number(found)))
     told = {"number": found.number, "address": found.address} if found and found.going else {}
     return JSONResponse(told, headers={"cache-control": "no-store"})
+
+
+def _another(number: int) -> asyncio.Task[Lecture | None]:
+    """What comes after this number: one look for all who wait."""
+    going = _looks.get(number)
+    if going is None:
+        going = _looks[number] = asyncio.create_task(_look(number))
+        going.add_done_callback(lambda _: _looks.pop(number))
+    return going
+
+
+async def _look(number: int) -> Lecture | None:
+    for _ in range(round(WAIT_S / LOOK_S)):
+        await asyncio.sleep(LOOK_S)
+        found = await asyncio.to_thread(lecture.now)
+        if _number(found) != number:
+            break
+    return found
+
+
+def _number(found: Lecture | None) -> int:
+    """0 while nobody presents."""
+    return found.number if found and found.going else 0
 
 
 ROUTES = (

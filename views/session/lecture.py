@@ -2,8 +2,8 @@
 with after a restart.
 
 While somebody presents, the page's address is kept in the store, under a number that grows with every change, also with
-a run's result. On a page that follows, `views/html/browser.js` asks for the number once a second, and goes to the
-address.
+a run's result. On a page that follows, `views/html/browser.js` asks for another number than it has seen, and goes to
+the address.
 """
 
 from __future__ import annotations

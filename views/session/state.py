@@ -128,9 +128,10 @@ def publish(topic: str, values: Mapping[str, object]) -> None:
     st.session_state[_OPENED] = st.session_state[_PAGE]
     keyboard.arrived()
     st.session_state.pop(_LED, None)
+    now, everywhere, own = st.session_state.to_dict(), _kept(""), _kept(topic)
     for name in NAMES:
         if name == "parameter":
-            if name in st.session_state and st.session_state.get(_KNOB):
-                st.session_state.setdefault(_KNOBS, {})[st.session_state[_KNOB]] = st.session_state[name]
-        elif name in st.session_state:
-            _kept(topic if name in _TOPICAL else "")[name] = st.session_state[name]
+            if name in now and now.get(_KNOB):
+                st.session_state.setdefault(_KNOBS, {})[now[_KNOB]] = now[name]
+        elif name in now:
+            (own if name in _TOPICAL else everywhere)[name] = now[name]

@@ -6,6 +6,8 @@ import asyncio
 import html
 import json
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -21,7 +23,7 @@ from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
 from views.access.roles import PRESENTER, STUDENT
-from views.session import lecture
+from views.session import endpoints, lecture
 from views.session.endpoints import ROUTES
 from views.session.lecture import Lecture
 
@@ -34,10 +36,17 @@ def no_lecture_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lecture, "FRESH_S", 0.0)
 
 
-def told() -> dict[str, Any]:
-    """What the server answers to a page that follows."""
+def told(query: str = "", after: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """What the server answers to a page that follows; `after`: is called when the page has asked."""
     endpoint = next(route.endpoint for route in ROUTES if route.path == "/lecture")
-    return json.loads(asyncio.run(endpoint(Request({"type": "http"}))).body)
+
+    async def answered() -> bytes:
+        asked = asyncio.create_task(endpoint(Request({"type": "http", "query_string": query.encode()})))
+        await asyncio.sleep(0)
+        after()
+        return (await asked).body
+
+    return json.loads(asyncio.run(answered()))
 
 
 def going() -> Lecture:
@@ -68,6 +77,26 @@ def test_the_presenters_steps_and_results_are_told_and_a_students_are_not(monkey
     assert told() == {} and lecture.now() is not None
 
 
+def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(endpoints, "LOOK_S", 0.01)
+    lecture.show(SLIDE, "")
+    first = going()
+    assert told("seen=0")["number"] == first.number
+    steps: list[int] = []
+
+    def step() -> None:
+        time.sleep(0.002)  # a number is of a millisecond
+        lecture.show({**SLIDE, "rung": "reduce_sequential"}, "")
+        steps.append(going().number)
+
+    assert told(f"seen={first.number}", step)["number"] == steps[0] != first.number
+    assert told(f"seen={steps[0]}", lecture.end) == {}
+    monkeypatch.setattr(endpoints, "WAIT_S", 0.02)
+    assert told("seen=0") == {}, "nobody presents, and it is not waited for ever"
+
+
 def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     lecture.show(SLIDE, "")
     come_as(STUDENT, "aaaa1111", monkeypatch)
@@ -76,8 +105,10 @@ def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     app.button(key="follow_on").click().run()
     assert asked(app).items() >= {**SLIDE, "follow": "1"}.items()
     assert f'<i class="follows" data-number="{going().number}"></i>' in html_of(app)
+    assert "as in the lecture" in html_of(app) and not [menu for menu in app.selectbox if menu.key == "block"]
     app.button(key="follow_off").click().run()
     assert asked(app)["rung"] == SLIDE["rung"] and "follow" not in asked(app)
+    assert app.selectbox(key="block").value == SLIDE["block"] and app.selectbox(key="n").value == SLIDE["n"]
     assert 'class="follows"' not in html_of(app)
 
 
