@@ -91,7 +91,7 @@ KERNELS = (
     Kernel("reduce_vectorized", "reduction", "Vector loads, four in flight, single pass", needs=WHOLE_WARPS,
            combines=("hand-over",), coverage=None, bytes_per_thread=64, shows="global_load_requests"),
     Kernel("reduce_unaligned", "reduction", "Vector loads from any start", needs=WHOLE_WARPS, combines=("hand-over",),
-           coverage=None, bytes_per_thread=64, shows="=global_load_requests", operation="sum of a slice",
+           coverage=None, bytes_per_thread=64, shows="+global_load_requests", operation="sum of a slice",
            parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(9)), 1)),
 )  # fmt: skip
 
