@@ -331,6 +331,7 @@ def test_where_an_answer_differs_is_marked() -> None:
     assert shown.count("<u>") == 16 and 'class="off"' in shown, "the strip begins at the first that is off"
     assert strip_html(measured(CHOICE)) == strip_html(None) == ""
     assert "NaN" in strip_html(replace(found, check=replace(found.check, answer=(None, 2, 3))))
+    assert "137666<" in strip_html(replace(found, check=replace(found.check, answer=(0.5, 137666.0))))  # a place
 
 
 def test_a_long_number_of_an_answer_is_whole_in_a_cell_twice_as_wide() -> None:

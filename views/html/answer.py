@@ -10,6 +10,7 @@ from engine.plan import plan
 from engine.records import Check, HostSum, Measurement, NotRunnable, Settled
 
 SHOWN, SHOWN_IN_HALL = 16, 8
+WHOLE = 1e9  # below it a float without a fraction, as a place or a count, is shown with all its digits
 DIGITS = 6.5  # that fit a cell: of longer numbers half as many are shown, in cells twice as wide
 # Kernels whose threads reserve their places: what they write lies packed, in the order in which they came.
 _PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
@@ -122,4 +123,5 @@ def _cell(place: int, value: str, expected: float | None, off: bool, bar: float 
 def _number(value: float | None) -> str:
     if value is None:
         return "NaN"
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) < WHOLE)
+    return f"{value:.0f}" if whole else f"{value:.4g}"

@@ -25,7 +25,8 @@ _TRANSPOSE = Ladder(
         Rung("transpose_padded", "padding", "All lanes met in one bank of shared memory; one unused column spreads "
              "them over all banks.", promise="faster", counter="bank_conflicts"),
         Rung("transpose_vectorized", "vectors", "Every load and store moved one word of each lane; now it moves 16 "
-             "bytes, turned in registers, and a swizzle does what the unused column did.", promise="faster"),
+             "bytes, turned in registers, and a swizzle does what the unused column did.", promise="faster",
+             counter="warp_instructions"),
     ),
 )  # fmt: skip
 
