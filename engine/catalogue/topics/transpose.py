@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+import numpy as np
+
 from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
@@ -17,6 +19,7 @@ from engine.records import Array, Buffer, Check, Choice, Plan, Settled, dtype_of
 
 SEED = 2009
 TILE = 32  # numbers on a side of a block's tile
+STRIP = 16  # rows that are compared at a time
 PIECES = 16  # of 16 bytes on a side of the tile of transpose_vectorized
 _SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for each thread; choose 64, 128 or 256.")
 
@@ -57,11 +60,24 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 def check(plan: Plan, output: Array) -> Check:
     """Every number in its place, exactly."""
-    choice = plan.choice
-    matrix = data.repeated(data.period(choice.dtype, SEED), choice.n**2).reshape(choice.n, choice.n)
-    if choice.kernel == "transpose_copy":
-        return checks.equal(output, matrix.ravel(), "Checked: every number; a copy is equal.")
-    return checks.equal(output, matrix.T.ravel(), "Checked: every number.")
+    n, copied = plan.choice.n, plan.choice.kernel == "transpose_copy"
+    period, found = data.period(plan.choice.dtype, SEED), output.reshape(n, n)
+    note = "Checked: every number; a copy is equal." if copied else "Checked: every number."
+    if all(_strip_is_right(found if copied else found.T, period, row) for row in range(0, n, STRIP)):
+        output = output[: checks.FIRST]  # which tell as much as all
+    places = np.arange(len(output))
+    read = places if copied else places % n * n + places // n
+    return checks.equal(output, period[read % len(period)], note)
+
+
+def _strip_is_right(found: Array, period: Array, row: int) -> bool:
+    """Whether rows from `row` on are those of the matrix. A strip fits the CPU's caches, where a matrix that is read by
+    column does not: the check of a large one takes a tenth of the time."""
+    n = len(found)
+    rows = min(STRIP, n - row)
+    start = row * n % len(period)
+    wanted = np.concatenate((period[start : start + rows * n], period[: max(0, start + rows * n - len(period))]))
+    return np.array_equal(found[row : row + rows], wanted.reshape(rows, n))
 
 
 TOPIC = Topic(
