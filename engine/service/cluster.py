@@ -99,8 +99,8 @@ class Cluster:
             for address, offer in fit.items():
                 if address not in self._slots:
                     self._slots[address] = [
-                        RemoteSlot(client, address, offer["host"], device, name, self._reports)
-                        for device, name in offer["slots"]
+                        RemoteSlot(client, address, offer["host"], device, name, most_s, self._reports)
+                        for device, name, most_s in offer["slots"]
                     ]
                     for slot in self._slots[address]:
                         self._queue.add(slot)

@@ -16,12 +16,15 @@ from engine.service.job import Job
 def submit_rung(choice: Settled, session: str) -> Handle:
     """Check a rung's draft, the source of `choice`; the handle's result is a Checked. Equal requests share one run."""
     emulated = replace(choice, device="emulator")
-    return _submit("engine.lab.checking:check_rung", (emulated,), session, choice.n, service.memory_of(emulated))
+    return _submit(
+        "engine.lab.checking:check_rung", (emulated,), session, choice.n, choice.kernel, service.memory_of(emulated)
+    )
 
 
 def submit_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str) -> Handle:
     """Check a launch of one's own; the handle's result is a Checked."""
-    return _submit("engine.lab.checking:check_own", (setup, n, text, file_name, schedule), session, n)
+    arguments = (setup, n, text, file_name, schedule)
+    return _submit("engine.lab.checking:check_own", arguments, session, n, setup.kernel)
 
 
 def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:
@@ -32,7 +35,8 @@ def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -
     return service.connect().submit(job, session)
 
 
-def _submit(function: str, arguments: tuple[object, ...], session: str, n: int, memory: int = 0) -> Handle:
+def _submit(function: str, arguments: tuple[object, ...], session: str, n: int, kind: str, memory: int = 0) -> Handle:
     same = hashlib.sha256(repr((function, arguments)).encode()).hexdigest()
-    job = Job(function, arguments, deadline=DEADLINES_S["emulator"], key=same, device="emulator", n=n, memory=memory)
+    job = Job(function, arguments, deadline=DEADLINES_S["emulator"], key=same, device="emulator", n=n, memory=memory,
+              kind=kind)  # fmt: skip
     return service.connect().submit(job, session)

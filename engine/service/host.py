@@ -153,7 +153,7 @@ def _offer(name: str, queue: JobQueue, found: tuple[HostGpu, ...]) -> dict[str, 
     return {
         "version": version(ENGINE, KERNELS),
         "host": name,
-        "slots": [[slot.device, slot.name] for slot in queue.slots],
+        "slots": [[slot.device, slot.name, slot.most_s] for slot in queue.slots],
         "gpus": [list(astuple(gpu)) for gpu in found],
     }
 

@@ -171,17 +171,16 @@ class JobQueue:
         run.line.waiting.add(run.session, run, run.asked, run.at_best_s, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
-        if urgent and (slot := self._running.make_way(run.line.slots)):
+        if urgent and (slot := self._running.make_way([one for one in run.line.slots if run.length_s <= one.most_s])):
             slot.interrupt()
         self._changed.notify_all()
 
     def _take(self, slot: Slot, line: Line[Run]) -> Run | None:
         """The next run for a slot, which has it from now on. While a worker is idle, no other one is started."""
         idle = self._started.difference(self._running)
-        if slot not in idle and len(line.waiting) <= sum(one in idle for one in line.slots):
-            return None
-        run = line.waiting.take()
+        run = self._running.next_for(slot, line.waiting, () if slot in idle else idle.intersection(line.slots))
         if run is not None:
+            line.waiting.remove(run.session, run)
             self._running.begin(slot, run)
         return run
 
@@ -198,7 +197,7 @@ class JobQueue:
             if not run.line.durations:
                 return None
             before = run.line.waiting.before(run.session, run)
-            return wait_s([other.length_s for other in before], self._running.left_s(run.line.slots))
+            return wait_s([each.length_s for each in before], run.length_s, self._running.left_s(run.line.slots))
 
     def _serve(self, slot: Slot, line: Line[Run]) -> None:
         """The life of a slot's thread. Only it starts the slot's workers, which end when the thread does."""

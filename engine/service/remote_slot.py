@@ -26,9 +26,16 @@ class RemoteSlot:
     """
 
     def __init__(
-        self, client: Client, address: str, host: str, device: str, name: str, reports: dict[str, Progress]
+        self,
+        client: Client,
+        address: str,
+        host: str,
+        device: str,
+        name: str,
+        most_s: float,
+        reports: dict[str, Progress],
     ) -> None:
-        self.host, self.device, self.name = host, device, name
+        self.host, self.device, self.name, self.most_s = host, device, name, most_s
         self._client, self._address, self._reports = client, address, reports
         self._wake = threading.Event()
         self.lost = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from engine.service.handle import Run
 from engine.service.slot import Slot
@@ -34,11 +34,25 @@ class Running:
         """Where it is; none, if it is not running."""
         return [slot for slot, other in self._runs.items() if other is run]
 
-    def left_s(self, slots: Sequence[Slot]) -> list[float]:
-        """For how long each of these is still at its run; 0 of one that is idle, or may be done at any moment."""
-        now = time.monotonic()
-        runs = [self._runs.get(slot) for slot in slots]
-        return [max(0.0, run.began + run.length_s - now) if run else 0.0 for run in runs]
+    def left_s(self, slots: Sequence[Slot]) -> dict[float, list[float]]:
+        """For how long each of these is still at its run; 0 of one that is idle, or may be done at any moment. By how
+        long the longest run is that it takes."""
+        now, left = time.monotonic(), dict[float, list[float]]()
+        for slot in slots:
+            run = self._runs.get(slot)
+            left.setdefault(slot.most_s, []).append(max(0.0, run.began + run.length_s - now) if run else 0.0)
+        return left
+
+    def next_for(self, slot: Slot, waiting: Iterable[Run], idle: Iterable[Slot]) -> Run | None:
+        """The first of those that wait that the slot takes, and that no worker of these takes, which are idle."""
+        free = sorted(one.most_s for one in idle)
+        for run in waiting:
+            other = next((most_s for most_s in free if run.length_s <= most_s), None)
+            if other is not None:
+                free.remove(other)
+            elif run.length_s <= slot.most_s:
+                return run
+        return None
 
     def make_way(self, slots: Sequence[Slot]) -> Slot | None:
         """Where every one of these is at a run: the one whose run is to stop for an urgent one, as it began last, is

@@ -56,12 +56,14 @@ class Slot(Protocol):
     """What a queue asks of where its jobs run.
 
     `device`: "gpu" or "emulator", whose jobs it takes. `name`: of a GPU, its model. `host`: the computer's name.
+    `most_s`: it takes no run that is expected to last longer, in seconds; inf: any.
     `start`, `run` and `close` belong to one long-lived thread; `interrupt` may be called from any.
     """
 
     device: str
     name: str
     host: str
+    most_s: float
 
     def start(self) -> None:
         """Make ready for a job. Returns at once."""

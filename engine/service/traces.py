@@ -40,5 +40,6 @@ def _submit(function: str, choice: Settled, block: int, session: str, launch: in
         device="emulator",
         n=settled.n,
         memory=service.memory_of(settled),
+        kind=settled.kernel,  # and no operations: of all blocks it runs a few
     )
     return service.connect().submit(job, session, fresh=fresh, urgent=urgent)

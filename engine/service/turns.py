@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 from math import inf
 from typing import Generic, TypeVar
 
@@ -47,6 +48,11 @@ class Turns(Generic[T]):
         own[item] = rank, place
         self._ranks[rank][place] = session, item
         insort(self._orders[rank], place)
+
+    def __iter__(self) -> Iterator[T]:
+        """All that waits, the next one first."""
+        for rank, order in zip(self._ranks, self._orders, strict=True):
+            yield from (rank[place][1] for place in order)
 
     def take(self) -> T | None:
         """The next item, which no longer waits; None if nothing waits."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from math import inf
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ class WorkerSlot:
 
     A `Slot` of this computer. `name`: what users call it; of a GPU that is its model. `warm`: "module:function" called
     in a fresh worker before it is ready, outside any deadline. `environment`: set before the worker imports anything.
+    `most_s`: as `Slot` has it.
     """
 
     def __init__(
@@ -69,8 +71,9 @@ class WorkerSlot:
         warm: str | None = None,
         environment: Mapping[str, str] | None = None,
         nice: int = 0,
+        most_s: float = inf,
     ) -> None:
-        self.device, self.name, self.host = device, name, socket.gethostname()
+        self.device, self.name, self.host, self.most_s = device, name, socket.gethostname(), most_s
         self._arguments = ["--device", device, "--nice", str(nice), *(["--warm", warm] if warm else [])]
         self._environment = dict(environment or {})
         self._worker: _Worker | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from engine.service.durations import Durations, wait_s
@@ -40,13 +42,27 @@ def test_an_unknown_kind_takes_what_its_operations_take_others() -> None:
 @pytest.mark.parametrize(
     ("ahead", "left", "wait"),
     [
-        ([], [0.0], 0.0),  # an idle worker takes it at once
-        ([], [7.0], 7.0),
-        ([10.0, 10.0], [6.0], 26.0),
-        ([10.0, 3.0], [6.0, 0.0], 9.0),  # the first goes to the idle one, the second to the one that is free in 6 s
-        ([10.0] * 4, [0.0, 0.0], 20.0),
-        ([10.0], [], None),
+        ([], {inf: [0.0]}, 0.0),  # an idle worker takes it at once
+        ([], {inf: [7.0]}, 7.0),
+        ([10.0, 10.0], {inf: [6.0]}, 26.0),
+        ([10.0, 3.0], {inf: [6.0, 0.0]}, 9.0),  # the first goes to the idle one, the second to who is free in 6 s
+        ([10.0] * 4, {inf: [0.0, 0.0]}, 20.0),
+        ([10.0], {}, None),
+        ([10.0, 10.0], {inf: [6.0], 2.0: [0.0]}, 0.0),  # for short runs, as it is one
+        ([1.0, 10.0], {inf: [6.0], 2.0: [0.5]}, 1.5),
+        ([10.0], {2.0: [0.0]}, 0.0),
+        ([10.0], {0.5: [0.0]}, None),
     ],
 )
-def test_the_runs_before_it_share_the_workers(ahead: list[float], left: list[float], wait: float | None) -> None:
-    assert wait_s(ahead, left) == wait
+def test_the_runs_before_it_share_the_workers(
+    ahead: list[float], left: dict[float, list[float]], wait: float | None
+) -> None:
+    assert wait_s(ahead, 1.0, left) == wait
+
+
+def test_an_unknown_kind_takes_as_long_as_others_of_its_function() -> None:
+    known = Durations()
+    known.add(Job("run", deadline=60.0, kind="sum"), 8.0)
+    known.add(Job("draw", deadline=60.0, kind="sum"), 0.25)
+    assert known.expected(Job("draw", deadline=60.0, kind="scan")) == 0.25
+    assert known.expected(Job("check", deadline=60.0, kind="scan")) == 4.125  # of which nothing has run

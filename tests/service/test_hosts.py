@@ -10,6 +10,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from types import SimpleNamespace
 
 import pytest
@@ -28,8 +29,8 @@ from tests.service.jobs import until
 class Slot:
     """On a host that answers with its name, when it is let go on, until it is lost."""
 
-    def __init__(self, host: str, device: str = "gpu", name: str = "H200") -> None:
-        self.host, self.device, self.name = host, device, name
+    def __init__(self, host: str, device: str = "gpu", name: str = "H200", most_s: float = inf) -> None:
+        self.host, self.device, self.name, self.most_s = host, device, name, most_s
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.lost = self.closed = False
         self.askers: list[Asker] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -54,10 +55,13 @@ def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monke
 
 
 @pytest.mark.parametrize(
-    ("cores", "gigabytes", "emulators"), [(1, 8, 1), (2, 8, 1), (4, 8, 3), (16, 128, 15), (16, 8, 6), (4, 1, 1)]
+    ("cores", "gigabytes", "emulators", "short"),
+    [(1, 8, 1, 1), (2, 8, 1, 1), (4, 8, 3, 1), (16, 128, 15, 1), (16, 8, 6, 0), (4, 1, 1, 0)],
 )
-def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(cores: int, gigabytes: int, emulators: int) -> None:
-    assert slots.emulators_for(cores, gigabytes << 30) == emulators
+def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(
+    cores: int, gigabytes: int, emulators: int, short: int
+) -> None:
+    assert slots.longest_runs(cores, gigabytes << 30) == (inf,) * emulators + (slots.SHORT_S,) * short
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""A worker that takes short runs only: they wait for no long one."""
+
+from __future__ import annotations
+
+from engine.service.job import Job
+from engine.service.queue import JobQueue
+from tests.service.jobs import until
+from tests.service.test_hosts import Slot
+
+
+def of(operations: int) -> Job:
+    return Job("nobody:reads", deadline=60.0, device="emulator", kind="sum", operations=operations)
+
+
+def test_a_short_run_goes_on_while_long_ones_run_and_wait() -> None:
+    any_run, short = Slot("any", "emulator"), Slot("short", "emulator", most_s=2.0)
+    queue = JobQueue([any_run])
+    any_run.go_on.set()
+    assert queue.submit(of(1), "s").result(5) == "any"  # and now it is known what an operation takes
+    any_run.begun.clear()
+    any_run.go_on.clear()
+    queue.add(short)
+    long, next_long = (queue.submit(of(10**12), name) for name in "ab")
+    assert any_run.begun.wait(5) and until(lambda: long.position() == 0)
+    assert next_long.position() == 1 and (next_long.expected_wait_s() or 0) > 50 and not short.begun.is_set()
+    quick = queue.submit(of(1), "c")
+    assert short.begun.wait(5) and until(lambda: quick.position() == 0)
+    behind = queue.submit(of(1), "d")
+    assert behind.position() == 1 and (behind.expected_wait_s() or 0) < 2.0
+    short.go_on.set()
+    assert quick.result(5) == behind.result(5) == "short" and next_long.position() == 1
+    any_run.go_on.set()
+    assert long.result(5) == next_long.result(5) == "any"
+    queue.close()
+
+
+def test_an_urgent_long_run_stops_a_long_one_although_the_worker_for_short_ones_is_idle() -> None:
+    any_run, short = Slot("any", "emulator"), Slot("short", "emulator", most_s=2.0)
+    queue = JobQueue([any_run])
+    any_run.go_on.set()
+    queue.submit(of(1), "s").result(5)
+    any_run.begun.clear()
+    any_run.go_on.clear()
+    queue.add(short)
+    long = queue.submit(of(10**12), "a")
+    assert any_run.begun.wait(5) and until(lambda: long.position() == 0)
+    assert queue.submit(of(10**12), "p", urgent=True).result(5) == long.result(5) == "any"  # it was interrupted
+    assert not short.begun.is_set()
+    queue.close()
