@@ -28,6 +28,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from engine.backends.cuda_failures import cuda_failure
@@ -54,6 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     os.set_inheritable(options.socket, False)  # a program that a job starts must not keep the socket open
     _end_with_parent()
+    _end_first()
     if options.nice:
         os.nice(options.nice)
     faulthandler.enable()
@@ -186,6 +188,12 @@ def _end_with_parent() -> None:
         os._exit(0)
 
     threading.Thread(target=watch, name="lifeline", daemon=True).start()
+
+
+def _end_first() -> None:
+    """Let Linux end this process, and what it starts, before the server where there is no memory left."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from engine.service import health
 from views.session import lecture, presence
 from views.session.lecture import Lecture
 
-WAIT_S = 5.0  # how long a page that follows waits for an answer, and a server that is stopped for the page
+WAIT_S = 20.0  # how long a page that follows waits for an answer; proxies and browsers give up much later
 LOOK_S = 0.1
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -55,7 +55,7 @@ async def _look(number: int) -> Lecture | None:
     for _ in range(round(WAIT_S / LOOK_S)):
         await asyncio.sleep(LOOK_S)
         found = await asyncio.to_thread(lecture.now)
-        if _number(found) != number:
+        if _number(found) != number or not presence.browsers():  # none: the server ends, and waits for every answer
             break
     return found
 

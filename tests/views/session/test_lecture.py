@@ -23,7 +23,7 @@ from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
 from views.access.roles import PRESENTER, STUDENT
-from views.session import endpoints, lecture
+from views.session import endpoints, lecture, presence
 from views.session.endpoints import ROUTES
 from views.session.lecture import Lecture
 
@@ -81,6 +81,7 @@ def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(endpoints, "LOOK_S", 0.01)
+    monkeypatch.setattr(presence, "browsers", lambda: 1)
     lecture.show(SLIDE, "")
     first = going()
     assert told("seen=0")["number"] == first.number
@@ -93,8 +94,8 @@ def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_
 
     assert told(f"seen={first.number}", step)["number"] == steps[0] != first.number
     assert told(f"seen={steps[0]}", lecture.end) == {}
-    monkeypatch.setattr(endpoints, "WAIT_S", 0.02)
-    assert told("seen=0") == {}, "nobody presents, and it is not waited for ever"
+    monkeypatch.setattr(presence, "browsers", lambda: 0)
+    assert told("seen=0") == {}, "nobody presents, and when no page is there any more nobody waits"
 
 
 def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
