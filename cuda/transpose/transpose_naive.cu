@@ -1,5 +1,5 @@
 // transpose_naive: out[column][row] = in[row][column], n x n numbers, in blocks of 32 x 32.
-// Idea: the copy with the two indices of the output exchanged. A warp still reads 32 neighbours of a row.
+// Idea: the two indices of the output exchanged, and nothing else. A warp reads 32 neighbours of a row.
 // Fixes: nothing; it is the plain transpose.
 // Limit: strided writes. A row that was read becomes a column: 32 numbers that lie a whole row apart, in 32 sectors of
 //   which each store fills an eighth (4-byte numbers).

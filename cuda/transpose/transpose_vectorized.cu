@@ -36,7 +36,7 @@ __device__ void transpose_words(const T *in, T *out, unsigned int n, unsigned in
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 transpose_vectorized(const T *in, T *out, unsigned int n)
 {
-    unsigned int row0 = blockIdx.y * SIDE, column0 = blockIdx.x * SIDE;
+    unsigned int row0 = blockIdx.x * SIDE, column0 = blockIdx.y * SIDE;  // blocks in a row write beside each other
     if (n % V != 0) return transpose_words(in, out, n, row0, column0);
 
     // a square of V x V numbers a thread: read rows, store columns

@@ -15,11 +15,11 @@ _TRANSPOSE = Ladder(
     block_size=256,
     dtype="float32",
     baseline=1,
-    counter="sectors_per_request",
+    counter="sectors",
     rungs=(
-        Rung("transpose_copy", "copy", "The roof: rows are read and written as they lie."),
-        Rung("transpose_naive", "naive", "Rows were written as rows; a row that becomes a column is written to 32 "
-             "places, a whole row apart.", promise="slower"),
+        Rung("transpose_copy", "copy", "The roof: the same bytes are read and written as they lie."),
+        Rung("transpose_naive", "naive", "What was read together was written together; a row that becomes a column is "
+             "written to 32 places, a whole row apart.", promise="slower"),
         Rung("transpose_tiled", "tile", "Every store touched 32 sectors; now a tile in shared memory is read by column "
              "and written by row.", promise="faster"),
         Rung("transpose_padded", "padding", "All lanes met in one bank of shared memory; one unused column spreads "

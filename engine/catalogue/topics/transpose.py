@@ -24,10 +24,10 @@ PIECES = 16  # of 16 bytes on a side of the tile of transpose_vectorized
 _SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for each thread; choose 64, 128 or 256.")
 
 KERNELS = (
-    Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy"),
-    Kernel("transpose_naive", "transpose", "Rows read, columns written", shows="+sectors_per_request",
+    Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy", bytes_per_thread=64),
+    Kernel("transpose_naive", "transpose", "Rows read, columns written", shows="+sectors",
            operation="transpose"),
-    Kernel("transpose_tiled", "transpose", "Through a tile in shared memory", shows="sectors_per_request",
+    Kernel("transpose_tiled", "transpose", "Through a tile in shared memory", shows="sectors",
            operation="transpose"),
     Kernel("transpose_padded", "transpose", "Through a padded tile", shows="bank_conflicts", operation="transpose"),
     Kernel("transpose_vectorized", "transpose", "16 bytes at a time, through a swizzled tile",
@@ -37,19 +37,19 @@ KERNELS = (
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """One launch with a block for each tile; the choice has passed engine.plan's checks."""
-    n = choice.n
-    side = TILE
-    if kernel.name == "transpose_vectorized":
-        side = PIECES * 16 // dtype_of(choice.dtype).itemsize
+    n, size = choice.n, dtype_of(choice.dtype).itemsize
+    side = PIECES * 16 // size if kernel.name == "transpose_vectorized" else TILE
     tiles = ceil(n / side)
-    one = launch_of(kernel, choice, ("in", "out", elements(choice)), choice.block_size)
+    one = launch_of(kernel, choice, ("in", "out", elements(choice)), ceil(n * n * size / kernel.bytes_per_thread))
+    if kernel.name != "transpose_copy":
+        one = replace(one, grid=(tiles, tiles, 1))
     return plan_with(
         choice,
         (Buffer("in", choice.dtype, n * n, "input"), Buffer("out", choice.dtype, n * n, "poison")),
-        (replace(one, grid=(tiles, tiles, 1)),),
+        (one,),
         result_count=n * n,
         moved=2 * n * n,
-        grid_size=tiles * tiles,
+        grid_size=one.grid[0] * one.grid[1],
     )
 
 

@@ -28,6 +28,7 @@ def test_only_the_naive_transpose_scatters_its_stores_and_only_the_plain_tile_ha
         assert counters["global_load_sectors"] == whole, name
         assert counters["global_store_sectors"] == (N * N if name == "transpose_naive" else whole), name
         assert (counters["bank_conflicts"] > 0) == (name == "transpose_tiled"), name
+    assert many["transpose_copy"]["global_store_requests"] == many["transpose_vectorized"]["global_store_requests"]
     words = many["transpose_padded"]["global_load_requests"] / many["transpose_vectorized"]["global_load_requests"]
     assert words == 16 // np.dtype(dtype).itemsize
 
