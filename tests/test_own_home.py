@@ -41,6 +41,11 @@ def used(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {**os.environ, "STREAMLIT_SERVER_PORT": "none", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def test_what_one_program_compiles_the_next_finds_compiled() -> None:
+    command = "import sys; sys.exit(sys.dont_write_bytecode)"
+    assert subprocess.run([sys.executable, "-S", "-c", command], check=False).returncode == 0
+
+
 @pytest.mark.thorough
 def test_no_byte_of_a_used_home_changes_and_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     user = used(tmp_path, monkeypatch)
