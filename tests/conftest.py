@@ -34,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["CUPY_CACHE_DIR"] = str(home / "cupy")  # CuPy remembers where its cache is, beyond the home of a test
+    if config.pluginmanager.hasplugin("xdist"):  # else the tests run in this process
+        config.pluginmanager.import_plugin("tests.distribution")
     if "not gpu" in config.option.markexpr:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # the same on a machine with a GPU
 

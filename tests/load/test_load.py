@@ -12,7 +12,7 @@ from tests.load import chaos, clicks, endurance, visits
 from tests.load.faults import FAULTS
 from tests.load.goals import Goal
 
-pytestmark = [pytest.mark.release, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.release
 
 
 @pytest.mark.parametrize(

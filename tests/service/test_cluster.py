@@ -18,8 +18,7 @@ from engine.service.queue import JobQueue
 from tests.service.hosts import Hosts, apart
 from tests.service.jobs import job, until
 
-# Not beside a browser: hosts bring network interfaces with them, and Chromium gives up a page when one comes or goes.
-pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.thorough
 
 SOON_S = 60.0  # for what takes two seconds on a calm machine
 

@@ -23,8 +23,7 @@ from engine.plan import plan
 from engine.records import Launch, Zero
 from tests.gpu import profile_kernels
 
-# In one process: what a plan counts is asked for by several tests.
-pytestmark = [pytest.mark.thorough, pytest.mark.xdist_group("catalogue's counters")]
+pytestmark = pytest.mark.thorough
 
 GOLDEN = json.loads((FOLDER / "counters" / "nvidia-h200.json").read_text(encoding="utf-8"))["kernels"]
 

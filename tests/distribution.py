@@ -1,0 +1,36 @@
+"""Which process of `pytest -n 2` runs which tests: a module is one's, and what may not meet runs one after the other.
+
+A module's tests share what it makes once: servers, queues, compiled kernels. Markers of xdist_group would not do: what
+xdist 3.8 makes of them is lost on pytest 9.2.
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdist import is_xdist_worker
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+# One Chromium at a time, and a cluster not beside it: its hosts bring network interfaces with them, and Chromium gives
+# up a page when one comes or goes.
+ONE_BY_ONE = ("tests/browser/", "tests/load/", "tests/service/test_cluster.py")
+# Few tests that take long: what is begun last should end soon.
+LONG = ("tests/test_walks.py", "tests/sheets/")
+
+
+class ByModule(LoadScopeScheduling):
+    """A worker that has nothing left takes the next module."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return ONE_BY_ONE[0] if nodeid.startswith(ONE_BY_ONE) else nodeid.partition("::")[0]
+
+
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """What takes long comes first."""
+    if is_xdist_worker(session):
+        items.sort(key=lambda item: not item.nodeid.startswith((*ONE_BY_ONE, *LONG)))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByModule:
+    config.option.loadscopereorder = False  # by the number of tests, which says little of how long they take
+    return ByModule(config, log)

@@ -1,0 +1,37 @@
+"""With several workers the tests of a module stay together, and a cluster waits for the browser's to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOLD = """import os, pathlib, pytest
+@pytest.mark.parametrize("number", range(20))
+def test_one(number):
+    with pathlib.Path("told").open("a") as told:
+        print(pathlib.Path(__file__).stem, os.environ["PYTEST_XDIST_WORKER"], file=told)
+"""
+MODULES = ("tests/test_words.py", "tests/service/test_cluster.py", "tests/browser/test_start.py", "tests/test_plan.py",
+           "tests/browser/test_keys.py", "tests/test_tables.py", "tests/test_walks.py")  # fmt: skip
+
+
+@pytest.mark.thorough
+def test_a_module_is_one_workers_and_browser_and_cluster_are_the_same_ones(tmp_path: Path) -> None:
+    for name in MODULES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(TOLD, encoding="utf-8")
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["tests.distribution"]\n', encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--import-mode=importlib", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    told = [line.split() for line in (tmp_path / "told").read_text().splitlines()]
+    workers = {module: {worker for name, worker in told if name == module} for module, _ in told}
+    assert len(told) == 20 * len(MODULES) and all(len(found) == 1 for found in workers.values())
+    assert workers["test_start"] == workers["test_keys"] == workers["test_cluster"]
+    assert {module for module, _ in told[:30]} & {"test_start", "test_keys"}, "what takes long comes first"
