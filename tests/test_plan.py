@@ -78,6 +78,12 @@ def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: 
             assert all(arg.buffer in sizes for launch in launches for arg in launch.args if isinstance(arg, TensorMap))
 
 
+@pytest.mark.parametrize(("kernel", "sources"), [("reduce_warp_shuffle", 1), ("reduce_complete_unroll", 3)])
+def test_a_kernel_is_compiled_for_a_block_size_only_where_it_names_it(kernel: str, sources: int):
+    made = [plan(replace(default_choice(kernel), block_size=size)) for size in (64, 128, 256)]
+    assert len({step.source for one in made for step in one.steps if isinstance(step, Launch)}) == sources
+
+
 def test_relaunching_ends_with_one_block_and_levels_that_shrink():
     for kernel in (k for k in KERNELS.values() if "relaunch" in k.combines):
         for combine in set(kernel.combines) & {"relaunch", "relaunch-resized"}:

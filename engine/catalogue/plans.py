@@ -28,10 +28,14 @@ def check_grid(choice: Choice) -> None:
 
 
 def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:
-    """The kernel's file, or the text given in its place, with these macros."""
+    """The kernel's file, or the text given in its place, with those of these macros that it names.
+
+    A kernel that takes its block size from the launch is so one source, which is compiled once, for all block sizes.
+    """
     text = kernel.text if choice.source is None else choice.source
     name = kernel.file_name if choice.source is None else (choice.source_name or kernel.file_name)
-    return Source(name, text, choice.dtype, defines, kernel.capability, foreign=choice.source is not None)
+    named = tuple(define for define in defines if define[0] in text)
+    return Source(name, text, choice.dtype, named, kernel.capability, foreign=choice.source is not None)
 
 
 def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:

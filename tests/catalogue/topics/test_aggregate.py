@@ -15,7 +15,7 @@ KERNELS = {kernel.name: kernel for kernel in aggregate.KERNELS}
 
 
 def plan_for(kernel: str, n: int, dtype: str = "int32", **changes):
-    return aggregate.plan(KERNELS[kernel], Choice(kernel, n, 256, dtype=dtype, source="", **changes))
+    return aggregate.plan(KERNELS[kernel], Choice(kernel, n, 256, dtype=dtype, **changes))
 
 
 def numbers_of(kernel: str, n: int, dtype: str = "int32", **changes):
