@@ -1,16 +1,19 @@
 // prefix_sum_lookback: the sum of an element and all elements below it, in one pass over memory.
 // Idea: decoupled look-back. A block says what its own numbers sum up to as soon as it knows, and later what everything
 //   up to its end sums up to. To know what lies below it, one of its warps reads what 32 blocks below have said, and 32
-//   more, until one of them has said the second. A word holds the sum and what kind it is: both arrive at once.
+//   more, until one of them has said the second. A word of 8 bytes holds 4 bytes of a sum and what kind of sum it is:
+//   both arrive at once. A sum of 8 bytes is two words, and whole as soon as both say the same kind.
 // Fixes: memory traffic: every number is read once and written once, and there is one launch.
-// Limit: the memory itself at large n. At small n the launch and the trips of the look-back.
-// Conditions: any n; elements of 4 bytes; in and out start at a multiple of 16 bytes; the block size is a multiple of
-//   32. The states, a ticket and then one for each block, are zero before. Inclusive.
+// Limit: a block that looks back asks the memory for nothing. At small n the launch and the trips of the look-back.
+// Conditions: any n; in and out start at a multiple of 16 bytes; the block size is a multiple of 32. The states, a
+//   ticket and then one for each block, are zero before. Inclusive. What the blocks below have said is added block by
+//   block, from below: floats have the same bits in every run.
 // Lecture: none: Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with Decoupled Look-back".
-#define ROUNDS 8  // of 4 neighbouring elements, for each thread
-#define TILE (BLOCK_SIZE * ROUNDS * 4)
-union Four { int4 vector; T element[4]; };
-union Word { T value; unsigned int bits; };
+#define ROUNDS 8  // of 16 bytes, for each thread
+#define FAR 256   // so many blocks below are remembered: beyond, wait
+constexpr unsigned int PER_VECTOR = 16 / sizeof(T), TILE = BLOCK_SIZE * ROUNDS * PER_VECTOR, WORDS = sizeof(T) / 4;
+union Vector { int4 whole; T element[PER_VECTOR]; };
+union Words { T value; unsigned int word[WORDS]; };
 constexpr unsigned long long OWN = 1ull << 32, ALL = 2ull << 32;  // what a state tells
 
 // the sum of the values of this lane and the lanes below
@@ -24,30 +27,50 @@ static __device__ T warp_scan(T sum)
     return sum;
 }
 
+static __device__ void say(volatile unsigned long long *state, unsigned long long kind, T sum)
+{
+    Words words{sum};
+    for (unsigned int k = 0; k < WORDS; ++k) state[k] = kind | words.word[k];
+}
+
+// wait for what a tile says: whether it is the sum of everything up to its end
+static __device__ bool hear(const volatile unsigned long long *state, T &sum)
+{
+    Words words;
+    unsigned long long first, last;
+    do {
+        first = state[0];
+        last = (WORDS > 1) ? state[WORDS - 1] : first;
+    } while (first < OWN || first >> 32 != last >> 32);
+    words.word[0] = (unsigned int)first;
+    words.word[WORDS - 1] = (unsigned int)last;
+    sum = words.value;
+    return first >= ALL;
+}
+
 // one warp: say what this tile sums up to, ask the tiles below, say what everything so far sums up to; the sum below
 static __device__ T look_back(volatile unsigned long long *states, unsigned int tile, T total)
 {
-    unsigned int lane = threadIdx.x % 32;
-    Word word{total};
-    if (lane == 0 && tile > 0) states[tile] = OWN | word.bits;
-    T below = T(0);
-    for (int last = int(tile) - 1; last >= 0; last -= 32) {
-        unsigned long long state = ALL;  // before the first tile: nothing
-        if (last >= int(lane))
-            do state = states[last - lane]; while (state < OWN);
-        unsigned int complete = __ballot_sync(0xffffffff, state >= ALL);
-        word.bits = (unsigned int)state;
-        T sum = (complete == 0 || lane < __ffs(complete)) ? word.value : T(0);
-        for (unsigned int offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(0xffffffff, sum, offset);
-        below += sum;
-        if (complete != 0) break;
+    __shared__ T heard[FAR];  // of the tile below, of the one below that
+    unsigned int lane = threadIdx.x % 32, count = 0, complete = 0;
+    if (lane == 0 && tile > 0) say(states + tile * WORDS, OWN, total);
+    while (complete == 0) {
+        int other = int(tile) - 1 - int(count + lane);
+        T sum = T(0);  // before the first tile: nothing
+        bool all = other < 0 || hear(states + other * int(WORDS), sum);
+        heard[count + lane] = sum;
+        complete = __ballot_sync(0xffffffff, all);
+        if (complete == 0 && count < FAR - 32) count += 32;
     }
-    word.value = below + total;
-    if (lane == 0) states[tile] = ALL | word.bits;
+    __syncwarp();
+    count += __ffs(complete);
+    T below = heard[--count];
+    while (count > 0) below += heard[--count];
+    if (lane == 0) say(states + tile * WORDS, ALL, below + total);
     return below;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1024 / BLOCK_SIZE)
 prefix_sum_lookback(const T *in, T *out, unsigned int n, unsigned long long *states)
 {
     __shared__ T totals[32];  // one sum per warp, then the sum below it
@@ -57,21 +80,21 @@ prefix_sum_lookback(const T *in, T *out, unsigned int n, unsigned long long *sta
     // tiles in the order in which blocks begin: the blocks below have begun, so that waiting for them ends
     if (tid == 0) drawn = atomicAdd(reinterpret_cast<unsigned int *>(states), 1);
     __syncthreads();
-    unsigned int tile = drawn, first = tile * TILE + warp * (128 * ROUNDS) + lane * 4;
+    unsigned int tile = drawn, first = tile * TILE + (warp * 32 * ROUNDS + lane) * PER_VECTOR;
 
     // all loads are under way before the first one is used; zeros beyond the border
-    Four items[ROUNDS];
+    Vector items[ROUNDS];
     for (unsigned int k = 0; k < ROUNDS; ++k) {
-        unsigned int i = first + 128 * k;
-        if (i + 3 < n) items[k].vector = __ldcs(reinterpret_cast<const int4 *>(in + i));  // used once: kept in no cache
-        else for (unsigned int j = 0; j < 4; ++j) items[k].element[j] = (i + j < n) ? in[i + j] : T(0);
+        unsigned int i = first + k * 32 * PER_VECTOR;
+        if (i + PER_VECTOR <= n) items[k].whole = __ldcs(reinterpret_cast<const int4 *>(in + i));  // kept in no cache
+        else for (unsigned int j = 0; j < PER_VECTOR; ++j) items[k].element[j] = (i + j < n) ? in[i + j] : T(0);
     }
-    T below[ROUNDS], sum = T(0);  // the sum of this warp's elements below those four
+    T sum = T(0);  // of this warp's elements so far
     for (unsigned int k = 0; k < ROUNDS; ++k) {
-        for (unsigned int j = 1; j < 4; ++j) items[k].element[j] += items[k].element[j - 1];
-        T scan = warp_scan(items[k].element[3]);
-        below[k] = __shfl_up_sync(0xffffffff, scan, 1);
-        below[k] = sum + (lane > 0 ? below[k] : T(0));
+        for (unsigned int j = 1; j < PER_VECTOR; ++j) items[k].element[j] += items[k].element[j - 1];
+        T scan = warp_scan(items[k].element[PER_VECTOR - 1]), below = __shfl_up_sync(0xffffffff, scan, 1);
+        below = sum + (lane > 0 ? below : T(0));
+        for (unsigned int j = 0; j < PER_VECTOR; ++j) items[k].element[j] += below;
         sum += __shfl_sync(0xffffffff, scan, 31);
     }
     if (lane == 0) totals[warp] = sum;
@@ -87,9 +110,9 @@ prefix_sum_lookback(const T *in, T *out, unsigned int n, unsigned long long *sta
     __syncthreads();
 
     for (unsigned int k = 0; k < ROUNDS; ++k) {
-        unsigned int i = first + 128 * k;
-        for (unsigned int j = 0; j < 4; ++j) items[k].element[j] += totals[warp] + below[k];
-        if (i + 3 < n) __stcs(reinterpret_cast<int4 *>(out + i), items[k].vector);
-        else for (unsigned int j = 0; j < 4; ++j) if (i + j < n) out[i + j] = items[k].element[j];
+        unsigned int i = first + k * 32 * PER_VECTOR;
+        for (unsigned int j = 0; j < PER_VECTOR; ++j) items[k].element[j] += totals[warp];
+        if (i + PER_VECTOR <= n) __stcs(reinterpret_cast<int4 *>(out + i), items[k].whole);
+        else for (unsigned int j = 0; j < PER_VECTOR; ++j) if (i + j < n) out[i + j] = items[k].element[j];
     }
 }

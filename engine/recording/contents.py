@@ -131,8 +131,9 @@ def _large() -> Iterator[Item]:
             if operation_of(kernel.name) in LARGE_OPERATIONS:
                 for n in LARGE_SIZES:
                     if max(topic.sizes) < n <= topic.max_n:
-                        choice = _on_gpu(kernel.name, n, topic.default_block_size, dtype=kernel.dtypes[0])
-                        yield Item(choice, "large n", COLD, 1.5)
+                        for dtype in kernel.dtypes:
+                            choice = _on_gpu(kernel.name, n, topic.default_block_size, dtype=dtype)
+                            yield Item(choice, "large n", COLD, 1.5)
 
 
 def _sweep(

@@ -27,9 +27,9 @@ def claimed(dtype: str) -> list[Kernel]:
     ]
 
 
-def bits(kernel: Kernel, schedule: str | None) -> bytes:
-    choice = settle(replace(default_choice(kernel.name), n=WIDTHS.get(kernel.topic, N), dtype="float32",
-                            device="emulator", schedule=schedule))  # fmt: skip
+def bits(kernel: Kernel, schedule: str | None, **chosen: object) -> bytes:
+    usual = {"n": WIDTHS.get(kernel.topic, N), "dtype": "float32"}
+    choice = settle(replace(default_choice(kernel.name), device="emulator", schedule=schedule, **{**usual, **chosen}))
     return Emulator().run(plan(choice), quiet).output.tobytes()
 
 
@@ -45,7 +45,7 @@ def test_what_is_said_to_give_the_same_bits_does_in_every_order(kernel: Kernel) 
 
 
 def test_what_atomics_add_up_varies_in_floats_alone() -> None:
-    for name in ("reduce_warp_shuffle", "column_sums_strips", "atomic_add", "matmul_stream_k", "prefix_sum_lookback"):
+    for name in ("reduce_warp_shuffle", "column_sums_strips", "atomic_add", "matmul_stream_k"):
         kernel = KERNELS[name]
         assert same_bits(kernel, "float32") is False and same_bits(kernel, "int32") is True
     assert bits(KERNELS["reduce_warp_shuffle"], "waves:1") != b""
@@ -53,3 +53,12 @@ def test_what_atomics_add_up_varies_in_floats_alone() -> None:
     assert same_bits(KERNELS["filter_lookback"], "float32") is True, "in their order"
     assert same_bits(KERNELS["reduce_racy"], "int32") is None
     assert {topic_of(kernel).name for kernel in claimed("float64")} >= {"reduction", "trapezoid", "matrix_sums"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_blocks_that_look_back_add_in_the_same_order_however_far_they_look(dtype: str) -> None:
+    """Far where all blocks begin together, one block where each has ended before the next one begins."""
+    kernel = KERNELS["prefix_sum_lookback"]
+    found = {bits(kernel, schedule, n=5_000, block_size=32, dtype=dtype) for schedule in (None, *ORDERS)}
+    assert same_bits(kernel, dtype) is True and len(found) == 1

@@ -30,9 +30,6 @@ _PACKED = dict.fromkeys(
     ("512", "1024"),
     "A block packs 128 bytes for each thread in shared memory, which must fit in 48 KB; choose 32 to 256.",
 )
-_STATE = {
-    "float64": "Of the 8 bytes in which a block says its sum, 4 say what kind of sum it is; choose int32 or float32."
-}
 _INT = ("int32",)
 _POWERS = tuple(2**power for power in range(21))
 
@@ -92,8 +89,8 @@ KERNELS = (
     Kernel("block_prefix_sum", "atomics", "Prefix sum in every block", shows="+barriers", work="prefix sums of blocks"),
     Kernel("grid_prefix_sum", "atomics", "Prefix sum of everything", shows="+launches", work="prefix sum",
            operation="prefix sum"),
-    Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", dtypes=("int32", "float32"),
-           refuses=_STATE, shows="launches", work="prefix sum", operation="prefix sum", varies="floats"),
+    Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", shows="launches",
+           work="prefix sum", operation="prefix sum"),
     Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
            shows="shuffles", work="maximum", operation="maximum"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,

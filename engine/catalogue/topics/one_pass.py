@@ -15,18 +15,20 @@ BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more
 
 
 def looking_back(kernel: Kernel, choice: Settled, kept: int) -> Plan:
-    """One launch; its ticket and the states of its blocks, 8 bytes each, are zero before. `kept`: by a filter."""
+    """One launch; its ticket and the states of its blocks are zero before: 8 bytes for a count, or for every four of a
+    sum. `kept`: by a filter."""
     n, block_size = choice.n, choice.block_size
     scans = kernel.name == "prefix_sum_lookback"
     size = dtype_of(choice.dtype).itemsize
     count = n if scans else kept
     blocks = ceil(n / (block_size * LOOK_BACK_BYTES // size))
+    words = size // 4 if scans else 1
     more = ("states",) if scans else ("kept", "states")
     buffers = [Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, max(1, count), "poison")]
     buffers += [Buffer("kept", "uint32", 1, "poison")] * (not scans)
     return plan_with(
         choice,
-        (*buffers, Buffer("states", "uint32", 2 * (1 + blocks), "zero")),
+        (*buffers, Buffer("states", "uint32", 2 * (1 + blocks * words), "zero")),
         (
             Zero("states"),
             launch_of(kernel, choice, ("in", "out", elements(choice), *more), blocks * block_size),
