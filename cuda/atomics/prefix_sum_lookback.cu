@@ -9,8 +9,7 @@
 //   ticket and then one for each block, are zero before. Inclusive. What the blocks below have said is added block by
 //   block, from below: floats have the same bits in every run.
 // Lecture: none: Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with Decoupled Look-back".
-#define ROUNDS 8  // of 16 bytes, for each thread
-#define FAR 256   // so many blocks below are remembered: beyond, wait
+constexpr unsigned int ROUNDS = 8, FAR = 256;  // of 16 bytes, for each thread; so many blocks below are remembered
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), TILE = BLOCK_SIZE * ROUNDS * PER_VECTOR, WORDS = sizeof(T) / 4;
 union Vector { int4 whole; T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[WORDS]; };
@@ -33,21 +32,6 @@ static __device__ void say(volatile unsigned long long *state, unsigned long lon
     for (unsigned int k = 0; k < WORDS; ++k) state[k] = kind | words.word[k];
 }
 
-// wait for what a tile says: whether it is the sum of everything up to its end
-static __device__ bool hear(const volatile unsigned long long *state, T &sum)
-{
-    Words words;
-    unsigned long long first, last;
-    do {
-        first = state[0];
-        last = (WORDS > 1) ? state[WORDS - 1] : first;
-    } while (first < OWN || first >> 32 != last >> 32);
-    words.word[0] = (unsigned int)first;
-    words.word[WORDS - 1] = (unsigned int)last;
-    sum = words.value;
-    return first >= ALL;
-}
-
 // one warp: say what this tile sums up to, ask the tiles below, say what everything so far sums up to; the sum below
 static __device__ T look_back(volatile unsigned long long *states, unsigned int tile, T total)
 {
@@ -56,10 +40,16 @@ static __device__ T look_back(volatile unsigned long long *states, unsigned int 
     if (lane == 0 && tile > 0) say(states + tile * WORDS, OWN, total);
     while (complete == 0) {
         int other = int(tile) - 1 - int(count + lane);
-        T sum = T(0);  // before the first tile: nothing
-        bool all = other < 0 || hear(states + other * int(WORDS), sum);
-        heard[count + lane] = sum;
-        complete = __ballot_sync(0xffffffff, all);
+        unsigned long long first = ALL, last = ALL;  // before the first tile: nothing
+        if (other >= 0) do {
+            first = states[other * WORDS];
+            last = (WORDS > 1) ? states[other * WORDS + 1] : first;
+        } while (first < OWN || first >> 32 != last >> 32);
+        Words sum;
+        sum.word[0] = (unsigned int)first;
+        sum.word[WORDS - 1] = (unsigned int)last;
+        heard[count + lane] = sum.value;
+        complete = __ballot_sync(0xffffffff, first >= ALL);
         if (complete == 0 && count < FAR - 32) count += 32;
     }
     __syncwarp();
