@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import ceil
 
 from engine.catalogue.entries import Kernel
+from engine.catalogue.gpu_models import GpuModel
 from engine.records import Array, Buffer, Choice, Launch, NotRunnable, Plan, Scalar, Settled, Source, Step, dtype_of
 
 
@@ -68,6 +69,21 @@ def launch_of(
 def slots(dtype: str, blocks: int) -> Buffer:
     """Where blocks hand over a number each: eight bytes for four of it, which the kernel itself makes zero again."""
     return Buffer("slots", "uint32", blocks * dtype_of(dtype).itemsize // 2, "zero")
+
+
+# Of kernels whose blocks have a few columns of a matrix each: lanes that read a piece of a row together, 16 bytes each.
+PIECE_LANES = (8, 4, 2)
+PIECE_LOADS = 4  # of a thread, on their way together
+PIECE_THREADS = 480  # on each multiprocessor: measured, with more of them wider pieces are faster
+
+
+def filling_lanes(rows: int, vectors: int, threads: int, gpu: GpuModel) -> Iterator[int]:
+    """The widths of pieces, widest first, with which blocks of so many threads fill the GPU, or have all they need on
+    its way at once. `vectors`: of 16 bytes, in a row."""
+    for lanes in PIECE_LANES:
+        filling = vectors // lanes * threads >= PIECE_THREADS * gpu.multiprocessors
+        if filling or rows * lanes <= PIECE_LOADS * threads:
+            yield lanes
 
 
 def elements(choice: Choice) -> Scalar:

@@ -45,6 +45,8 @@ _ATOMICS = Ladder(
         Rung("atomic_add_aggregated", "aggregated", "After the lecture: every element cost an atomic, and most tried "
              "in vain; now threads add up what belongs to one address, then blocks do, and what is left is one atomic "
              "for each block and address.", promise="faster"),
+        Rung("add_without_atomics", "apart", "Blocks met at every address, whose sum had to be zero before; now a "
+             "block has its addresses to itself, and writes each sum once.", promise="faster"),
     ),
 )  # fmt: skip
 

@@ -54,6 +54,9 @@ _HOMEWORK = Ladder(
              "for four times 16 bytes before it uses the first.", promise="faster"),
         Rung("column_sums_strips", "strips", "After the lecture, columns once more, nearly as fast as rows: N threads "
              "were too few; now blocks walk down strips of the rows, and atomics join the strips.", promise="slower"),
+        Rung("column_sums_narrow", "narrow", "Strips had to be joined, in sums that are zero before; a piece of a row "
+             "of a few whole sectors is enough to read at once, and leaves blocks for all columns from top to bottom.",
+             promise="same"),
     ),
 )  # fmt: skip
 

@@ -7,6 +7,7 @@ one. Many answers may come in any order, so they are checked as what they must b
 from __future__ import annotations
 
 from math import ceil
+from typing import Literal
 
 import numpy as np
 
@@ -46,10 +47,11 @@ def _atomic(
     shows: str = "",
     work: str = "a number for each address",
     operation: str = "",
+    varies: Literal["floats", "order", ""] = "floats",
 ) -> Kernel:
     refuses = {kind: why for kind, why in _NO_FLOAT.items() if kind not in dtypes}
     return Kernel(name, "atomics", title, dtypes=dtypes, parameter=_ADDRESSES, refuses=refuses, shows=shows,
-                  work=work, operation=operation, varies="order" if name in _EXCHANGES else "floats")  # fmt: skip
+                  work=work, operation=operation, varies="order" if name in _EXCHANGES else varies)  # fmt: skip
 
 
 def _whole(name: str, title: str, shows: str, work: str) -> Kernel:
@@ -73,6 +75,8 @@ KERNELS = (
     _atomic("atomic_cas", "Compare and swap", _INT, "=atomics"),
     _atomic("atomic_add_aggregated", "Add, in registers and in the block first", ("int32", "float32", "float64"),
             "atomics", operation="sums by address"),
+    _atomic("add_without_atomics", "Add, every address in one block", ("int32", "float32", "float64"), "atomics",
+            operation="sums by address", varies=""),
     _whole("order_place", "My place in an order", "+atomic_max_contention", "places"),
     _whole("reserve_buffer", "Space in a buffer", "+global_store_requests", "space"),
     Kernel("filter_atomic", "atomics", "Keep the positive numbers, one atomic each", shows="global_store_requests",
@@ -120,6 +124,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         return _places(kernel, choice)
     if kernel.name == "atomic_add_aggregated":
         return one_pass.aggregated(kernel, choice, gpu)
+    if kernel.name == "add_without_atomics":
+        return one_pass.apart(kernel, choice, gpu)
     if kernel.parameter is not None:
         return _sums(kernel, choice)
     return _drawn(kernel, choice)
@@ -202,7 +208,7 @@ def check(plan: Plan, output: Array) -> Check:
     match choice.kernel:
         case "transformation":
             return checks.equal(output, numbers + numbers.dtype.type(10), "Checked: every element.")
-        case "atomic_add" | "atomic_add_cas" | "atomic_add_aggregated":
+        case "atomic_add" | "atomic_add_cas" | "atomic_add_aggregated" | "add_without_atomics":
             return atomic_checks.sums_by_address(numbers, output, value, plan.additions)
         case "atomic_sub":
             return atomic_checks.sums_by_address(-numbers, output, value, plan.additions)

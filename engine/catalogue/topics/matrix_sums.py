@@ -15,8 +15,8 @@ from engine.catalogue import checks, data
 from engine.catalogue.entries import Kernel, Topic
 from engine.catalogue.gpu_models import GPU, WARP, GpuModel
 from engine.catalogue.ladders.matrix_sums import LADDERS
-from engine.catalogue.plans import elements, launch_of, plan_with
-from engine.records import Array, Buffer, Check, Choice, Plan, Settled, Zero
+from engine.catalogue.plans import PIECE_LANES, elements, filling_lanes, launch_of, plan_with
+from engine.records import Array, Buffer, Check, Choice, Plan, Settled, Zero, dtype_of
 
 SEED = 2020
 _TILES = (32, 64, 128)
@@ -45,6 +45,7 @@ KERNELS = (
     _kernel("row_sums_vectorized", "Row sums, vector loads, four in flight", shows="global_load_requests"),
     _kernel("column_sums_strips", "Column sums, strips of rows, four columns per thread", combines=("atomic",),
             shows="+atomics"),
+    _kernel("column_sums_narrow", "Column sums, one block for a few columns", shows="atomics"),
 )  # fmt: skip
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle", "row_sums_vectorized")
 STRIP_COLUMNS = 128  # of column_sums_strips: four a lane
@@ -57,6 +58,8 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     n = choice.n
     if kernel.name == "column_sums_strips":
         return _strips(kernel, choice, gpu)
+    if kernel.name == "column_sums_narrow":
+        return _narrow(kernel, choice, gpu)
     together = choice.block_size if kernel.name in BLOCK_PER_ROW else 1
     return plan_with(
         choice,
@@ -85,6 +88,23 @@ def _strips(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
         flops=n * (n - 1),
         additions=ceil(ceil(n / strips) / warps) + warps + strips,
         grid_size=across * strips,
+    )
+
+
+def _narrow(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
+    """One launch; a block has a few columns to itself."""
+    n, threads = choice.n, choice.block_size
+    each = 16 // dtype_of(choice.dtype).itemsize
+    lanes = next(filling_lanes(n, n // each, threads, gpu), PIECE_LANES[-1])
+    pieces = ceil(n / (lanes * each))
+    return plan_with(
+        choice,
+        (Buffer("in", choice.dtype, n * n, "input"), Buffer("out", choice.dtype, n, "poison")),
+        (launch_of(kernel, choice, ("in", "out", elements(choice)), pieces * threads, macros={"LANES": lanes}),),
+        result_count=n,
+        moved=n * n,
+        flops=n * (n - 1),
+        additions=ceil(n * lanes / threads) + ceil(log2(WARP // lanes)) + threads // WARP,
     )
 
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 from engine.catalogue.entries import Kernel
 from engine.catalogue.gpu_models import GpuModel
-from engine.catalogue.plans import check_grid, elements, knob, launch_of, plan_with, slots
+from engine.catalogue.plans import (
+    PIECE_LANES,
+    PIECE_LOADS,
+    PIECE_THREADS,
+    check_grid,
+    elements,
+    knob,
+    launch_of,
+    plan_with,
+    filling_lanes,
+    slots,
+)
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
 LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
 LOADED_BYTES = 16  # with one load of a thread
+SHARED_PIECES = 16  # of add_without_atomics, if it has so many: each has a block that adds up the others' sums
 BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more only hand over more numbers
 
 
@@ -88,4 +101,36 @@ def aggregated(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
         moved=n,
         flops=n,
         additions=ceil(n / addresses),
+    )
+
+
+def apart(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
+    """One launch whose blocks have pieces of the addresses, as columns of a matrix, to themselves; where these do not
+    fill the GPU, blocks share them by strips of rows."""
+    n, threads, addresses = choice.n, choice.block_size, knob(kernel, choice)
+    each = LOADED_BYTES // dtype_of(choice.dtype).itemsize
+    vectors = max(addresses // each, PIECE_LANES[-1])
+    rows, strips = ceil(n / (vectors * each)), 1
+    lanes = next((lanes for lanes in filling_lanes(rows, vectors, threads, gpu) if lanes <= vectors), 0)
+    if lanes:
+        while lanes < min(threads, vectors) and rows * 2 * lanes <= PIECE_LOADS * threads:
+            lanes *= 2
+    else:
+        lanes = next((lanes for lanes in PIECE_LANES if vectors // lanes >= SHARED_PIECES), PIECE_LANES[-1])
+        filling = gpu.multiprocessors * PIECE_THREADS * lanes // (vectors * threads)
+        strips = max(1, min(filling, rows * lanes // (PIECE_LOADS * threads)))
+    launch = launch_of(kernel, choice, ("in", "out", elements(choice), "slots"), threads, macros={"LANES": lanes})
+    return plan_with(
+        choice,
+        (
+            Buffer("in", choice.dtype, n, "input"),
+            Buffer("out", choice.dtype, addresses, "poison"),
+            slots(choice.dtype, (strips - 1) * addresses + 1),
+        ),
+        (replace(launch, grid=(vectors // lanes, strips, 1)),),
+        result_count=addresses,
+        moved=n,
+        flops=n,
+        additions=ceil(n / addresses),
+        grid_size=vectors // lanes * strips,
     )

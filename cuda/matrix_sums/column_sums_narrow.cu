@@ -1,0 +1,71 @@
+// column_sums_narrow: the sum of every column, one block for a few columns, from top to bottom.
+// Idea: a warp need not read 32 neighbours, only whole sectors. So a block takes a piece of LANES lanes, 16 bytes each,
+//   and its threads are rows: 64 or 128 bytes are narrow enough for a block in every place without cutting the columns,
+//   and each sum is written once.
+// Fixes: the atomics that join strips, the zeros before them, which are a launch of their own, and an order of additions
+//   that differs from run to run.
+// Limit: the memory itself; at small n the launch and one trip to memory.
+// Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
+//   of 32, LANES 2, 4 or 8. The grid covers the columns, LANES * 16 bytes a block.
+// Lecture: none: CS121, "Coalescing example", and what a sector is.
+constexpr unsigned int PER_VECTOR = 16 / sizeof(T), COLUMNS = LANES * PER_VECTOR, ROWS = BLOCK_SIZE / LANES;
+struct alignas(16) Vector { T element[PER_VECTOR]; };
+
+static __device__ void add(Vector &sum, Vector vector)
+{
+    for (unsigned int k = 0; k < PER_VECTOR; k++) sum.element[k] += vector.element[k];
+}
+
+// the `left` numbers of a row that are a thread's; rows that do not start at 16 bytes are read word by word
+template <bool ALIGNED>
+static __device__ Vector load(const T *at, unsigned int left)
+{
+    if (ALIGNED) return *reinterpret_cast<const Vector *>(at);
+    Vector words{};
+    for (unsigned int k = 0; k < PER_VECTOR; k++) if (k < left) words.element[k] = at[k];
+    return words;
+}
+
+// the sums of a thread's columns over every row that is its own, four rows on their way at once
+template <bool ALIGNED>
+static __device__ Vector walk(const T *in, unsigned int row, unsigned int column, unsigned int n)
+{
+    Vector sum{};
+    if (column >= n) return sum;
+    const T *at = in + (size_t)row * n + column;
+    size_t step = (size_t)ROWS * n;
+    unsigned int left = n - column;
+    #pragma unroll 1  // short code: it comes from memory as well
+    for (; row + 3 * ROWS < n; row += 4 * ROWS, at += 4 * step) {
+        Vector a = load<ALIGNED>(at, left), b = load<ALIGNED>(at + step, left);
+        Vector c = load<ALIGNED>(at + 2 * step, left), d = load<ALIGNED>(at + 3 * step, left);
+        add(sum, a);
+        add(sum, b);
+        add(sum, c);
+        add(sum, d);
+    }
+    #pragma unroll 1
+    for (; row < n; row += ROWS, at += step) add(sum, load<ALIGNED>(at, left));
+    return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+column_sums_narrow(const T *in, T *out, unsigned int n)
+{
+    __shared__ T partial[BLOCK_SIZE / 32][COLUMNS];
+    unsigned int tid = threadIdx.x, lane = tid % LANES, row = tid / LANES;
+    unsigned int column = blockIdx.x * COLUMNS + lane * PER_VECTOR;
+    Vector sum = n % PER_VECTOR == 0 ? walk<true>(in, row, column, n) : walk<false>(in, row, column, n);
+
+    // add the rows of a warp, then those of the block
+    for (unsigned int offset = 16; offset >= LANES; offset >>= 1)
+        for (unsigned int k = 0; k < PER_VECTOR; k++)
+            sum.element[k] += __shfl_down_sync(0xffffffff, sum.element[k], offset);
+    for (unsigned int k = 0; k < PER_VECTOR; k++)
+        if (tid % 32 < LANES) partial[tid / 32][lane * PER_VECTOR + k] = sum.element[k];
+    __syncthreads();
+    if (tid >= COLUMNS || blockIdx.x * COLUMNS + tid >= n) return;
+    T total = T(0);
+    for (unsigned int warp = 0; warp < BLOCK_SIZE / 32; warp++) total += partial[warp][tid];
+    out[blockIdx.x * COLUMNS + tid] = total;
+}
