@@ -2,8 +2,8 @@
 // Idea: a warp need not read 32 neighbours, only whole sectors. So a block takes a piece of LANES lanes, 16 bytes each,
 //   and its threads are rows: 64 or 128 bytes are narrow enough for a block in every place without cutting the columns,
 //   and each sum is written once.
-// Fixes: the atomics that join strips, the zeros before them, which are a launch of their own, and an order of additions
-//   that differs from run to run.
+// Fixes: the atomics that join strips, the zeros before them, which are a launch of their own, and an order of
+//   additions that differs from run to run.
 // Limit: the memory itself; at small n the launch and one trip to memory.
 // Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
 //   of 32, LANES 2, 4 or 8. The grid covers the columns, LANES * 16 bytes a block.

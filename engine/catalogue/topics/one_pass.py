@@ -13,17 +13,17 @@ from engine.catalogue.plans import (
     PIECE_THREADS,
     check_grid,
     elements,
+    filling_lanes,
     knob,
     launch_of,
     plan_with,
-    filling_lanes,
     slots,
 )
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
 LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
 LOADED_BYTES = 16  # with one load of a thread
-SHARED_PIECES = 16  # of add_without_atomics, if it has so many: each has a block that adds up the others' sums
+FEWEST_PIECES = 16  # of add_without_atomics, if it has so many addresses
 BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more only hand over more numbers
 
 
@@ -113,10 +113,11 @@ def apart(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     rows, strips = ceil(n / (vectors * each)), 1
     lanes = next((lanes for lanes in filling_lanes(rows, vectors, threads, gpu) if lanes <= vectors), 0)
     if lanes:
-        while lanes < min(threads, vectors) and rows * 2 * lanes <= PIECE_LOADS * threads:
+        widest = min(threads, vectors // FEWEST_PIECES, PIECE_LOADS * threads // rows)
+        while 2 * lanes <= widest:
             lanes *= 2
     else:
-        lanes = next((lanes for lanes in PIECE_LANES if vectors // lanes >= SHARED_PIECES), PIECE_LANES[-1])
+        lanes = next((lanes for lanes in PIECE_LANES if vectors // lanes >= FEWEST_PIECES), PIECE_LANES[-1])
         filling = gpu.multiprocessors * PIECE_THREADS * lanes // (vectors * threads)
         strips = max(1, min(filling, rows * lanes // (PIECE_LOADS * threads)))
     launch = launch_of(kernel, choice, ("in", "out", elements(choice), "slots"), threads, macros={"LANES": lanes})

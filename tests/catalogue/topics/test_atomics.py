@@ -174,3 +174,16 @@ def test_prefix_sums_and_filters_that_miss_one_number_are_wrong():
     kept = NUMBERS[NUMBERS > 0]
     assert atomic_checks.kept(NUMBERS, kept[::-1].copy()).ok
     assert not atomic_checks.kept(NUMBERS, np.append(kept[1:], kept[1])).ok
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("block_size", [32, 256, 1024])
+def test_blocks_that_have_their_addresses_to_themselves_cover_them_once(block_size: int, dtype: str) -> None:
+    for n in (1, 1000, 2**20, 2**24 + 3, 2**28):
+        for addresses in (1, 32, 4096, 2**20):
+            made = plan(Choice("add_without_atomics", n, block_size, dtype=dtype, device="gpu", parameter=addresses))
+            (launch,) = made.steps
+            columns = dict(launch.source.defines)["LANES"] * 16 // np.dtype(dtype).itemsize
+            pieces, strips, _ = launch.grid
+            assert pieces * columns == max(addresses, columns)
+            assert strips == 1 or min(columns, addresses) <= block_size, "a thread for each sum that is taken over"
