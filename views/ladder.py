@@ -44,8 +44,8 @@ def settings(topic: Topic, rung: Rung) -> None:
 def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
     """What stands in the place of the menus while the lecture chooses: a hall steps at once, and seven menus are a
     quarter of what a step costs."""
-    size, block = topic.size_label, topic.block_label.partition(" (")[0].lower()
-    words = [f"{size} = {chosen['n']}", f"{block} {chosen['block']}", chosen["dtype"], chosen["cache"]]
+    size, block = (label.partition(" (")[0] for label in (topic.size_label, topic.block_label))
+    words = [f"{size} = {chosen['n']}", f"{block.lower()} {chosen['block']}", chosen["dtype"], chosen["cache"]]
     words += [chosen[name] for name in ("combine", "grid", "parameter") if chosen[name] not in ("", AUTO)]
     return (
         f'<p class="smallprint">{escape(", ".join(words))}: as in the lecture. '

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from engine.service.job import Job
 
+USUAL_S = 1.0  # how long a run is taken to be before any has told
 KNOWN = 4096  # jobs whose length is remembered, and kinds of jobs
 RECENT = 20
 
@@ -76,20 +77,20 @@ class Durations:
         return min(max(seconds, self._least()), job.deadline)
 
     def _least(self) -> float:
-        return min(seconds for seconds, _ in self._recent)
+        return min(USUAL_S, *(seconds for seconds, _ in self._recent))
 
 
-def wait_s(ahead: Sequence[float], own: float, left: Mapping[float, Sequence[float]]) -> float | None:
-    """Seconds until a run is taken that lasts `own` seconds; None without a worker that takes it.
+def wait_s(ahead: Sequence[tuple[float, float]], own: float, left: Mapping[float, Sequence[float]]) -> float | None:
+    """Seconds until a run is taken that lasts `own` seconds at best; None without a worker that takes it.
 
-    `ahead`: how long each of the runs lasts that are taken before it, in their order; `left`: for how long each worker
-    is still at its run, 0 if it is idle, by how long the longest run is that it takes.
+    `ahead`: how long each of the runs lasts at best, and probably, that are taken before it, in their order; `left`:
+    for how long each worker is still at its run, 0 if it is idle, by how long the longest run is that it takes.
     """
     free = {longest: list(each) for longest, each in left.items()}
     for each in free.values():
         heapify(each)
-    for seconds in ahead:
-        if workers := _first_of(free, seconds):
+    for at_best, seconds in ahead:
+        if workers := _first_of(free, at_best):
             heapreplace(workers, workers[0] + seconds)
     workers = _first_of(free, own)
     return workers[0] if workers else None

@@ -7,12 +7,13 @@ import threading
 import time
 from typing import Any, Protocol
 
-from engine.service.failures import Cancelled
+from engine.service.durations import USUAL_S
+from engine.service.failures import Cancelled, JobTimeout
 from engine.service.job import Job
 from engine.service.line import Line
-from engine.service.slot import Asker, Outcome
+from engine.service.slot import Asker, Outcome, Slot
 
-USUAL_S = 1.0  # how long a run is taken to be before any has told
+OUTLASTS = 2.0  # how many times as long as expected a run may take on a slot that takes no long ones
 
 
 class Queue(Protocol):
@@ -52,6 +53,20 @@ class Run:
     def asker(self) -> Asker:
         """Whose it is, for a host that has a queue of its own."""
         return Asker(self.session, self.urgent, self.job.kind, self.job.operations)
+
+    def allowed_s(self, slot: Slot) -> float:
+        """Seconds that it may take there: where no long runs are taken, twice as long as the longest."""
+        return min(self.job.deadline, OUTLASTS * slot.most_s)
+
+    def begins_again(self, slot: Slot, outcome: Outcome) -> bool:
+        """Whether it is to be run once more, which ended so: stopped for an urgent one, too long for the slot, or lost
+        with its host. With the queue's lock held."""
+        allowed_s = self.allowed_s(slot)
+        outlasted = allowed_s < self.job.deadline and outcome.is_of(JobTimeout)
+        if outlasted:
+            self.line.durations.add(self.job, allowed_s)
+            self.length_s = self.at_best_s = OUTLASTS * allowed_s
+        return self.makes_way or outlasted or (outcome.lost and not self.moved)
 
     def report(self, fraction: float, text: str) -> None:
         """How far the job says it is."""

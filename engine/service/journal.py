@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from engine.records import CompileError, NotRunnable
+from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.failures import Cancelled, JobTimeout, WorkerDied
 from engine.service.handle import Run
 from engine.service.slot import Outcome
@@ -26,8 +26,8 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class JobEnd:
-    """A job that ended. `outcome`: ok, refused, compile-error, timeout, crashed, cancelled or failed; `readers`: how
-    many waited for it; times in seconds, `ran_s` None where no worker took it."""
+    """A job that ended. `outcome`: ok, cancelled, failed, or a Measurement's status; `readers`: how many
+    waited for it; times in seconds, `ran_s` None where no worker took it."""
 
     function: str
     device: str
@@ -94,6 +94,8 @@ def outcome_of(outcome: Outcome) -> str:
         return "ok"
     try:
         outcome.value()
+    except RunFailed as failure:
+        return failure.status
     except Exception as error:
         words = {Cancelled: "cancelled", JobTimeout: "timeout", WorkerDied: "crashed", NotRunnable: "refused",
                  CompileError: "compile-error"}  # fmt: skip

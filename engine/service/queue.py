@@ -171,7 +171,7 @@ class JobQueue:
         run.line.waiting.add(run.session, run, run.asked, run.at_best_s, urgent=urgent)
         if run.job.key is not None:
             self._keyed[run.job.key] = run
-        if urgent and (slot := self._running.make_way([one for one in run.line.slots if run.length_s <= one.most_s])):
+        if urgent and (slot := self._running.make_way([one for one in run.line.slots if run.at_best_s <= one.most_s])):
             slot.interrupt()
         self._changed.notify_all()
 
@@ -196,8 +196,8 @@ class JobQueue:
                 return 0.0
             if not run.line.durations:
                 return None
-            before = run.line.waiting.before(run.session, run)
-            return wait_s([each.length_s for each in before], run.length_s, self._running.left_s(run.line.slots))
+            before = [(each.at_best_s, each.length_s) for each in run.line.waiting.before(run.session, run)]
+            return wait_s(before, run.at_best_s, self._running.left_s(run.line.slots))
 
     def _serve(self, slot: Slot, line: Line[Run]) -> None:
         """The life of a slot's thread. Only it starts the slot's workers, which end when the thread does."""
@@ -211,7 +211,7 @@ class JobQueue:
                 self._to_warm.discard(slot)
                 self._started.add(slot)
             if run is not None:
-                outcome = slot.run(run.message, run.job.deadline, run.report, run.given_up, run.asker)
+                outcome = slot.run(run.message, run.allowed_s(slot), run.report, run.given_up, run.asker)
                 if not self._put_back(slot, run, outcome):
                     self._finish(slot, run, outcome)
             if not self._closed:
@@ -227,12 +227,11 @@ class JobQueue:
         return not self._closed and slot in line.slots
 
     def _put_back(self, slot: Slot, run: Run, outcome: Outcome) -> bool:
-        """Let a run wait again, before all others of its rank, that was stopped for an urgent one or lost its host."""
+        """Let a run wait again, before all others of its rank, that is to begin again."""
         with self._changed:
             if outcome.lost:
                 self._lines.drop(slot)
-            again = run.makes_way or (outcome.lost and not run.moved)
-            if not again or outcome.ok or not run.holders or self._closed:
+            if outcome.ok or not run.begins_again(slot, outcome) or not run.holders or self._closed:
                 return False
             self._running.end(slot)
             run.moved |= outcome.lost

@@ -47,10 +47,10 @@ class Running:
         """The first of those that wait that the slot takes, and that no worker of these takes, which are idle."""
         free = sorted(one.most_s for one in idle)
         for run in waiting:
-            other = next((most_s for most_s in free if run.length_s <= most_s), None)
+            other = next((most_s for most_s in free if run.at_best_s <= most_s), None)
             if other is not None:
                 free.remove(other)
-            elif run.length_s <= slot.most_s:
+            elif run.at_best_s <= slot.most_s:
                 return run
         return None
 

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from engine.service.durations import Durations, wait_s
+from engine.service.durations import USUAL_S, Durations, wait_s
 from engine.service.job import Job
 
 
@@ -57,7 +57,13 @@ def test_an_unknown_kind_takes_what_its_operations_take_others() -> None:
 def test_the_runs_before_it_share_the_workers(
     ahead: list[float], left: dict[float, list[float]], wait: float | None
 ) -> None:
-    assert wait_s(ahead, 1.0, left) == wait
+    assert wait_s([(seconds, seconds) for seconds in ahead], 1.0, left) == wait
+
+
+def test_a_small_run_of_an_unknown_kind_is_not_taken_for_long_because_all_others_were() -> None:
+    known = Durations()
+    known.add(Job("run", deadline=60.0, kind="matmul", operations=10**9), 30.0)
+    assert known.at_best(Job("run", deadline=60.0, kind="sum", operations=4096)) == pytest.approx(USUAL_S, rel=1e-3)
 
 
 def test_an_unknown_kind_takes_as_long_as_others_of_its_function() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.records import RunFailed
 from engine.service import health, service
-from engine.service.journal import JobEnd, Journal, family
+from engine.service.journal import JobEnd, Journal, family, outcome_of
 from engine.service.queue import JobQueue
+from engine.service.slot import Outcome
 from engine.service.worker_slot import WorkerSlot
 from engine.store import database
 from tests.service.jobs import job, until
@@ -53,6 +55,10 @@ def test_every_end_has_its_word_its_line_and_its_count(tmp_path: Path, caplog: p
     assert 'kernel_ladder_jobs_total{device="emulator",outcome="ok"} 1\n' in text
     assert 'kernel_ladder_run_seconds_bucket{device="emulator",le="+Inf"} 7\n' in text
     assert (state.workers, state.waiting, state.joined + state.kept) == ({"emulator": 1}, {"emulator": 0}, 1)
+
+
+def test_a_kernel_that_fails_is_no_failure_of_the_service() -> None:
+    assert outcome_of(Outcome.failure(RunFailed("deadlock", "Line 7: not every thread reaches it."))) == "deadlock"
 
 
 def test_prometheus_can_read_every_line() -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+
+from engine.records import Progress
+from engine.service.failures import JobTimeout
 from engine.service.job import Job
 from engine.service.queue import JobQueue
+from engine.service.slot import Asker, Outcome
 from tests.service.jobs import until
 from tests.service.test_hosts import Slot
 
@@ -46,4 +52,39 @@ def test_an_urgent_long_run_stops_a_long_one_although_the_worker_for_short_ones_
     assert any_run.begun.wait(5) and until(lambda: long.position() == 0)
     assert queue.submit(of(10**12), "p", urgent=True).result(5) == long.result(5) == "any"  # it was interrupted
     assert not short.begun.is_set()
+    queue.close()
+
+
+class Impatient(Slot):
+    """A worker for short runs, on which each takes as long as it may."""
+
+    allowed_s = 0.0
+
+    def run(
+        self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool], asker: Asker
+    ) -> Outcome:
+        self.allowed_s = deadline_s
+        return Outcome(False, pickle.dumps(JobTimeout(deadline_s)))
+
+
+def test_a_run_that_turns_out_long_goes_to_a_worker_that_takes_any_and_others_of_its_kind_follow() -> None:
+    short = Impatient("short", "emulator", most_s=2.0)
+    queue = JobQueue([short])
+    unknown = queue.submit(of(1), "a")
+    assert until(lambda: short.allowed_s == 4.0 and unknown.position() == 1)
+    any_run = Slot("any", "emulator")
+    any_run.go_on.set()
+    short.allowed_s = 0.0
+    queue.add(any_run)
+    assert unknown.result(5) == "any"
+    next_one = queue.submit(Job("nobody:reads", deadline=60.0, device="emulator", kind="sum", operations=10**12), "b")
+    assert next_one.result(5) == "any" and short.allowed_s == 0.0
+    queue.close()
+
+
+def test_a_run_that_may_take_no_longer_ends_there() -> None:
+    short = Impatient("short", "emulator", most_s=2.0)
+    queue = JobQueue([short])
+    brief = queue.submit(Job("nobody:reads", deadline=3.0, device="emulator"), "a")
+    assert until(brief.done.is_set) and short.allowed_s == 3.0
     queue.close()
