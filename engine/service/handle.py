@@ -13,6 +13,7 @@ from engine.service.job import Job
 from engine.service.line import Line
 from engine.service.slot import Asker, Outcome, Slot
 
+TELLING = 0.05  # of a run: before that it says little about how long it takes
 OUTLASTS = 2.0  # how many times as long as expected a run may take on a slot that takes no long ones
 
 
@@ -53,6 +54,14 @@ class Run:
     def asker(self) -> Asker:
         """Whose it is, for a host that has a queue of its own."""
         return Asker(self.session, self.urgent, self.job.kind, self.job.operations)
+
+    def left_s(self) -> float:
+        """For how long it goes on that a worker has: as it says how far it is, else as was expected; 0: it may be done
+        at any moment."""
+        took, fraction = time.monotonic() - self.began, self.progress[0]
+        if fraction >= TELLING:
+            return took * (1.0 - fraction) / fraction
+        return max(0.0, self.length_s - took)
 
     def allowed_s(self, slot: Slot) -> float:
         """Seconds that it may take there: where no long runs are taken, twice as long as the longest."""

@@ -37,10 +37,10 @@ class Running:
     def left_s(self, slots: Sequence[Slot]) -> dict[float, list[float]]:
         """For how long each of these is still at its run; 0 of one that is idle, or may be done at any moment. By how
         long the longest run is that it takes."""
-        now, left = time.monotonic(), dict[float, list[float]]()
+        left: dict[float, list[float]] = {}
         for slot in slots:
             run = self._runs.get(slot)
-            left.setdefault(slot.most_s, []).append(max(0.0, run.began + run.length_s - now) if run else 0.0)
+            left.setdefault(slot.most_s, []).append(run.left_s() if run else 0.0)
         return left
 
     def next_for(self, slot: Slot, waiting: Iterable[Run], idle: Iterable[Slot]) -> Run | None:

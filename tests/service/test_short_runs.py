@@ -88,3 +88,20 @@ def test_a_run_that_may_take_no_longer_ends_there() -> None:
     brief = queue.submit(Job("nobody:reads", deadline=3.0, device="emulator"), "a")
     assert until(brief.done.is_set) and short.allowed_s == 3.0
     queue.close()
+
+
+def test_a_run_that_says_how_far_it_is_tells_how_long_others_wait() -> None:
+    slot = Slot("any", "emulator")
+    queue = JobQueue([slot])
+    slot.go_on.set()
+    queue.submit(of(1), "s").result(5)
+    slot.begun.clear()
+    slot.go_on.clear()
+    long, waiting = (queue.submit(of(10**12), name) for name in "ab")
+    assert slot.begun.wait(5) and until(lambda: long.position() == 0)
+    assert (waiting.expected_wait_s() or 0.0) > 50
+    long.run.report(0.99, "4055 of 4096 blocks")
+    assert 0 < (waiting.expected_wait_s() or 0.0) < 50
+    slot.go_on.set()
+    assert long.result(5) == waiting.result(5) == "any"
+    queue.close()
