@@ -67,13 +67,15 @@ class Tile:
     """What a thread of a matrix kernel computes: `rows` x `columns` elements of P.
 
     `shared`: the block reads an element of M or N once for all its threads, through shared memory. `cut`: blocks share
-    the sums of a piece of P, which starts as zeros; as many blocks as there are multiprocessors.
+    the sums of a piece of P, which starts as zeros; as many blocks as there are multiprocessors. `fits`: the columns
+    that there are to choose from, where those are compiled whose rounds of blocks are shortest; else none.
     """
 
     rows: int = 1
     columns: int = 1
     shared: bool = True
     cut: bool = False
+    fits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

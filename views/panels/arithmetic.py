@@ -135,7 +135,7 @@ def cell(text: str, small: str) -> str:
 def small_print(page: Page, gpu: GpuModel) -> str:
     """How the numbers come about."""
     naive = naive_reads(page.choice.n)
-    rows, columns = matmul.block_shape(page.kernel, page.choice.block_size)
+    rows, columns = matmul.block_shape(page.kernel, page.choice.n, page.choice.block_size, gpu)
     timed = [work.outcome(replace(page.choice, block_size=width)).timed for width in WIDTHS]
     origins = sorted({device_line(m) for m in timed if m is not None})
     lines = [

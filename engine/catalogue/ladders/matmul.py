@@ -75,6 +75,10 @@ _BEYOND_TILING = Ladder(
              "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
              "no other, and a piece of P is 32 x 32. Above that width the rung before is faster.",
              promise="slower"),
+        Rung("matmul_fitted_pieces", "fitted pieces",
+             "A round of blocks takes as long with one block as with one for each multiprocessor; now a piece of P is "
+             "as wide as makes the rounds shortest. That is for widths from about 700 to 1,500; here the rung before "
+             "the slices is faster.", promise="faster"),
         Rung("matmul_split", "split floats",
              "The float units were the roof; now each float is the sum of three 16-bit parts, and the tensor cores "
              "multiply six pairs of parts in less time than the float units one of floats.", promise="faster"),

@@ -6,8 +6,9 @@ TILE_WIDTH x TILE_WIDTH threads. What a thread of it computes, and so the grid, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, gcd
 
 from engine.catalogue import data
 from engine.catalogue.entries import Kernel, Tile, Topic
@@ -46,6 +47,7 @@ _WARPS = dict.fromkeys(
     ("8", "32"),
     "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
 )
+BESIDE_COLUMNS = 0.5  # of a piece: the time of its copies of M, in columns of a thread
 DEPTH = 8  # of k: what the kernels that cut the sums take in a phase
 _COPIES = "80"  # the first compute capability with asynchronous copies
 
@@ -77,6 +79,9 @@ KERNELS = (
     Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
            block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS,
            shows="+global_load_sectors", capability=_COPIES),
+    Kernel("matmul_fitted_pieces", "matmul", "Pieces as wide as the multiprocessors ask for", dtypes=("float32",),
+           block_sizes=(16,), tile=Tile(4, 4, fits=(4, 5, 6, 7)), refuses=_ONLY_FLOAT | _SLICES,
+           shows="global_load_sectors", capability=_COPIES),
     matmul_split.KERNEL,
 )  # fmt: skip
 
@@ -87,14 +92,14 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     if kernel is matmul_split.KERNEL:
         return matmul_split.plan(kernel, choice, gpu)
     n, width = choice.n, choice.block_size
-    rows, columns = block_shape(kernel, width)
+    tile = tile_of(kernel, n, width, gpu)
+    rows, columns = tile.rows * width, tile.columns * width
     grid = (ceil(n / columns), ceil(n / rows), 1)
-    cut = kernel.tile is not None and kernel.tile.cut
-    if cut:
+    if tile.cut:
         grid = (min(gpu.multiprocessors, grid[0] * grid[1] * ceil(n / DEPTH)), 1, 1)
     launch = Launch(
         kernel=kernel.name,
-        source=given_source(kernel, choice, ("TILE_WIDTH", width)),
+        source=given_source(kernel, choice, ("TILE_WIDTH", width), *_fitted(tile, n)),
         grid=grid,
         block=(width, width, 1),
         args=("M", "N", "P", Scalar("int32", n)),
@@ -106,29 +111,46 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
             Buffer("N", choice.dtype, n * n, "input"),
             Buffer("P", choice.dtype, n * n, "poison"),
         ),
-        steps=(Zero("P"), launch) if cut else (launch,),
+        steps=(Zero("P"), launch) if tile.cut else (launch,),
         result="P",
         result_count=n * n,
-        bytes_moved=4 * reads(kernel, n, width),
+        bytes_moved=4 * reads(kernel, n, width, gpu),
         flops=2 * n**3,
         additions=n,
         grid_size=grid[0] * grid[1],
     )
 
 
-def block_shape(kernel: Kernel, tile_width: int) -> tuple[int, int]:
-    """The rows and columns of P that one block of tile_width^2 threads computes."""
+def _fitted(tile: Tile, n: int) -> tuple[tuple[str, int], ...]:
+    """The macros of a kernel whose pieces are fitted: the sums of a thread of one of its slices, which has as many rows
+    as SLICES have threads for, and the words of a row of N that lie together at any row."""
+    return (("COLUMNS", 2 * tile.columns), ("WORDS", gcd(n, 4))) if tile.fits else ()
+
+
+def tile_of(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> Tile:
+    """What a thread of a block of tile_width^2 computes, of a product of this width, on that GPU."""
     tile = kernel.tile or Tile()
+
+    def time(columns: int) -> float:
+        blocks = ceil(n / (tile.rows * tile_width)) * ceil(n / (columns * tile_width))
+        return ceil(blocks / max(gpu.multiprocessors, 1)) * (columns + BESIDE_COLUMNS)
+
+    return replace(tile, columns=min(tile.fits, key=time)) if tile.fits else tile
+
+
+def block_shape(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> tuple[int, int]:
+    """The rows and columns of P that one block of tile_width^2 threads computes."""
+    tile = tile_of(kernel, n, tile_width, gpu)
     return tile.rows * tile_width, tile.columns * tile_width
 
 
-def reads(kernel: Kernel, n: int, tile_width: int) -> int:
+def reads(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> int:
     """The lecture's count of reads from global memory: 2n^3, or 2n^3/m with tiles of width m (ragged: rounded up).
 
     A block that computes r x c elements reads an element of N once for its r rows and one of M once for its c columns.
     """
     tile = kernel.tile or Tile()
-    rows, columns = block_shape(kernel, tile_width) if tile.shared else (tile.rows, tile.columns)
+    rows, columns = block_shape(kernel, n, tile_width, gpu) if tile.shared else (tile.rows, tile.columns)
     return n * n * (ceil(n / rows) + ceil(n / columns))
 
 
