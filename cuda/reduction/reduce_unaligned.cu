@@ -1,12 +1,13 @@
 // reduce_unaligned: the sum of n numbers from in[OFFSET] on: any start, any n, and still 16 bytes at a time.
-// Idea: a slice begins where it likes, a load of 16 bytes does not. The few numbers before the first multiple of 16
-//   bytes and the few behind the last one are added one by one, by a thread each; all between is read as before.
+// Idea: a slice begins where it likes, a load of 16 bytes does not. The few numbers before the first line of 128 bytes,
+//   and those behind the last 16, are added one by one, by a thread each; all between is read as before. From the next
+//   multiple of 16 bytes on would be right too, but each load of a warp would then touch a line more.
 // Fixes: the condition of the vectorized sum, that in starts at a multiple of 16 bytes.
-// Limit: the memory itself at large n. The border is found with a handful of instructions, and six loads at most are
-//   added, which no other thread waits for.
+// Limit: the memory itself at large n. At small n the launch and two trips to memory.
 // Conditions: any start, any n and any grid size; the block size is a multiple of 32. in has OFFSET + n numbers. The
 //   slots are zero before the first launch; the last block makes them zero again.
 // Lecture: none. It is the rung that takes what the library takes.
+constexpr unsigned int LINE = 128;  // bytes that a warp reads with its first load, and the caches keep together
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), SLOTS = sizeof(T) / 4;  // slots per block: 4 bytes in each
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 union Words { T value; unsigned int word[SLOTS]; };
@@ -46,13 +47,14 @@ __device__ T block_reduce(T sum)
 extern "C" __global__ void reduce_unaligned(const T *in, T *out, unsigned int n, volatile unsigned long long *slots)
 {
     const T *first = in + OFFSET;
-    unsigned int head = min(n, (unsigned int)(-reinterpret_cast<size_t>(first) % 16 / sizeof(T)));  // before the border
+    unsigned int head = min(n, (unsigned int)(-reinterpret_cast<size_t>(first) % LINE / sizeof(T)));
     const Vector *vectors = reinterpret_cast<const Vector *>(first + head);
     unsigned int tid = threadIdx.x, count = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
     unsigned int i = blockIdx.x * (4 * BLOCK_SIZE) + tid;
 
     // each thread adds one element of either ragged end, then four vectors at a time, zeros beyond the border
-    T sum = (i < head + tail) ? first[i < head ? i : n - 1 - (i - head)] : T(0);
+    T sum = (i < head) ? first[i] : T(0);
+    if (i < tail) sum += first[n - 1 - i];
     for (; i < count; i += 4 * BLOCK_SIZE * gridDim.x) {
         Vector a = vectors[i], b{}, c{}, d{};
         if (i + BLOCK_SIZE < count) b = vectors[i + BLOCK_SIZE];

@@ -2,8 +2,9 @@
 // Idea: a thread reads 16 bytes of as many rows as 16 bytes have numbers (4 x 4 of 4 bytes each). Its registers,
 //   named the other way round, are that square transposed, and go to shared memory as 16-byte pieces of columns. The
 //   piece with number p lies in row r of the tile at p XOR r / V: eight lanes meet all 32 banks, and nothing is padded.
-// Fixes: one word per load and per store. Four loads of 16 bytes are on their way before the first is needed (two of
-//   8-byte numbers), and the tile is 16 squares wide, so that rows are read and written 256 bytes at a time.
+// Fixes: one word per load and per store. All loads of a thread are on their way before the first is needed, and the
+//   tile is 16 squares wide, so that rows are read and written 256 bytes at a time. Blocks that follow each other write
+//   beside each other, not read: memory likes that better.
 // Limit: the memory itself, which every byte crosses twice.
 // Conditions: any n; in and out start at a multiple of 16 bytes; at most 256 threads in a block, a power of two. Where
 //   the rows themselves do not (n is no multiple of 4, or 2 for 8-byte numbers), the numbers go one by one.
@@ -36,26 +37,30 @@ __device__ void transpose_words(const T *in, T *out, unsigned int n, unsigned in
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 transpose_vectorized(const T *in, T *out, unsigned int n)
 {
-    unsigned int row0 = blockIdx.x * SIDE, column0 = blockIdx.y * SIDE;  // blocks in a row write beside each other
+    unsigned int row0 = blockIdx.x * SIDE, column0 = blockIdx.y * SIDE;
     if (n % V != 0) return transpose_words(in, out, n, row0, column0);
 
-    // a square of V x V numbers a thread: read rows, store columns
-    for (unsigned int i = threadIdx.x; i < 256; i += BLOCK_SIZE) {
-        unsigned int x = i % 16, y = i / 16, row = row0 + V * y, column = column0 + V * x;
-        Vector read[V];
+    // squares of V x V numbers: read rows, and store columns once all loads are on their way
+    constexpr unsigned int EACH = 256 / BLOCK_SIZE;  // squares of a thread
+    Vector read[EACH][V];
+    for (unsigned int e = 0; e < EACH; e++) {
+        unsigned int i = threadIdx.x + e * BLOCK_SIZE, row = row0 + i / 16 * V, column = column0 + i % 16 * V;
         for (unsigned int k = 0; k < V; k++)
-            if (row < n && column < n) read[k] = *reinterpret_cast<const Vector *>(in + (row + k) * n + column);
+            if (row < n && column < n) read[e][k] = *reinterpret_cast<const Vector *>(in + (row + k) * n + column);
+    }
+    for (unsigned int e = 0; e < EACH; e++) {
+        unsigned int i = threadIdx.x + e * BLOCK_SIZE;
         for (unsigned int j = 0; j < V; j++) {
             Vector turned;
-            for (unsigned int k = 0; k < V; k++) turned.element[k] = read[k].element[j];
-            piece(V * x + j, y) = turned;
+            for (unsigned int k = 0; k < V; k++) turned.element[k] = read[e][k].element[j];
+            piece(i % 16 * V + j, i / 16) = turned;
         }
     }
     __syncthreads();
 
     for (unsigned int i = threadIdx.x; i < 256; i += BLOCK_SIZE) {
-        unsigned int x = i % 16, y = i / 16, row = column0 + V * y, column = row0 + V * x;
+        unsigned int r = i / 16 * V, row = column0 + r, column = row0 + i % 16 * V;
         for (unsigned int k = 0; k < V; k++)
-            if (row < n && column < n) *reinterpret_cast<Vector *>(out + (row + k) * n + column) = piece(V * y + k, x);
+            if (row < n && column < n) *reinterpret_cast<Vector *>(out + (row + k) * n + column) = piece(r + k, i % 16);
     }
 }

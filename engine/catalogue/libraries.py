@@ -26,6 +26,7 @@ PEERS: dict[str, tuple[str, ...]] = {
     "bfloat16 product": (CUBLAS_BFLOAT16,),
     "integral": (CUPY,),
     "copy": (CUPY,),
+    "copy of a slice": (CUPY,),
     "transpose": (CUBLAS, TORCH, CUPY),
 }
 

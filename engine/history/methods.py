@@ -42,6 +42,10 @@ METHODS: dict[str, dict[str, tuple[str, ...]]] = {
         "engine.compile.nvcc": ("OPTIONS",),
         "engine.statistics": ("paired_ratio",),
     },
+    "copy of a slice": {
+        "engine.backends.gpu.cupy_peers": ("cut",),
+        "engine.statistics": ("paired_ratio",),
+    },
     "transpose": {
         "engine.backends.gpu.cupy_peers": ("transposed",),
         "engine.backends.gpu.torch_peers": ("further", "_torch", "_turned"),

@@ -59,6 +59,14 @@ def copied(prepared: Prepared, operation: str) -> Peer:
     return peer_of(CUPY, lambda: cupy.copyto(place, view), lambda: place)
 
 
+def cut(prepared: Prepared, operation: str) -> Peer:
+    """The slice from the kernel's offset on, as an array of its own: a copy by the driver."""
+    choice = prepared.plan.choice
+    view = input_of(prepared)[knob(kernel_named(choice.kernel), choice) :]
+    place = cupy.empty_like(view)
+    return peer_of(CUPY, lambda: cupy.copyto(place, view), lambda: place)
+
+
 def transposed(prepared: Prepared, operation: str) -> Peer:
     """The transposed view of the matrix as an array of its own, by CuPy's kernel for copies."""
     n = prepared.plan.choice.n

@@ -203,7 +203,8 @@ def _builders() -> dict[tuple[str, str], _Build]:
         CUB: cupy_peers.reduced, NVCC_CUB: nvcc_peers.built, TORCH: torch_peers.shared, CUBLAS: _gemv,
     }  # fmt: skip
     special = {("prefix sum", CUB): cupy_peers.scanned, ("integral", CUPY): cupy_peers.integrated,
-               ("copy", CUPY): cupy_peers.copied, ("transpose", CUPY): cupy_peers.transposed,
+               ("copy", CUPY): cupy_peers.copied,
+               ("copy of a slice", CUPY): cupy_peers.cut, ("transpose", CUPY): cupy_peers.transposed,
                ("transpose", TORCH): torch_peers.further, ("transpose", CUBLAS): _geam,
                ("argmax", NVCC_CUB): nvcc_peers.placed, ("argmax", TORCH): torch_peers.further,
                ("argmax", CUPY): cupy_peers.placed}  # fmt: skip

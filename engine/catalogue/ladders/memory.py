@@ -122,6 +122,9 @@ _ACCESS = Ladder(
              "spread over many, and most of what is moved is not used.", "Memory coalescing", promise="slower"),
         Rung("copy_vectorized", "vectors", "After the lecture: most of what was moved was not used, and each thread "
              "had one word on its way; now all of it is used, and four times 16 bytes are.", promise="faster"),
+        Rung("copy_unaligned", "any start", "Loads of 16 bytes need a start at a multiple of 16; as many bytes are on "
+             "their way when each thread asks for many numbers one by one, and these may lie anywhere.",
+             promise="same"),
     ),
 )  # fmt: skip
 

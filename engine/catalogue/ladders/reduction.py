@@ -189,7 +189,7 @@ _ONE_LAUNCH = Ladder(
              "bytes keep the memory busy, and the sums travel with a flag of their own.", promise="faster"),
         Rung("reduce_unaligned", "any start",
              "The numbers had to begin at a multiple of 16 bytes; now a slice may begin anywhere, as the few numbers "
-             "before the first such place are added one by one.", promise="same"),
+             "before the first line of memory are added one by one.", promise="same"),
     ),
 )  # fmt: skip
 

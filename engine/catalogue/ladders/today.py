@@ -70,8 +70,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "No lecture here measures this one.",
         "A place that is carried with every number has its price: the tree of pairs takes "
         "{times argmax_tree reduce_max} as long as that of numbers.",
-        "Where a place is asked for only when a number beats all before, that is soon rare, and it takes "
-        "{time argmax_vectorized}; the maximum alone, read the same way, takes {time reduce_max_vectorized}.",
+        "Where a place is asked for only when a number beats all before, it takes {time argmax_vectorized}; the "
+        "maximum alone, read the same way, takes {time reduce_max_vectorized}.",
         "At N = 2^28 they take {time argmax_vectorized n=268435456} and {time reduce_max_vectorized n=268435456}, and "
         "reach {peak argmax_vectorized n=268435456} and {peak reduce_max_vectorized n=268435456} of the memory's peak.",
     ),

@@ -37,6 +37,7 @@ _TILES = dict.fromkeys(
 _TO_32 = tuple(range(1, 33))
 _KILOBYTES = Parameter("KILOBYTES", "Numbers (KB)", (4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256, 384, 512, 1024),
                        16)  # fmt: skip
+_OFFSET = Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1)
 _WAYS = Parameter("WAYS", "Branches", _TO_32, 8)
 
 
@@ -82,11 +83,13 @@ KERNELS = (
     _matrix("matrix_padded", "Columns from padded shared memory", "bank_conflicts", tiles=True),
     _matrix("matrix_shuffled", "Rows by eight lanes each, 16-byte loads and shuffles", "shared_load_requests"),
     Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
-           work="copy", parameter=Parameter("OFFSET", "Offset (elements)", tuple(range(33)), 1), operation="copy"),
+           work="copy", parameter=_OFFSET, operation="copy"),
     Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
            work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8), operation="copy"),
     Kernel("copy_vectorized", "memory", "Copy, 16 bytes at a time, four in flight", shows="global_load_requests",
            work="copy", bytes_per_thread=64, operation="copy"),
+    Kernel("copy_unaligned", "memory", "Copy from any start, 64 bytes in flight", shows="+global_load_requests",
+           work="copy", parameter=_OFFSET, bytes_per_thread=64, operation="copy of a slice"),
     Kernel("banks_strided", "memory", "Shared memory with a stride between lanes", shows="+bank_conflicts",
            work="reads", parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32)),
     Kernel("banks_broadcast", "memory", "Shared memory, words of one bank for many lanes", shows="bank_conflicts",
@@ -166,7 +169,7 @@ def _inputs(kernel: Kernel, choice: Choice) -> int:
     match kernel.name:
         case "copy_strided":
             return choice.n * knob(kernel, choice)
-        case "copy_offset":
+        case "copy_offset" | "copy_unaligned":
             return choice.n + knob(kernel, choice)
         case "latency_l1":
             return knob(kernel, choice) * 256
@@ -225,7 +228,7 @@ def _copied(kernel: str, value: int, n: int) -> Array:
     match kernel:
         case "copy_strided":
             return np.arange(n) * value
-        case "copy_offset":
+        case "copy_offset" | "copy_unaligned":
             return np.arange(n) + value
     return np.arange(n)
 

@@ -24,7 +24,7 @@ PIECES = 16  # of 16 bytes on a side of the tile of transpose_vectorized
 _SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for each thread; choose 64, 128 or 256.")
 
 KERNELS = (
-    Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy", bytes_per_thread=64),
+    Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy", bytes_per_thread=16),
     Kernel("transpose_naive", "transpose", "Rows read, columns written", shows="+sectors",
            operation="transpose"),
     Kernel("transpose_tiled", "transpose", "Through a tile in shared memory", shows="sectors",

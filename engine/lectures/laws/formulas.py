@@ -131,7 +131,7 @@ def _matrix(kernels: tuple[str, ...], count: Count, unit: str, expected: Formula
 
 
 LAWS: tuple[Law, ...] = (
-    Law(("copy_offset",), _OFFSET, SECTORS, "sectors per request", _offset_sectors,
+    Law(("copy_offset", "copy_unaligned"), _OFFSET, SECTORS, "sectors per request", _offset_sectors,
         lambda choice: f"{_bytes(choice)}, and 1 more unless the offset is a multiple of {32 // _bytes(choice)}",
         "If all 32 locations being read lie in one segment, hardware detects this and only transfers one segment "
         "(128 B) from global memory to SM.", "Memory coalescing", _offset_segments, _SEGMENTS, _SECTOR_WHY),
