@@ -16,7 +16,7 @@ from engine.records import C_TYPES, Choice
 pytestmark = pytest.mark.gpu
 
 SIZES = {"reduction": (1, 31, 33, 1000, 4097, 2**18, 2**22 + 3), "matmul": (1, 31, 100, 257, 1025),
-         "tensor": (256, 768, 2048)}  # fmt: skip
+         "transpose": (1, 31, 100, 257, 1025), "tensor": (256, 768, 2048)}  # fmt: skip
 BLOCKS = {"reduction": (32, 64, 128, 1024)}
 RIGHT = [kernel for kernel in KERNELS.values() if kernel.expect != "wrong"]
 
