@@ -1,14 +1,15 @@
-// matmul_fitted_pieces: four slices a block, and a piece of P as wide as the number of multiprocessors asks for.
-// Idea: count the rounds of blocks before the launch. Pieces are 64 x 64, 80, 96, 112 or 128; of these the plan takes
-//   the one whose rounds together are shortest, and compiles it: COLUMNS is a macro.
+// matmul_fitted_pieces: slices share the sums' length, and a piece of P is as wide as the multiprocessors ask for.
+// Idea: count the rounds of blocks before the launch. Pieces are 64 x 64, 80, 96 or 112; of these the plan takes the
+//   one whose rounds together are shortest, and compiles it: COLUMNS is a macro. So is SLICES: 4, or where the rounds
+//   are even 2, of blocks half as large, two at once: while one begins or ends, the other computes.
 // Fixes: rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132 multiprocessors idle; 126 pieces
 //   of 64 x 96 leave 6, and are done in three quarters of the time. And copies of 8 bytes where 2 divides the width.
 // Limit: the multiply-add units; a narrow piece needs more words of shared memory for each product.
-// Conditions: any width; blocks of 16 x 16 threads; compute capability 8.0 or later.
+// Conditions: any width; 16 threads across, 4 for each slice down; compute capability 8.0 or later.
 // Lecture: after CS121; the ceiling in its number of blocks, taken once more: over the multiprocessors.
 constexpr int ROWS = 8;  // of P, for each thread; its COLUMNS, 8 to 16, and the WORDS of N moved by one copy are macros
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH / 2, TILE_COLUMNS = COLUMNS * TILE_WIDTH / 2;  // of P, for each block
-constexpr int SLICES = 4, THREADS = TILE_WIDTH * TILE_WIDTH / SLICES;  // of a slice
+constexpr int THREADS = TILE_WIDTH * TILE_WIDTH / 4;  // of a slice; a block has SLICES of them, 2 or 4, a macro too
 constexpr int DEPTH = 8;  // of a phase
 constexpr int PAD = 4;  // shifts the rows, so that the transposed copies meet different banks
 struct Tiles { float M[DEPTH][TILE_ROWS + PAD], N[DEPTH][TILE_COLUMNS]; };  // M transposed
@@ -20,7 +21,7 @@ template <int COUNT> static __device__ void copy(unsigned int to, const float *f
                  :: "r"(to), "l"(from), "r"(int(wanted)), "n"(4 * COUNT), "r"(inside ? 4 * COUNT : 0));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS * SLICES, 1)
+extern "C" __global__ void __launch_bounds__(THREADS * SLICES, 4 / SLICES)
 matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
 {
     __shared__ __align__(16) Tiles all_tiles[2 * SLICES];
@@ -34,14 +35,16 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
     int across = lane % 2 + lane / 16 * 2, my_row = 4 * (lane / 2 % 8);
     int my_col = warp * 4 * COLUMNS + 4 * across, my_pair = warp * 4 * COLUMNS + COLUMNS / 4 * 16 + 2 * across;
 
-    // what this thread copies in every phase: beyond the border it takes the last row or column, which nobody stores
+    // what this thread copies in every phase. Beyond the border it takes the piece before, which nobody stores: not the
+    // last row or column for all of them, as copies of one word to many places are made one after the other
+    auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS;
     const int all_N = line * DEPTH, copies_N = (all_N - 1) / THREADS + 1;
     unsigned int from_M[copies_M], from_N[copies_N];
     for (int i = 0; i < copies_M; ++i)
-        from_M[i] = min(block_row + tid / DEPTH + i * (THREADS / DEPTH), width - 1) * width + tid % DEPTH;
+        from_M[i] = within(block_row + tid / DEPTH + i * (THREADS / DEPTH), TILE_ROWS) * width + tid % DEPTH;
     for (int i = 0, j = tid; i < copies_N; ++i, j += THREADS)
-        from_N[i] = j / line * width + min(block_col + j % line * WORDS, width - WORDS);
+        from_N[i] = j / line * width + within(block_col + j % line * WORDS, TILE_COLUMNS);
     unsigned int to_M = __cvta_generic_to_shared(&tiles->M[tid % DEPTH][tid / DEPTH]);
     unsigned int to_N = __cvta_generic_to_shared(&tiles->N[0][tid * WORDS]);
     auto slice_barrier = [=] { asm volatile("bar.sync %0, %1;" :: "r"(slice + 1), "n"(THREADS) : "memory"); };
@@ -87,9 +90,9 @@ matmul_fitted_pieces(const float *M, const float *N, float *P, int width)
             }
             const float *m_k = reinterpret_cast<float *>(m[k % 2]), *n_k = reinterpret_cast<float *>(n[k % 2]);
             #pragma unroll
-            for (int j = 0; j < COLUMNS; ++j)
-                for (int i = 0; i < ROWS; ++i) {  // the even columns, then the odd ones; the rows back and forth
-                    int c = j < COLUMNS / 2 ? 2 * j : 2 * j - COLUMNS + 1, r = j % 2 ? ROWS - 1 - i : i;
+            for (int c = 0; c < COLUMNS; ++c)
+                for (int i = 0; i < ROWS; ++i) {  // the rows back and forth
+                    int r = c % 2 ? ROWS - 1 - i : i;
                     sum[r][c] += m_k[r] * n_k[c];
                 }
         }

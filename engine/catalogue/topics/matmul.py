@@ -47,6 +47,7 @@ _WARPS = dict.fromkeys(
     ("8", "32"),
     "Its eight slices are a warp each, and its piece is two tiles wide: that makes 16 x 16 threads; choose 16.",
 )
+SLICES = 4  # of the sums' length, on a multiprocessor
 BESIDE_COLUMNS = 0.5  # of a piece: the time of its copies of M, in columns of a thread
 DEPTH = 8  # of k: what the kernels that cut the sums take in a phase
 _COPIES = "80"  # the first compute capability with asynchronous copies
@@ -93,15 +94,16 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         return matmul_split.plan(kernel, choice, gpu)
     n, width = choice.n, choice.block_size
     tile = tile_of(kernel, n, width, gpu)
+    fitted = _fitted(tile, n, width, gpu)
     rows, columns = tile.rows * width, tile.columns * width
     grid = (ceil(n / columns), ceil(n / rows), 1)
     if tile.cut:
         grid = (min(gpu.multiprocessors, grid[0] * grid[1] * ceil(n / DEPTH)), 1, 1)
     launch = Launch(
         kernel=kernel.name,
-        source=given_source(kernel, choice, ("TILE_WIDTH", width), *_fitted(tile, n)),
+        source=given_source(kernel, choice, ("TILE_WIDTH", width), *fitted.items()),
         grid=grid,
-        block=(width, width, 1),
+        block=(width, width * fitted.get("SLICES", SLICES) // SLICES, 1),
         args=("M", "N", "P", Scalar("int32", n)),
     )
     return Plan(
@@ -121,21 +123,25 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     )
 
 
-def _fitted(tile: Tile, n: int) -> tuple[tuple[str, int], ...]:
-    """The macros of a kernel whose pieces are fitted: the sums of a thread of one of its slices, which has as many rows
-    as SLICES have threads for, and the words of a row of N that lie together at any row."""
-    return (("COLUMNS", 2 * tile.columns), ("WORDS", gcd(n, 4))) if tile.fits else ()
+def _rounds(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> int:
+    """How many blocks that multiprocessor has to do, one after the other, that has most of them."""
+    blocks = ceil(n / (tile.rows * tile_width)) * ceil(n / (tile.columns * tile_width))
+    return ceil(blocks / max(gpu.multiprocessors, 1))
 
 
 def tile_of(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> Tile:
     """What a thread of a block of tile_width^2 computes, of a product of this width, on that GPU."""
     tile = kernel.tile or Tile()
+    choice = [replace(tile, columns=columns) for columns in tile.fits]
+    return min(choice, key=lambda one: _rounds(one, n, tile_width, gpu) * (one.columns + BESIDE_COLUMNS), default=tile)
 
-    def time(columns: int) -> float:
-        blocks = ceil(n / (tile.rows * tile_width)) * ceil(n / (columns * tile_width))
-        return ceil(blocks / max(gpu.multiprocessors, 1)) * (columns + BESIDE_COLUMNS)
 
-    return replace(tile, columns=min(tile.fits, key=time)) if tile.fits else tile
+def _fitted(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> dict[str, int]:
+    """The macros of a kernel whose pieces are fitted, none of another: the columns of a thread of one of its slices,
+    the words of N that lie together in every row, and the slices. Where each multiprocessor has two blocks or four, it
+    does two at once, of half as many slices."""
+    slices = SLICES // 2 if _rounds(tile, n, tile_width, gpu) % 2 == 0 else SLICES
+    return {"COLUMNS": 2 * tile.columns, "WORDS": gcd(n, 4), "SLICES": slices} if tile.fits else {}
 
 
 def block_shape(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 
 import numpy as np
 import pytest
@@ -19,22 +20,26 @@ FITTED = KERNELS["matmul_fitted_pieces"]
 
 
 @pytest.mark.parametrize(
-    ("multiprocessors", "n", "columns"),
+    ("multiprocessors", "n", "columns", "slices"),
     [
-        (132, 777, 80),  # 13 x 10 pieces
-        (132, 850, 96),  # 14 x 9
-        (132, 1100, 80),  # 18 x 14, in two rounds
-        (132, 1200, 96),  # 19 x 13, in two rounds
-        (132, 100, 64),  # all in one round
-        (108, 1200, 112),  # 19 x 11, in two rounds; 13 pieces of 96 across would need a third
+        (132, 777, 80, 4),  # 13 x 10 pieces
+        (132, 850, 96, 4),  # 14 x 9
+        (132, 1100, 80, 2),  # 18 x 14, two for each multiprocessor
+        (132, 1200, 96, 2),  # 19 x 13
+        (132, 1500, 96, 4),  # 24 x 16, three for each
+        (132, 100, 64, 4),  # all in one round
+        (108, 1200, 112, 2),  # 19 x 11; 13 pieces of 96 across would need a third round
     ],
 )
-def test_a_piece_is_as_wide_as_makes_the_rounds_shortest(multiprocessors: int, n: int, columns: int) -> None:
+def test_a_piece_is_as_wide_as_makes_the_rounds_shortest(
+    multiprocessors: int, n: int, columns: int, slices: int
+) -> None:
     gpu = replace(GPU, multiprocessors=multiprocessors)
     assert block_shape(FITTED, n, 16, gpu) == (64, columns)
     (launch,) = plan(settle(replace(default_choice(FITTED.name), n=n, device="gpu")), gpu).steps
     assert isinstance(launch, Launch) and launch.grid == (-(-n // columns), -(-n // 64), 1)
-    assert dict(launch.source.defines)["COLUMNS"] * 8 == columns
+    assert {"COLUMNS": columns // 8, "SLICES": slices}.items() <= dict(launch.source.defines).items()
+    assert launch.block == (16, 4 * slices, 1)
 
 
 def test_a_kernel_without_a_choice_keeps_its_tile() -> None:
@@ -43,14 +48,18 @@ def test_a_kernel_without_a_choice_keeps_its_tile() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("n", "columns", "words"), [(75, 80, 1), (90, 96, 2), (100, 112, 4)])
-def test_every_width_of_a_piece_gives_the_product(n: int, columns: int, words: int) -> None:
-    """Of a GPU of two multiprocessors, so that small widths have as many pieces as large ones elsewhere."""
+@pytest.mark.parametrize(
+    ("multiprocessors", "n", "columns", "slices"),
+    [(2, 75, 80, 4), (2, 90, 96, 4), (2, 100, 112, 4), (1, 75, 80, 2), (1, 150, 80, 2), (1, 101, 112, 2)],
+)
+def test_every_width_of_a_piece_gives_the_product(multiprocessors: int, n: int, columns: int, slices: int) -> None:
+    """Of a GPU of so few multiprocessors that small widths have as many pieces as large ones elsewhere."""
     choice = settle(replace(default_choice(FITTED.name), n=n, device="emulator"))
-    made = plan(choice, replace(GPU, multiprocessors=2))
+    made = plan(choice, replace(GPU, multiprocessors=multiprocessors))
     (launch,) = made.steps
     assert isinstance(launch, Launch)
-    assert {"COLUMNS": columns // 8, "WORDS": words}.items() <= dict(launch.source.defines).items()
+    macros = {"COLUMNS": columns // 8, "WORDS": gcd(n, 4), "SLICES": slices}
+    assert macros.items() <= dict(launch.source.defines).items()
     topic = topic_of(FITTED)
     inputs = {name: np.resize(period, count) for name, (period, count) in topic.input_recipe(choice).items()}
     ran = emulator.run(made, inputs)
