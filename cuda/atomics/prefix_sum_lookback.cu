@@ -42,8 +42,8 @@ static __device__ T look_back(volatile unsigned long long *states, unsigned int 
         int other = int(tile) - 1 - int(count + lane);
         unsigned long long first = ALL, last = ALL;  // before the first tile: nothing
         if (other >= 0) do {
-            first = states[other * WORDS];
-            last = (WORDS > 1) ? states[other * WORDS + 1] : first;
+            last = first = states[other * WORDS];
+            if (WORDS > 1) last = states[other * WORDS + 1];
         } while (first < OWN || first >> 32 != last >> 32);
         Words sum;
         sum.word[0] = (unsigned int)first;

@@ -19,7 +19,7 @@ AGAINST: dict[tuple[str, str], str] = {
     ("atomic_add_cas", "atomic_sub"): "atomics",
     ("matrix_padded", "copy_offset"): "barriers",
     ("filter_aggregated", "warp_broadcast"): "atomics",
-    ("filter_lookback", "warp_broadcast"): "atomics",
+    ("filter_specialized", "warp_broadcast"): "atomics",
     ("floats_atomic", "floats_tree"): "atomics",
     ("reduce_unroll_volatile", "reduce_unroll_guarded"): "+branches",
     ("reduce_complete_volatile", "reduce_complete_guarded"): "+branches",

@@ -72,6 +72,8 @@ _ORDER = Ladder(
              "for its warp, as the compiler had already arranged.", "Warp shuffle tips and tricks", promise="same"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
              "block asks the blocks below it how many they kept, and the order stays.", promise="faster"),
+        Rung("filter_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
+             "stay, one warp looks back, and the others meanwhile load and count the next tile."),
     ),
 )  # fmt: skip
 
@@ -101,6 +103,8 @@ _WARPS = Ladder(
         Rung("prefix_sum_lookback", "look-back", "After the lecture: the sums went to memory and back once for each "
              "launch; now one launch reads and writes every number once, as blocks ask the blocks below them.",
              promise="faster"),
+        Rung("prefix_sum_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
+             "stay, one warp looks back, and the others meanwhile load and add up the next tile."),
     ),
 )  # fmt: skip
 

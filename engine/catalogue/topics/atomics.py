@@ -31,6 +31,11 @@ _PACKED = dict.fromkeys(
     ("512", "1024"),
     "A block packs 128 bytes for each thread in shared memory, which must fit in 48 KB; choose 32 to 256.",
 )
+_SPECIALIZED = dict.fromkeys(
+    ("512", "1024"),
+    "128 bytes for each thread that loads wait in the block's shared memory, which has 48 KB; choose 64 to 256.",
+) | {"32": "One warp looks back and the others load, so a block needs two warps at least; choose 64 to 256."}
+_TWO_WARPS = (64, 128, 256)
 _INT = ("int32",)
 _POWERS = tuple(2**power for power in range(21))
 
@@ -86,6 +91,8 @@ KERNELS = (
     Kernel("filter_lookback", "atomics", "Keep the positive numbers, in order, blocks look back",
            block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics", work="filter",
            operation="selection"),
+    Kernel("filter_specialized", "atomics", "Keep the positive numbers, one warp looks back", block_sizes=_TWO_WARPS,
+           refuses=_SPECIALIZED, shows="barriers", work="filter", operation="selection"),
     Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
            work="broadcast", parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
     Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles", work="movements"),
@@ -95,6 +102,9 @@ KERNELS = (
            operation="prefix sum"),
     Kernel("prefix_sum_lookback", "atomics", "Prefix sum of everything in one pass", shows="launches",
            work="prefix sum", operation="prefix sum"),
+    Kernel("prefix_sum_specialized", "atomics", "Prefix sum of everything, one warp looks back", block_sizes=_TWO_WARPS,
+           refuses=_SPECIALIZED, shows="+shared_load_requests", work="prefix sum", operation="prefix sum",
+           varies="floats"),
     Kernel("max_shared", "atomics", "Largest number, tree in shared memory", combines=("relaunch",), coverage=None,
            shows="shuffles", work="maximum", operation="maximum"),
     Kernel("max_shuffle", "atomics", "Largest number, shuffles", combines=("relaunch",), coverage=None,
@@ -113,9 +123,9 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     """The launches that give the answer; the choice has passed engine.plan's checks. NotRunnable: too many tries."""
     if kernel.name.startswith("max_"):
         return one_pass.largest(kernel, choice, gpu)
-    if kernel.name.endswith("_lookback"):
+    if kernel.name.endswith(("_lookback", "_specialized")):
         kept = atomic_checks.produced(kernel.name, choice.dtype, SEED, choice.n)
-        return one_pass.looking_back(kernel, choice, kept)
+        return one_pass.looking_back(kernel, choice, kept, gpu)
     if kernel.name.endswith("_prefix_sum"):
         return prefix_sums.planned(kernel, choice, _each(kernel, choice))
     if kernel.name in ("transformation", "warp_broadcast", "warp_movements"):
@@ -236,7 +246,7 @@ def check(plan: Plan, output: Array) -> Check:
             return atomic_checks.packed(numbers, output)
         case "filter_atomic" | "filter_aggregated":
             return atomic_checks.kept(numbers, output)
-        case "filter_lookback":
+        case "filter_lookback" | "filter_specialized":
             return atomic_checks.kept_in_order(numbers, output)
         case "warp_broadcast":
             return atomic_checks.broadcast(numbers, output, value)

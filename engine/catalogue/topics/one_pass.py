@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import ceil
 
 from engine.catalogue.entries import Kernel
-from engine.catalogue.gpu_models import GpuModel
+from engine.catalogue.gpu_models import WARP, GpuModel
 from engine.catalogue.plans import (
     PIECE_LANES,
     PIECE_LOADS,
@@ -21,27 +21,29 @@ from engine.catalogue.plans import (
 )
 from engine.records import Buffer, Launch, Plan, Scalar, Settled, Step, Zero, dtype_of
 
-LOOK_BACK_BYTES = 128  # that a thread of a kernel which looks back takes
+LOOK_BACK_BYTES = 128  # that a thread takes of a kernel whose blocks look back
 LOADED_BYTES = 16  # with one load of a thread
 FEWEST_PIECES = 16  # of add_without_atomics, if it has so many addresses
 BLOCKS_IN_FLIGHT = 4  # of max_vectorized on each multiprocessor: measured, more only hand over more numbers
 
 
-def looking_back(kernel: Kernel, choice: Settled, kept: int) -> Plan:
-    """One launch; its ticket and the states of its blocks are zero before: 8 bytes for a count, or for every four of a
-    sum. `kept`: by a filter."""
+def looking_back(kernel: Kernel, choice: Settled, kept: int, gpu: GpuModel) -> Plan:
+    """One launch; its ticket and the states of its tiles are zero before: 8 bytes for a count, or for every four of a
+    sum. A tile has a block; or blocks that stay draw it, of which one warp does not load. `kept`: by a filter."""
     n, block_size = choice.n, choice.block_size
-    scans = kernel.name == "prefix_sum_lookback"
+    scans, stays = kernel.name.startswith("prefix_sum"), kernel.name.endswith("_specialized")
     size = dtype_of(choice.dtype).itemsize
     count = n if scans else kept
-    blocks = ceil(n / (block_size * LOOK_BACK_BYTES // size))
+    loading = block_size - WARP if stays else block_size
+    tiles = ceil(n / (loading * LOOK_BACK_BYTES // size))
+    blocks = min(tiles, gpu.filling_blocks(block_size) // 2) if stays else tiles  # a thread has 64 registers
     words = size // 4 if scans else 1
     more = ("states",) if scans else ("kept", "states")
     buffers = [Buffer("in", choice.dtype, n, "input"), Buffer("out", choice.dtype, max(1, count), "poison")]
     buffers += [Buffer("kept", "uint32", 1, "poison")] * (not scans)
     return plan_with(
         choice,
-        (*buffers, Buffer("states", "uint32", 2 * (1 + blocks * words), "zero")),
+        (*buffers, Buffer("states", "uint32", 2 * (1 + tiles * words), "zero")),
         (
             Zero("states"),
             launch_of(kernel, choice, ("in", "out", elements(choice), *more), blocks * block_size),
@@ -49,8 +51,8 @@ def looking_back(kernel: Kernel, choice: Settled, kept: int) -> Plan:
         result_count=max(1, count),
         moved=n + count,
         flops=n,
-        # In a thread, a warp, its rounds and a block; then from block to block, if each waits for the one below.
-        additions=3 + 5 + LOOK_BACK_BYTES // 16 + 5 + 2 * blocks,
+        # In a thread, a warp, its rounds and a block; then from tile to tile, if each waits for the one below.
+        additions=3 + 5 + LOOK_BACK_BYTES // 16 + 5 + 2 * tiles,
     )
 
 
