@@ -8,13 +8,13 @@ import time
 from typing import Any, Protocol
 
 from engine.service.durations import USUAL_S
-from engine.service.failures import Cancelled, JobTimeout
+from engine.service.failures import Cancelled
 from engine.service.job import Job
 from engine.service.line import Line
 from engine.service.slot import Asker, Outcome, Slot
 
 TELLING = 0.05  # of a run: before that it says little about how long it takes
-OUTLASTS = 2.0  # how many times as long as expected a run may take on a slot that takes no long ones
+OUTLASTS = 2.0  # how many times as long as its longest run may last a run holds up others on a slot for short ones
 
 
 class Queue(Protocol):
@@ -44,7 +44,7 @@ class Run:
         self.length_s = line.durations.expected(job) or USUAL_S
         self.at_best_s = line.durations.at_best(job) or USUAL_S  # by which it gets its turn
         self.urgent = False
-        self.makes_way = False  # for an urgent one: its worker is to stop it
+        self.makes_way = False  # for an urgent one, or for short ones: its worker is to stop it
         self.made_way = False  # which happens to a run once
         self.moved = False  # its host was lost: it is run again elsewhere, once
         self.outcome: Outcome | None = None
@@ -63,19 +63,16 @@ class Run:
             return took * (1.0 - fraction) / fraction
         return max(0.0, self.length_s - took)
 
-    def allowed_s(self, slot: Slot) -> float:
-        """Seconds that it may take there: where no long runs are taken, twice as long as the longest."""
-        return min(self.job.deadline, OUTLASTS * slot.most_s)
-
-    def begins_again(self, slot: Slot, outcome: Outcome) -> bool:
-        """Whether it is to be run once more, which ended so: stopped for an urgent one, too long for the slot, or lost
-        with its host. With the queue's lock held."""
-        allowed_s = self.allowed_s(slot)
-        outlasted = allowed_s < self.job.deadline and outcome.is_of(JobTimeout)
-        if outlasted:
-            self.line.durations.add(self.job, allowed_s)
-            self.length_s = self.at_best_s = OUTLASTS * allowed_s
-        return self.makes_way or outlasted or (outcome.lost and not self.moved)
+    def outlasts(self, slot: Slot) -> bool:
+        """Whether it has taken twice as long as the longest run may be that the slot takes: it makes way, and counts as
+        a long one from now on. With the queue's lock held."""
+        took = time.monotonic() - self.began
+        if self.makes_way or took < OUTLASTS * slot.most_s:
+            return False
+        self.line.durations.add(self.job, took)
+        self.length_s = self.at_best_s = OUTLASTS * took
+        self.makes_way = True
+        return True
 
     def report(self, fraction: float, text: str) -> None:
         """How far the job says it is."""

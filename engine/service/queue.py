@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from engine.service import short_runs
 from engine.service.durations import wait_s
 from engine.service.failures import Cancelled, Rejected
 from engine.service.handle import Handle, Run
@@ -60,6 +61,7 @@ class JobQueue:
             thread = threading.Thread(target=self._serve, args=(slot, line), name=f"slot {slot.name}", daemon=True)
             self._threads[slot] = thread
             thread.start()
+            short_runs.watch(slot, line, self._running, self._changed, self._serves)
 
     def drop(self, slot: Slot) -> None:
         """Let a slot serve no more: it is closed when its run has ended."""
@@ -211,7 +213,7 @@ class JobQueue:
                 self._to_warm.discard(slot)
                 self._started.add(slot)
             if run is not None:
-                outcome = slot.run(run.message, run.allowed_s(slot), run.report, run.given_up, run.asker)
+                outcome = slot.run(run.message, run.job.deadline, run.report, run.given_up, run.asker)
                 if not self._put_back(slot, run, outcome):
                     self._finish(slot, run, outcome)
             if not self._closed:
@@ -227,11 +229,11 @@ class JobQueue:
         return not self._closed and slot in line.slots
 
     def _put_back(self, slot: Slot, run: Run, outcome: Outcome) -> bool:
-        """Let a run wait again, before all others of its rank, that is to begin again."""
+        """Let a run wait again, before all others of its rank, that was stopped for another one or lost its host."""
         with self._changed:
             if outcome.lost:
                 self._lines.drop(slot)
-            if outcome.ok or not run.begins_again(slot, outcome) or not run.holders or self._closed:
+            if outcome.ok or not run.holders or self._closed or not (run.makes_way or (outcome.lost and not run.moved)):
                 return False
             self._running.end(slot)
             run.moved |= outcome.lost

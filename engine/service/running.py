@@ -54,6 +54,11 @@ class Running:
                 return run
         return None
 
+    def outlasts(self, slot: Slot, waiting: Iterable[Run]) -> bool:
+        """Whether the slot's run is to stop for one that waits, as it is too long for the slot."""
+        run = self._runs.get(slot)
+        return run is not None and any(each.at_best_s <= slot.most_s for each in waiting) and run.outlasts(slot)
+
     def make_way(self, slots: Sequence[Slot]) -> Slot | None:
         """Where every one of these is at a run: the one whose run is to stop for an urgent one, as it began last, is
         not urgent, and was not stopped before."""

@@ -27,14 +27,6 @@ class Outcome:
         """The outcome of a job that ended with `error`."""
         return Outcome(False, pickle.dumps(error))
 
-    def is_of(self, kind: type[Exception]) -> bool:
-        """Whether the job ended with such an exception."""
-        try:
-            self.value()
-        except Exception as error:
-            return isinstance(error, kind)
-        return False
-
     def value(self) -> Any:
         """The job's value; or raises the exception that it ended with."""
         try:
@@ -64,8 +56,8 @@ class Slot(Protocol):
     """What a queue asks of where its jobs run.
 
     `device`: "gpu" or "emulator", whose jobs it takes. `name`: of a GPU, its model. `host`: the computer's name.
-    `most_s`: it takes no run that must last longer by what is known, in seconds, and gives away one that does; inf:
-    any.
+    `most_s`: it takes no run that must last longer by what is known, in seconds, and gives one away that does where
+    others wait; inf: any.
     `start`, `run` and `close` belong to one long-lived thread; `interrupt` may be called from any.
     """
 

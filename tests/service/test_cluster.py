@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,14 +121,18 @@ def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: Served, t
 def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(cluster: Served, tmp_path: Path) -> None:
     made, queue, _ = cluster
     door, trace = tmp_path / "door", tmp_path / "trace"
-    count = len(queue.slots)
-    handles = [queue.submit(job("gate_in", str(trace), str(door), deadline=200.0), "s") for _ in range(2 * count)]
+    open_door = replace(job("gate_in", str(tmp_path / "before"), str(tmp_path)), kind="gate", operations=1)
+    queue.submit(open_door, "s").result(SOON_S)
+    # Now these are no short ones, as that took longer for an operation.
+    gate = replace(open_door, args=(str(trace), str(door)), deadline=200.0, operations=10**9)
+    count = sum(slot.most_s == inf for slot in queue.slots)
+    handles = [queue.submit(gate, "s") for _ in range(2 * count)]
     assert until(lambda: len(lines(trace)) == count, SOON_S)
     made.kill("scheduler")
     assert until(lambda: not serving(queue), SOON_S)
     assert until(lambda: "scheduler" in "".join(cluster.following.troubles), SOON_S)
     assert until(lambda: handles[0].progress == (0.0, "Waiting for a worker: none is there"), SOON_S)
-    handles.append(queue.submit(job("gate_in", str(trace), str(door)), "s"))
+    handles.append(queue.submit(gate, "s"))
     made.start_scheduler()
     door.touch()
     assert {handle.result(SOON_S) for handle in handles} <= {"a", "b"}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 
+import pytest
+
 from engine.records import Progress
-from engine.service.failures import JobTimeout
+from engine.service import short_runs
+from engine.service.failures import Cancelled
 from engine.service.job import Job
 from engine.service.queue import JobQueue
 from engine.service.slot import Asker, Outcome
@@ -55,38 +58,32 @@ def test_an_urgent_long_run_stops_a_long_one_although_the_worker_for_short_ones_
     queue.close()
 
 
-class Impatient(Slot):
-    """A worker for short runs, on which each takes as long as it may."""
-
-    allowed_s = 0.0
+class Short(Slot):
+    """A worker for short runs, on which one runs until it is stopped."""
 
     def run(
         self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool], asker: Asker
     ) -> Outcome:
-        self.allowed_s = deadline_s
-        return Outcome(False, pickle.dumps(JobTimeout(deadline_s)))
+        super().run(job, deadline_s, progress, cancelled, asker)
+        return Outcome.failure(Cancelled()) if cancelled() else Outcome(True, pickle.dumps(self.host))
 
 
-def test_a_run_that_turns_out_long_goes_to_a_worker_that_takes_any_and_others_of_its_kind_follow() -> None:
-    short = Impatient("short", "emulator", most_s=2.0)
-    queue = JobQueue([short])
-    unknown = queue.submit(of(1), "a")
-    assert until(lambda: short.allowed_s == 4.0 and unknown.position() == 1)
-    any_run = Slot("any", "emulator")
+def test_a_run_that_turns_out_long_makes_way_for_one_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_runs, "LOOK_S", 0.01)
+    any_run, short = Slot("any", "emulator"), Short("short", "emulator", most_s=0.2)
+    queue = JobQueue([any_run])
     any_run.go_on.set()
-    short.allowed_s = 0.0
-    queue.add(any_run)
-    assert unknown.result(5) == "any"
-    next_one = queue.submit(Job("nobody:reads", deadline=60.0, device="emulator", kind="sum", operations=10**12), "b")
-    assert next_one.result(5) == "any" and short.allowed_s == 0.0
-    queue.close()
-
-
-def test_a_run_that_may_take_no_longer_ends_there() -> None:
-    short = Impatient("short", "emulator", most_s=2.0)
-    queue = JobQueue([short])
-    brief = queue.submit(Job("nobody:reads", deadline=3.0, device="emulator"), "a")
-    assert until(brief.done.is_set) and short.allowed_s == 3.0
+    queue.submit(of(1), "s").result(5)
+    any_run.begun.clear()
+    any_run.go_on.clear()
+    busy = queue.submit(of(10**12), "s")
+    assert any_run.begun.wait(5)
+    queue.add(short)
+    long = queue.submit(of(1), "a")
+    assert short.begun.wait(5) and until(lambda: long.position() == 0)
+    assert queue.submit(of(1), "b").result(5) == "short" and long.position() == 1
+    any_run.go_on.set()
+    assert long.result(5) == busy.result(5) == "any", "it is not for that worker any more"
     queue.close()
 
 
