@@ -52,6 +52,8 @@ def test_the_plans_for_the_recorded_gpu_are_those_of_the_recorded_rows(step: int
         (Choice("reduce_cooperative", 2**24, 128), 20 * 12 // 2),
         (Choice("reduce_vectorized", 2**20, 256), 20 * 4),
         (Choice("max_vectorized", 2**24, 256), 20 * 4),
+        (Choice("prefix_sum_specialized", 2**24, 256), 20 * 6 // 2),
+        (Choice("filter_specialized", 10_000, 256), 2),  # 7,168 numbers to a tile
         (Choice("histogram_shared", 2**24, 256), 20 * 6),
         (Choice("matmul_stream_k", 1024, 16, dtype="float32"), 20),
         (Choice("column_sums_strips", 4096, 256), 32 * 2),  # strips of 128 columns, two blocks for each

@@ -183,7 +183,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{time filter_aggregated n=16777216} at N = 2^24): the compiler sees that all lanes add one to one address, "
         "and lets one lane draw for its warp by itself.",
         "All warps then still meet at one counter. Blocks that look back have no such place, and take "
-        "{time filter_lookback n=16777216}.",
+        "{time filter_lookback n=16777216}; where one warp of a block looks back while the others load the next tile, "
+        "they take {time filter_specialized n=16777216}.",
     ),
     "crovella-warps": (
         "The lecture prints no times. The shuffles are nearly free: at N = 2^24 the prefix sum of every warp takes "
@@ -191,7 +192,9 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "one.",
         "The prefix sum of everything reads and writes the array a second time: "
         "{times grid_prefix_sum block_prefix_sum n=16777216} as long as that of every block. The blocks that look back "
-        "read and write it once, and take {times prefix_sum_lookback block_prefix_sum n=16777216} as long.",
+        "read and write it once, and take {times prefix_sum_lookback block_prefix_sum n=16777216} as long; where one "
+        "warp of a block looks back while the others load the next tile, it is "
+        "{times prefix_sum_specialized block_prefix_sum n=16777216} as long.",
     ),
     "crovella-max": (
         "The lecture prints no times. At this N all are bound by launching. #9 has two launches like the rungs before, "

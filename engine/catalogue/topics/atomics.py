@@ -92,7 +92,7 @@ KERNELS = (
            block_sizes=(32, 64, 128, 256), refuses=_PACKED, shows="atomics", work="filter",
            operation="selection"),
     Kernel("filter_specialized", "atomics", "Keep the positive numbers, one warp looks back", block_sizes=_TWO_WARPS,
-           refuses=_SPECIALIZED, shows="barriers", work="filter", operation="selection"),
+           refuses=_SPECIALIZED, shows="+barriers", work="filter", operation="selection"),
     Kernel("warp_broadcast", "atomics", "A lane hands its number to the whole warp", shows="+shuffles",
            work="broadcast", parameter=Parameter("LANE", "Lane", tuple(range(32)), 0)),
     Kernel("warp_movements", "atomics", "Four ways from lane to lane", shows="+shuffles", work="movements"),

@@ -137,7 +137,8 @@ def test_every_address_is_judged_by_its_own_numbers(addresses: int):
 
 def test_numbers_beyond_two_to_the_24_are_taken_and_the_largest_places_fit_their_type():
     topic = atomics.TOPIC
-    for name in ("prefix_sum_lookback", "filter_lookback", "max_vectorized", "reserve_buffer", "order_place"):
+    passes = ("prefix_sum_lookback", "prefix_sum_specialized", "filter_lookback", "filter_specialized")
+    for name in (*passes, "max_vectorized", "reserve_buffer", "order_place"):
         assert plan(Choice(name, topic.max_n, 128, device="gpu")).bytes_moved >= 4 * 2**28
     assert 4 * topic.max_n + 3 < 2**31  # what reserve_buffer writes
     with pytest.raises(NotRunnable, match="too large"):
