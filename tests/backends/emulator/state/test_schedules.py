@@ -100,7 +100,7 @@ def test_dense_divergence_is_the_same_in_all_shapes(way):
     assert {key: also_counted[key] for key in per_lane} == {key: counted[key] for key in per_lane}
 
 
-# What is no sample waits for a release: test_differential.py and test_machine_hazards.py have every kernel in both kinds
+# What is no sample waits for a release: test_differential.py and test_machine_hazards.py have every kernel in all kinds
 # of order, at other sizes.
 @pytest.mark.parametrize("name", [case(name, quick=name in SAMPLE, thorough=False) for name in NAMES if on_gpu(name)])
 @pytest.mark.parametrize("schedule", [Schedule("independent", 1), Schedule("waves", blocks_per_wave=2)])
