@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import free_port, served
 from tests.browser.test_dashboard import HARRIS, opened
@@ -108,14 +108,16 @@ def test_marks_move_with_the_text_that_is_typed_while_a_check_runs(page: Page, a
 
 
 @pytest.mark.thorough
-def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(page: Page, address: str) -> None:
+def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
+    page: Page, browser: Browser, address: str
+) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     typed(page, "a * x[i]", "1 + ")
     page.locator("[data-part=share]").click()
     expect(page.locator("[data-part=link]")).not_to_have_value("")
     link = page.locator("[data-part=link]").input_value()
     assert link.startswith(f"{address}/lab?") and "draft=" not in link
-    there = page.context.browser.new_context() if page.context.browser else page.context
+    there = browser.new_context()
     other = there.new_page()
     editor_at(other, link)
     expect(other.locator(".cm-content")).to_contain_text("1 + a * x[i]")
@@ -128,14 +130,16 @@ def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
 
 
 @pytest.mark.thorough
-def test_the_server_has_what_the_browser_has_lost_and_shows_it_to_nobody_else(page: Page, address: str) -> None:
+def test_the_server_has_what_the_browser_has_lost_and_shows_it_to_nobody_else(
+    page: Page, browser: Browser, address: str
+) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     typed(page, "a * x[i]", "1 + ")
     checked(page, "Wrong")
     page.evaluate("localStorage.clear()")
     page.reload()
     expect(text).to_contain_text("1 + a * x[i]")
-    there = page.context.browser.new_context() if page.context.browser else page.context
+    there = browser.new_context()
     other = there.new_page()
     expect(editor_at(other, page.url)).to_contain_text("a * x[i]")
     expect(other.locator(".cm-content")).not_to_contain_text("1 + a * x[i]")
