@@ -77,7 +77,7 @@ _BEYOND_TILING = Ladder(
              promise="slower"),
         Rung("matmul_fitted_pieces", "fitted pieces",
              "A round of blocks takes as long with one block as with one for each multiprocessor; now a piece of P is "
-             "as wide as makes the rounds shortest. That is for widths from about 700 to 1,500; here the rung before "
+             "as wide as makes the rounds shortest. That is for widths from about 600 to 1,800; here the rung before "
              "the slices is faster.", promise="faster"),
         Rung("matmul_split", "split floats",
              "The float units were the roof; now each float is the sum of three 16-bit parts, and the tensor cores "
