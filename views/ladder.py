@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from html import escape
 
@@ -16,7 +17,7 @@ from engine.records import Choice, NotRunnable, Settled
 from views.rung import actions, desk, present
 from views.session import choices, keyboard, lecture, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
-from views.session.page import Page
+from views.session.page import WORK, Page
 
 
 def settings(topic: Topic, rung: Rung) -> None:
@@ -89,6 +90,13 @@ def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
 
 
 def main() -> None:
+    """The page. Those that follow the lecture are drawn one after the other, as all of them are led at once: the first
+    ones then show a step early, and nobody else's click waits for a hall. One that waits for a run holds up nobody."""
+    with lecture.TURN if lecture.is_followed() and not work.busy(WORK) else nullcontext():
+        show()
+
+
+def show() -> None:
     """Read the choice, show the rung, run what was asked for, show the numbers."""
     ladder = rungs.chosen()
     topic = TOPICS[ladder.topic]

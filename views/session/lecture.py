@@ -24,6 +24,7 @@ OWN = ("present", "follow")  # of an address: whose window it is
 FRESH_S = 0.25  # how long what another server process writes may go unseen
 LASTS = timedelta(hours=12)  # after which a lecture is over that nobody ended
 
+TURN = threading.Semaphore(1)  # of the pages that follow
 _lock = threading.Lock()
 _found: Lecture | None = None
 _looked = -FRESH_S

@@ -7,7 +7,8 @@ import html
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -23,7 +24,7 @@ from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
 from views.access.roles import PRESENTER, STUDENT
-from views.session import endpoints, lecture, presence
+from views.session import endpoints, lecture, presence, work
 from views.session.endpoints import ROUTES
 from views.session.lecture import Lecture
 
@@ -96,6 +97,28 @@ def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_
     assert told(f"seen={steps[0]}", lecture.end) == {}
     monkeypatch.setattr(presence, "browsers", lambda: 0)
     assert told("seen=0") == {}, "nobody presents, and when no page is there any more nobody waits"
+
+
+def test_pages_that_follow_take_turns_but_one_that_waits_for_a_run_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns: list[str] = []
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        turns.append("taken")
+        yield
+        turns.append("over")
+
+    monkeypatch.setattr(lecture, "TURN", turn())
+    lecture.show(SLIDE, "")
+    opened(**SLIDE)
+    assert not turns
+    opened(**SLIDE, follow="1")
+    assert turns == ["taken", "over"]
+    monkeypatch.setattr(work, "busy", lambda _: True)
+    opened(**SLIDE, follow="1")
+    assert turns == ["taken", "over"]
 
 
 def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
