@@ -50,6 +50,7 @@ SCATTERED = (
 )
 ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
 PAIRED = "the GPU's assembler reads two neighbouring words of 8 bytes at once, where PTX reads each"
+DELAYED = "a pass that another warp's access delayed is counted twice: here one warp looks back while the others work"
 MATRICES = "the GPU counts the passes of a load of matrices (ldmatrix) through shared memory, and no request for it"
 
 _STORES = ("shared_store_wavefronts", "shared_store_conflicts")
@@ -63,7 +64,14 @@ UNEQUAL: dict[str, dict[str, str]] = {
         **dict.fromkeys(("global_store_requests", "global_store_sectors"), LOOPS),
         **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), HOISTED),
     },
+    "filter_specialized-*": {
+        **dict.fromkeys(_LOADS, WAITING),
+        **dict.fromkeys(_SLOTS, LOOPS),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), LOOPS),
+        **dict.fromkeys(_STORES, DELAYED),
+    },
     "prefix_sum_lookback-*": dict.fromkeys(_LOADS, WAITING),
+    "prefix_sum_specialized-*": dict.fromkeys(_LOADS, WAITING),
     "max_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests"), WAITING),
     "reduce_m??_vectorized-*": _HANDS_OVER,
     "reduce_product_vectorized-*": dict.fromkeys((*_LOADS, *_SLOTS), WAITING),
