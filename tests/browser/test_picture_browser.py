@@ -142,6 +142,7 @@ def test_it_moves_in_the_hall_and_answers_the_keys(page: Page, address: str) -> 
     assert box is not None and box["y"] + box["height"] <= 720
 
 
+@pytest.mark.thorough
 def test_presenting_from_inside_shows_the_block_in_motion(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     page.keyboard.press("p")
@@ -149,6 +150,7 @@ def test_presenting_from_inside_shows_the_block_in_motion(page: Page, address: s
     expect(part(page, "player")).to_have_attribute("data-frame", re.compile(r"\d+"))
 
 
+@pytest.mark.thorough
 def test_who_wants_no_motion_gets_the_next_moment_at_once(laptop: BrowserContext, page: Page, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     at_rest(page, f"{address}{FIRST}")
@@ -234,12 +236,14 @@ def unpacked(packed: bytes) -> bytes:
     raise AssertionError("the image has no end")
 
 
+@pytest.mark.thorough
 def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     box = part(page, "range").bounding_box()
     assert box is not None and box["y"] + box["height"] <= 720
 
 
+@pytest.mark.thorough
 def test_every_part_has_a_name(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     assert "7 steps that combine values" in (part(page, "canvas").get_attribute("aria-label") or "")
