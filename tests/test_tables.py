@@ -103,7 +103,7 @@ def test_speedups_of_a_ladder_that_begins_with_a_race_count_from_the_first_right
         # a chain for every thread is other work
         ("cs121-latency", [*[True] * 5, False], [False, *[True] * 4, False]),
         ("cs121-divergence", [False, True, True], [False, False, True]),
-        ("crovella-warps", [False, False, False, False, True, True], [False, False, False, False, False, True]),
+        ("crovella-warps", [*[False] * 4, *[True] * 3], [*[False] * 5, *[True] * 2]),
     ],
 )
 def test_speedups_are_of_the_same_work_on_the_same_processor(
