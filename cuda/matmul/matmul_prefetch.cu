@@ -32,13 +32,14 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int my_row = warp / (TILE_COLUMNS / 64) * 64 + 4 * (lane / 2 % 8);
     int my_col = warp % (TILE_COLUMNS / 64) * 64 + 4 * (lane % 2 + lane / 16 * 2);
 
-    // what this thread copies in every phase: beyond the border it takes the last row or column, which nobody stores
+    // what this thread copies in every phase: beyond the border it takes the piece before, which nobody stores
+    auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE_COLUMNS / WORDS, copies_M = TILE_ROWS * DEPTH / THREADS, copies_N = line * DEPTH / THREADS;
     unsigned int from_M[copies_M], from_N[copies_N];
     for (int i = 0; i < copies_M; ++i)
-        from_M[i] = min(block_row + tid / DEPTH + i * (THREADS / DEPTH), width - 1) * width + tid % DEPTH;
+        from_M[i] = within(block_row + tid / DEPTH + i * (THREADS / DEPTH), TILE_ROWS) * width + tid % DEPTH;
     for (int i = 0, j = tid; i < copies_N; ++i, j += THREADS)
-        from_N[i] = j / line * width + min(block_col + j % line * WORDS, width - WORDS);
+        from_N[i] = j / line * width + within(block_col + j % line * WORDS, TILE_COLUMNS);
 
     auto fetch = [&](Tiles &to, int depth, bool wanted) {
         for (int i = 0; i < copies_M; ++i) {

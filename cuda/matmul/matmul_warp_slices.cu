@@ -30,13 +30,14 @@ static __device__ void multiply(const float *M, const float *N, float *P, int wi
     int block_row = blockIdx.y * TILE, block_col = blockIdx.x * TILE;
     int my_row = 4 * (lane / 2 % 8), my_col = 4 * (lane % 2 + lane / 16 * 2);  // 4 rows, and 4 columns of every 16
 
-    // what this thread copies in every phase: beyond the border it takes the last row or column, which nobody stores
+    // what this thread copies in every phase: beyond the border it takes the piece before, which nobody stores
+    auto within = [=](int at, int piece) { return at < width ? at : max(at - piece, 0); };
     const int line = TILE / WORDS, copies_M = TILE * DEPTH / 32, copies_N = line * DEPTH / 32;
     unsigned int from_M[copies_M], from_N[copies_N];
     for (int i = 0; i < copies_M; ++i)
-        from_M[i] = min(block_row + lane / DEPTH + i * (32 / DEPTH), width - 1) * width + lane % DEPTH;
+        from_M[i] = within(block_row + lane / DEPTH + i * (32 / DEPTH), TILE) * width + lane % DEPTH;
     for (int i = 0, j = lane; i < copies_N; ++i, j += 32)
-        from_N[i] = j / line * width + min(block_col + j % line * WORDS, width - WORDS);
+        from_N[i] = j / line * width + within(block_col + j % line * WORDS, TILE);
     auto fetch = [&](Tiles &to, int depth, bool wanted) {
         for (int i = 0; i < copies_M; ++i) {
             float *at = &to.M[lane % DEPTH][(lane / DEPTH + i * (32 / DEPTH)) ^ 4 * (lane % DEPTH)];
