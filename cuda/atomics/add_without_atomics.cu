@@ -6,8 +6,8 @@
 // Fixes: all atomics, the launch that sets the sums to zero, and an order of additions that differs from run to run.
 // Limit: the memory itself; at small n the launch and one trip to memory.
 // Conditions: any n; ADDRESSES, LANES and the block size are powers of two; in starts at a multiple of 16 bytes. The
-//   grid's x covers the addresses, its y is the number of strips: 1 where a block has more columns than threads. The
-//   slots are zero before the first launch; the last strip's block makes them zero again.
+//   grid's x covers the addresses, its y is the number of strips. A block has no more columns than threads. The slots
+//   are zero before the first launch; the last strip's block makes them zero again.
 // Lecture: none: after Crovella 2020, "Atomics to the rescue": where no two blocks meet, none is needed.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), COLUMNS = LANES * PER_VECTOR, ROWS = BLOCK_SIZE / LANES;
 constexpr unsigned int ACROSS = ADDRESSES < COLUMNS ? LANES : ADDRESSES / PER_VECTOR;  // vectors in a row
@@ -72,12 +72,11 @@ add_without_atomics(const T *in, T *out, unsigned int n, volatile unsigned long 
     __syncthreads();
     T own = T(0);
     unsigned int first = blockIdx.x * COLUMNS;
-    #pragma unroll 1
-    for (unsigned int c = tid; c < KEPT; c += BLOCK_SIZE) {
-        own = T(0);
-        for (unsigned int place = c; place < PARTS * COLUMNS; place += KEPT) own += partial[place];
-        if (strips == 1) out[first + c] = own;
-        else if (strip < strips - 1) hand_over(slots + (strip * ADDRESSES + first + c) * SLOTS, own);
+    if (tid < KEPT) {
+        #pragma unroll 16
+        for (unsigned int part = 0; part < PARTS * COLUMNS / KEPT; part++) own += partial[part * KEPT + tid];
+        if (strips == 1) out[first + tid] = own;
+        else if (strip < strips - 1) hand_over(slots + (strip * ADDRESSES + first + tid) * SLOTS, own);
     }
     if (strip < strips - 1 || strips == 1) return;
 

@@ -9,6 +9,7 @@
 //   of 32, LANES 2, 4 or 8. The grid covers the columns, LANES * 16 bytes a block.
 // Lecture: none: CS121, "Coalescing example", and what a sector is.
 constexpr unsigned int PER_VECTOR = 16 / sizeof(T), COLUMNS = LANES * PER_VECTOR, ROWS = BLOCK_SIZE / LANES;
+constexpr unsigned int LOADS = 4;  // of a thread, on their way at once
 struct alignas(16) Vector { T element[PER_VECTOR]; };
 
 static __device__ void add(Vector &sum, Vector vector)
@@ -26,26 +27,21 @@ static __device__ Vector load(const T *at, unsigned int left)
     return words;
 }
 
-// the sums of a thread's columns over every row that is its own, four rows on their way at once
+// the sums of a thread's columns over the rows that are its own
 template <bool ALIGNED>
 static __device__ Vector walk(const T *in, unsigned int row, unsigned int column, unsigned int n)
 {
     Vector sum{};
     if (column >= n) return sum;
-    const T *at = in + (size_t)row * n + column;
-    size_t step = (size_t)ROWS * n;
-    unsigned int left = n - column;
+    unsigned int at = row * n + column, step = ROWS * n, left = n - column;
     #pragma unroll 1  // short code: it comes from memory as well
-    for (; row + 3 * ROWS < n; row += 4 * ROWS, at += 4 * step) {
-        Vector a = load<ALIGNED>(at, left), b = load<ALIGNED>(at + step, left);
-        Vector c = load<ALIGNED>(at + 2 * step, left), d = load<ALIGNED>(at + 3 * step, left);
-        add(sum, a);
-        add(sum, b);
-        add(sum, c);
-        add(sum, d);
+    for (; row + (LOADS - 1) * ROWS < n; row += LOADS * ROWS, at += LOADS * step) {
+        Vector some[LOADS];
+        for (unsigned int k = 0; k < LOADS; k++) some[k] = load<ALIGNED>(in + (at + k * step), left);
+        for (unsigned int k = 0; k < LOADS; k++) add(sum, some[k]);
     }
     #pragma unroll 1
-    for (; row < n; row += ROWS, at += step) add(sum, load<ALIGNED>(at, left));
+    for (; row < n; row += ROWS, at += step) add(sum, load<ALIGNED>(in + at, left));
     return sum;
 }
 

@@ -13,7 +13,8 @@ constexpr int GROUPS = BLOCK_SIZE / 128, ROWS = 64 * GROUPS;  // of P, for each 
 constexpr int DEPTH = 64, STAGES = 1536 / (ROWS + COLUMNS);  // of a phase, and on their way or in use: 192 KB
 struct alignas(64) TensorMap { u64 words[16]; };  // what the copy engine knows of a matrix: the host fills it in
 struct Stage { T M[ROWS][DEPTH], N[COLUMNS / 64][DEPTH][64]; };
-struct alignas(1024) Shared { Stage stages[STAGES]; u64 full[STAGES], empty[STAGES]; };
+struct Turned { float4 words[16][8]; };  // 16 x 32 sums of a warp, on their way out
+struct alignas(1024) Shared { Stage stages[STAGES]; Turned turned[4 * GROUPS]; u64 full[STAGES], empty[STAGES]; };
 
 static __device__ unsigned int address(const void *shared) { return (unsigned int)__cvta_generic_to_shared(shared); }
 
@@ -98,9 +99,20 @@ tensor_small_pieces(const __grid_constant__ TensorMap M, const __grid_constant__
                          :: "r"(address(&shared.empty[(phase - 1) % STAGES])) : "memory");
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    int r = row + 64 * group + tid / 32 * 16 + tid % 32 / 4, c = col + tid % 4 * 2;
-    for (int j = 0; j < COLUMNS / 4; ++j) {  // two neighbours of row r, then of row r + 8
-        float2 two = {sum[2 * j], sum[2 * j + 1]};
-        *reinterpret_cast<float2 *>(&P[(r + j % 2 * 8) * width + c + j / 2 * 8]) = two;
+    // 16 rows of a warp, 32 columns at a time: in its lanes' order to shared memory, and row by row from there
+    int warp = threadIdx.x / 32, lane = tid % 32, y = lane / 8, x = lane % 8;
+    float4 (*turned)[8] = shared.turned[warp].words;
+    #pragma unroll
+    for (int part = 0; part < COLUMNS / 32; ++part) {
+        for (int j = 0; j < 8; ++j) {  // two neighbours of a row, then of the row 8 further
+            int down = lane / 4 + j % 2 * 8, word = j / 2 * 2 + lane % 4 / 2;
+            float2 two = {sum[16 * part + 2 * j], sum[16 * part + 2 * j + 1]};
+            reinterpret_cast<float2 *>(&turned[down][word ^ down % 8])[lane % 2] = two;
+        }
+        __syncwarp();
+        float *to = &P[(row + 16 * warp + y) * width + col + 32 * part + 4 * x];
+        for (int k = 0; k < 16; k += 4)
+            *reinterpret_cast<float4 *>(to + k * width) = turned[k + y][x ^ (k + y) % 8];
+        __syncwarp();
     }
 }

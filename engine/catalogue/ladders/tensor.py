@@ -29,6 +29,9 @@ _TENSOR = Ladder(
         Rung("tensor_persistent", "persistent blocks",
              "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
              "the sums of this one are stored."),
+        Rung("tensor_whole_lines", "whole lines",
+             "While a warp stored its sums, 32 bytes of a row at a time, it did not multiply; now it turns them in "
+             "shared memory and stores whole lines."),
         Rung("tensor_small_pieces", "small pieces",
              "At widths up to 1,024 most multiprocessors had no piece; now a piece is a quarter as large, and shared "
              "memory holds up to twelve stages. Above that width the rung before needs fewer operands for a product, "

@@ -115,7 +115,7 @@ def apart(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
     rows, strips = ceil(n / (vectors * each)), 1
     lanes = next((lanes for lanes in filling_lanes(rows, vectors, threads, gpu) if lanes <= vectors), 0)
     if lanes:
-        widest = min(threads, vectors // FEWEST_PIECES, PIECE_LOADS * threads // rows)
+        widest = min(threads // each, vectors // FEWEST_PIECES, PIECE_LOADS * threads // rows)
         while 2 * lanes <= widest:
             lanes *= 2
     else:

@@ -22,7 +22,10 @@ from engine.records import Array, Buffer, Check, Choice, Launch, Plan, Scalar, S
 
 SEEDS = {"M": 512, "N": 1024}
 PIECES = {"tensor_wmma": (64, 32), "tensor_mma": (128, 128)}  # without maps: rows and columns of P for each block
-_FETCHERS = {"tensor_specialized": FETCHING, "tensor_persistent": FETCHING, "tensor_small_pieces": 32}  # threads
+_FETCHERS = dict.fromkeys(("tensor_specialized", "tensor_persistent", "tensor_whole_lines"), FETCHING) | {
+    "tensor_small_pieces": 32
+}  # threads
+_TURNING = {"tensor_whole_lines": 64, "tensor_small_pieces": 64}  # bytes for each thread that multiplies: 16 sums
 _RING = 1536  # rows and columns of all stages of the small pieces: 192 KB
 
 _ONLY_BFLOAT16 = dict.fromkeys(
@@ -46,6 +49,7 @@ KERNELS = (
     _kernel("tensor_wgmma", "Four warps multiply, the hardware copies", "90a"),
     _kernel("tensor_specialized", "One warp fetches, two groups multiply", "90a"),
     _kernel("tensor_persistent", "A block stays, piece after piece", "90a"),
+    _kernel("tensor_whole_lines", "Sums leave by whole lines", "90a"),
     _kernel("tensor_small_pieces", "Small pieces, all the memory for stages", "90a", blocks=(128, 256)),
 )
 
@@ -61,19 +65,20 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         rows = choice.block_size // 2
         columns = 64 if n // rows * (n // 64) <= gpu.multiprocessors else 128
     blocks = n // rows * (n // columns)
-    if kernel.name == "tensor_persistent":
+    if kernel.name in ("tensor_persistent", "tensor_whole_lines"):
         blocks = min(gpu.multiprocessors, blocks)
     grid = (n // columns, n // rows, 1) if kernel.name == "tensor_wmma" else (blocks, 1, 1)
     stages = _RING // (rows + columns) if small else STAGES
     macros = (("BLOCK_SIZE", choice.block_size), ("COLUMNS", columns)) if small else ()
     maps = (TensorMap("M", n, rows, DEPTH), TensorMap("N", n, DEPTH, DEPTH))
+    turning = _TURNING.get(kernel.name, 0) * choice.block_size
     launch = Launch(
         kernel=kernel.name,
         source=given_source(kernel, choice, *macros),
         grid=grid,
         block=(choice.block_size + _FETCHERS.get(kernel.name, 0), 1, 1),
         args=(*(maps if mapped else ("M", "N")), "P", Scalar("int32", n)),
-        shared_bytes=shared_bytes(rows, columns, stages) if mapped else 0,
+        shared_bytes=shared_bytes(rows, columns, stages) + turning if mapped else 0,
     )
     return Plan(
         choice=choice,

@@ -15,7 +15,7 @@ from engine.plan import plan
 from engine.records import Launch, NotRunnable, TensorMap
 
 CHOICE = replace(default_choice("tensor_persistent"), n=256, device="gpu")
-MAPPED = ("tensor_wgmma", "tensor_specialized", "tensor_persistent", "tensor_small_pieces")
+MAPPED = ("tensor_wgmma", "tensor_specialized", "tensor_persistent", "tensor_whole_lines", "tensor_small_pieces")
 
 HGMMA, WARPGROUP = 0x1F0, 0x1C5  # in the machine code of sm_90: a product, and a wait or a start of a group of them
 
@@ -79,6 +79,10 @@ def test_asynchronous_copies_are_refused_below_their_compute_capability() -> Non
         compile_launch(launch, "sm_75")
     assert "needs a GPU of compute capability 8.0 or later; this is 7.5" in str(refused.value)
     assert compile_launch(launch, "sm_80")
+
+
+def test_each_warp_that_multiplies_has_room_to_turn_its_sums() -> None:
+    assert launch_of("tensor_whole_lines").shared_bytes == launch_of("tensor_persistent").shared_bytes + 8 * 16 * 32 * 4
 
 
 @pytest.mark.parametrize(
