@@ -41,9 +41,10 @@ _TENSOR = Ladder(
         "No lecture here has tensor cores. All rungs make the same products with the same unit, and from the first to "
         "the last only the way of the operands changes.",
         "That gains {times tensor_wmma tensor_mma}, {times tensor_mma tensor_wgmma}, "
-        "{times tensor_wgmma tensor_specialized} and {times tensor_specialized tensor_persistent}: the last rung "
-        "reaches {gflops tensor_persistent}, {peak tensor_persistent} of what the tensor cores could do at the highest "
-        "clock. They do not keep it: at this rate the GPU lowers its clock to stay within its power.",
+        "{times tensor_wgmma tensor_specialized}, {times tensor_specialized tensor_persistent} and "
+        "{times tensor_persistent tensor_whole_lines}: whole lines reach {gflops tensor_whole_lines}, "
+        "{peak tensor_whole_lines} of what the tensor cores could do at the highest clock. They do not keep it: at "
+        "this rate the GPU lowers its clock to stay within its power.",
     ),
 )  # fmt: skip
 

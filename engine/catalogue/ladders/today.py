@@ -176,7 +176,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{times atomic_exch atomic_add n=16777216} as long as atomicAdd, whose result nobody reads.",
         "What can be added up before needs no atomic: aggregated, the sums take "
         "{time atomic_add_aggregated n=16777216} at N = 2^24, where an atomic for every element takes "
-        "{time atomic_add n=16777216}.",
+        "{time atomic_add n=16777216}. Where blocks have their addresses to themselves, there is none at all: "
+        "{time add_without_atomics n=16777216}, and the same bits in every run.",
     ),
     "crovella-order": (
         "The lecture prints no times. Aggregating by hand gains nothing here ({time filter_atomic n=16777216} and "
@@ -209,7 +210,8 @@ TODAY: dict[str, tuple[str, ...]] = TODAY_OF_SUMS | {
         "{time column_sums}, a thread per row {time row_sums}): {blocks row_sums} blocks keep neither the GPU nor its "
         "memory busy.",
         "A block per row does: {time row_sums_block}, {times row_sums row_sums_block} as fast. With more bytes on "
-        "their way rows take {time row_sums_vectorized} and columns {time column_sums_strips}.",
+        "their way rows take {time row_sums_vectorized} and columns {time column_sums_strips}; columns of which no two "
+        "blocks share one need no atomics: {time column_sums_narrow}.",
     ),
     "heidelberg-volta": (
         "The lecture prints no times, and these kernels are not about them: all are bound by launching or by waiting.",

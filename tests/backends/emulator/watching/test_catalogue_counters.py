@@ -50,6 +50,7 @@ SCATTERED = (
 )
 ORDER = "which warp draws its places first decides where it writes, and so how many sectors it touches"
 PAIRED = "the GPU's assembler reads two neighbouring words of 8 bytes at once, where PTX reads each"
+CROWDED = "a pass that another warp's access delayed is counted twice: 4% of 8,192 blocks that do little else"
 DELAYED = "a pass that another warp's access delayed is counted twice: here one warp looks back while the others work"
 MATRICES = "the GPU counts the passes of a load of matrices (ldmatrix) through shared memory, and no request for it"
 
@@ -70,7 +71,8 @@ UNEQUAL: dict[str, dict[str, str]] = {
         **dict.fromkeys(("shared_load_wavefronts", "shared_load_requests"), LOOPS),
         **dict.fromkeys(_STORES, DELAYED),
     },
-    "prefix_sum_lookback-*": dict.fromkeys(_LOADS, WAITING),
+    # How far down a block looks, and so how many sums it adds, is a matter of time as well.
+    "prefix_sum_lookback-*": dict.fromkeys((*_LOADS, "shared_load_wavefronts", "shared_load_requests"), WAITING),
     "prefix_sum_specialized-*": dict.fromkeys(_LOADS, WAITING),
     "max_vectorized-*": dict.fromkeys((*_LOADS, *_STORES, "global_store_requests"), WAITING),
     "reduce_m??_vectorized-*": _HANDS_OVER,
@@ -82,6 +84,13 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "matmul_wide_tile-*": {"shared_store_requests": ISSUED_AGAIN},
     "reduce_cooperative-*": {**dict.fromkeys((*_LOADS, *_STORES), WAITING), "shared_atomic_wavefronts": GENERIC},
     "reduce_vectorized-*": _HANDS_OVER,
+    "reduce_unaligned-*": _HANDS_OVER,
+    "argmax_vectorized-*": dict.fromkeys((*_LOADS, *_SLOTS), WAITING),
+    "add_without_atomics-*": {
+        # Lanes whose wait ends at different times store their sums apart.
+        **dict.fromkeys((*_LOADS, *_SLOTS, "shared_store_wavefronts", "shared_store_requests"), WAITING),
+        **dict.fromkeys(("shared_load_wavefronts", "shared_load_conflicts"), CROWDED),
+    },
     "histogram_global-*-int32": {"global_red_sectors": SCATTERED},
     "reduce_atomic_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
     "atomic_add_cas-*": dict.fromkeys(("global_atom_requests", "global_atom_sectors"), TRIES),
