@@ -17,16 +17,16 @@ _TENSOR = Ladder(
     rungs=(
         Rung("tensor_wmma", "WMMA",
              "A warp multiplies 16 x 16 matrices by one instruction, operands from global memory."),
-        Rung("tensor_mma", "mma and ldmatrix",
+        Rung("tensor_mma", "mma, ldmatrix",
              "Every operand came from global memory; now a block shares tiles, copied asynchronously, and a warp reads "
              "them matrix by matrix.", promise="faster"),
-        Rung("tensor_wgmma", "wgmma and TMA",
+        Rung("tensor_wgmma", "wgmma, TMA",
              "Warps copied, read and asked for each small product; now one thread asks for whole tiles, and four warps "
              "together for products of 64 x 256, straight from shared memory.", promise="faster"),
-        Rung("tensor_specialized", "specialized warps",
+        Rung("tensor_specialized", "specialized",
              "The whole block met at a barrier in every phase; now one warp only fetches, and two groups of four only "
              "multiply. At this width hardly anybody had waited there; at 8,192 it pays.", promise="same"),
-        Rung("tensor_persistent", "persistent blocks",
+        Rung("tensor_persistent", "persistent",
              "Every piece of P began with an empty pipeline; now a block stays, and the next piece is fetched while "
              "the sums of this one are stored."),
         Rung("tensor_whole_lines", "whole lines",
