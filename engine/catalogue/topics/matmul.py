@@ -139,8 +139,10 @@ def tile_of(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> Til
 def _fitted(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> dict[str, int]:
     """The macros of a kernel whose pieces are fitted, none of another: the columns of a thread of one of its slices,
     the words of N that lie together in every row, and the slices. Where each multiprocessor has two blocks or four, it
-    does two at once, of half as many slices."""
-    slices = SLICES // 2 if _rounds(tile, n, tile_width, gpu) % 2 == 0 else SLICES
+    does two at once, of half as many slices. No slice is without a phase: the zeros that it copies would be waited for
+    by nobody."""
+    most = SLICES // 2 if _rounds(tile, n, tile_width, gpu) % 2 == 0 else SLICES
+    slices = min(most, 1 << ceil(n / DEPTH).bit_length() - 1)
     return {"COLUMNS": 2 * tile.columns, "WORDS": gcd(n, 4), "SLICES": slices} if tile.fits else {}
 
 

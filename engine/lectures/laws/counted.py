@@ -124,9 +124,12 @@ def timing_sentence(choice: Settled, found: Sequence[Point]) -> str:
     if most / least < SLIGHT:
         said += " and hardly slower at the others."
     else:
-        more = f"{_factor(slow.expected / fast.expected)} times the {law.unit}"
         if slow.expected == fast.expected:
             more = f"the same number of {law.unit}"
+        elif fast.expected:
+            more = f"{_factor(slow.expected / fast.expected)} times the {law.unit}"
+        else:
+            more = f"{slow.expected:,.4g} {law.unit} instead of none"
         said += (
             f" and slowest at {slow.value:,} ({time_text(most)}): {_factor(most / least)} times the time for {more}."
         )

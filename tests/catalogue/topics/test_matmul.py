@@ -28,6 +28,9 @@ FITTED = KERNELS["matmul_fitted_pieces"]
         (132, 1200, 96, 2),  # 19 x 13
         (132, 1500, 96, 4),  # 24 x 16, three for each
         (132, 100, 64, 4),  # all in one round
+        (132, 25, 64, 4),  # four phases, one for each slice
+        (132, 24, 64, 2),  # three phases: a slice without one would copy zeros that nobody waits for
+        (132, 8, 64, 1),
         (108, 1200, 112, 2),  # 19 x 11; 13 pieces of 96 across would need a third round
     ],
 )
@@ -50,7 +53,16 @@ def test_a_kernel_without_a_choice_keeps_its_tile() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("multiprocessors", "n", "columns", "slices"),
-    [(2, 75, 80, 4), (2, 90, 96, 4), (2, 100, 112, 4), (1, 75, 80, 2), (1, 150, 80, 2), (1, 101, 112, 2)],
+    [
+        (2, 7, 64, 1),
+        (2, 20, 64, 2),
+        (2, 75, 80, 4),
+        (2, 90, 96, 4),
+        (2, 100, 112, 4),
+        (1, 75, 80, 2),
+        (1, 150, 80, 2),
+        (1, 101, 112, 2),
+    ],
 )
 def test_every_width_of_a_piece_gives_the_product(multiprocessors: int, n: int, columns: int, slices: int) -> None:
     """Of a GPU of so few multiprocessors that small widths have as many pieces as large ones elsewhere."""
