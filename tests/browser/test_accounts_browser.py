@@ -54,9 +54,11 @@ def test_a_link_survives_signing_in_with_an_account_and_the_list_says_who_presen
     opened(page, f"{url}/machine")
     expect(page.locator(".signedin")).to_contain_text("You are here as ada@school.edu, presenter.")
     assert provider.challenged[-1]  # a code alone, overheard, buys nothing
-    page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    # The page shows that nobody is signed in before the browser has gone to the provider and back.
+    with page.expect_response(lambda answer: answer.url.startswith(f"{provider.address}/logout")):
+        page.get_by_role("button", name="Sign out").click()
     assert provider.signed_out == 1
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     opened_again = page.context.new_page()
     opened_again.goto(f"{url}{SLIDE}")
     expect(opened_again.get_by_role("button", name="Sign in")).to_be_visible()
