@@ -71,5 +71,5 @@ class Lines(Generic[T]):
         for kind, line in list(self._lines.items()):
             if not line.slots and line.deserted_s() >= absent_s:
                 del self._lines[kind]
-                left += iter(line.waiting.take, None)
+                left += line.waiting
         return left

@@ -54,15 +54,6 @@ class Turns(Generic[T]):
         for rank, order in zip(self._ranks, self._orders, strict=True):
             yield from (rank[place][1] for place in order)
 
-    def take(self) -> T | None:
-        """The next item, which no longer waits; None if nothing waits."""
-        for rank, order in enumerate(self._orders):
-            if order:
-                session, item = self._ranks[rank][order[0]]
-                self.remove(session, item)
-                return item
-        return None
-
     def remove(self, session: str, item: T) -> None:
         """Give up the place of a waiting item."""
         own = self._places[session]

@@ -1,4 +1,4 @@
-"""Whose turn it is, without any worker: what `ahead` promises is what `take` does."""
+"""Whose turn it is, without any worker: what `ahead` promises is the order of all that waits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,18 @@ def made(*items: str, urgent: tuple[str, ...] = ()) -> Turns[str]:
     return turns
 
 
+def take(turns: Turns[str]) -> str:
+    """The next item, which no longer waits."""
+    item = next(iter(turns))
+    turns.remove(item[0], item)
+    return item
+
+
 def taken(turns: Turns[str]) -> list[str]:
-    items = []
-    while (item := turns.take()) is not None:
-        items.append(item)
-    return items
+    """All that waits, one after the other, which is the order that all are in before the first is taken."""
+    promised = list(turns)
+    assert [take(turns) for _ in range(len(turns))] == promised and not list(turns)
+    return promised
 
 
 def test_one_of_each_session_in_turn_and_first_in_first_out_within() -> None:
@@ -38,7 +45,7 @@ def test_a_short_one_goes_first_and_a_long_one_is_not_overtaken_by_what_comes_la
         turns.add(f"b{second}", f"short {second}", float(second), 0.1)
     due = int(STRETCH * 2.0)
     assert turns.before("a", "long") == [f"short {second}" for second in range(due - 1)]
-    assert taken(turns)[due - 1] == "long"
+    assert list(turns)[due - 1] == "long"
 
 
 def test_the_many_short_ones_of_one_session_hold_up_nobodys_single_one() -> None:
@@ -59,7 +66,7 @@ def test_what_is_urgent_goes_first_and_takes_turns_too() -> None:
 
 def test_what_was_taken_too_early_comes_back_to_its_place() -> None:
     turns = made("a0", "a1", "b0")
-    taken_early = turns.take() or ""
+    taken_early = take(turns)
     turns.add("c", "c0", 0.0, 1.0, urgent=True)
     turns.add("a", taken_early, 0.0, 1.0, first=True)
     assert turns.ahead("a", "a0") == 1
@@ -76,7 +83,7 @@ def test_the_place_told_is_the_place_taken(seed: int) -> None:
         turns.remove(item[0], item)
         items.remove(item)
     for _ in range(chance.randrange(len(items) + 1)):
-        items.remove(turns.take() or "")
+        items.remove(take(turns))
     promised = sorted(items, key=lambda item: turns.ahead(item[0], item))
     for item in items:
         assert turns.before(item[0], item) == promised[: turns.ahead(item[0], item)]
