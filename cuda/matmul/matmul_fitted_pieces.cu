@@ -1,15 +1,15 @@
 // matmul_fitted_pieces: slices share the sums' length, and a piece of P is as wide as the multiprocessors ask for.
 // Idea: count the rounds of blocks before the launch. Pieces are 64 x 64, 80, 96 or 112; of these the plan takes the
-//   one whose rounds together are shortest, and compiles it: COLUMNS is a macro. So is SLICES: 4, or where the rounds
-//   are even 2, of blocks half as large, two at once: while one begins or ends, the other computes.
+//   one whose rounds together are shortest, and compiles it: COLUMNS is a macro. So is SLICES: 4; where the rounds are
+//   even 2, of blocks half as large, two at once, so that one computes while one begins; below width 25 only 2 or 1.
 // Fixes: rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132 multiprocessors idle; 126 pieces
 //   of 64 x 96 leave 6, and are done in three quarters of the time. And copies of 8 bytes where 2 divides the width.
 // Limit: the multiply-add units; a narrow piece needs more words of shared memory for each product.
 // Conditions: any width; 16 threads across, 4 for each slice down; compute capability 8.0 or later.
 // Lecture: after CS121; the ceiling in its number of blocks, taken once more: over the multiprocessors.
-constexpr int ROWS = 8;  // of P, for each thread; its COLUMNS, 8 to 16, and the WORDS of N moved by one copy are macros
+constexpr int ROWS = 8;  // of P, for each thread; its COLUMNS, 8 to 14, and the WORDS of N moved by one copy are macros
 constexpr int TILE_ROWS = ROWS * TILE_WIDTH / 2, TILE_COLUMNS = COLUMNS * TILE_WIDTH / 2;  // of P, for each block
-constexpr int THREADS = TILE_WIDTH * TILE_WIDTH / 4;  // of a slice; a block has SLICES of them, 2 or 4, a macro too
+constexpr int THREADS = TILE_WIDTH * TILE_WIDTH / 4;  // of a slice; a block has SLICES of them, 1, 2 or 4, a macro too
 constexpr int DEPTH = 8;  // of a phase
 constexpr int PAD = 4;  // shifts the rows, so that the transposed copies meet different banks
 struct Tiles { float M[DEPTH][TILE_ROWS + PAD], N[DEPTH][TILE_COLUMNS]; };  // M transposed
