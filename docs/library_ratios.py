@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.catalogue import KERNELS, TOPICS
 from engine.catalogue.libraries import PEERS, operation_of
 from engine.history.recordings import KEY, Entry, entries
-from engine.records import CACHE_STATES
+from engine.records import C_TYPES, CACHE_STATES
 from engine.words import size_text
 
 PAGE = Path(__file__).with_name("against-libraries.md")
@@ -45,7 +45,8 @@ def table(found: Mapping[Kind, Mapping[int, Entry]], sizes: tuple[int, ...], mat
     """The operations on vectors, or on matrices, as the lines of a Markdown table."""
     heads = [str(n) if matrices else size_text(n) for n in sizes]
     lines = [f"| operation | type | {' | '.join(heads)} |", f"|---|---|{'---|' * len(sizes)}"]
-    for (operation, dtype), by_n in sorted(found.items(), key=lambda item: list(PEERS).index(item[0][0])):
+    for operation, dtype in sorted(found, key=lambda kind: (list(PEERS).index(kind[0]), list(C_TYPES).index(kind[1]))):
+        by_n = found[operation, dtype]
         topic = KERNELS[next(iter(by_n.values())).key[0]].topic
         if ("matrix width" in TOPICS[topic].size_label) == matrices and set(by_n) & set(sizes):
             lines.append(f"| {operation} | {dtype} | {' | '.join(_cell(by_n.get(n)) for n in sizes)} |")
