@@ -22,12 +22,11 @@ _INSTRUCTION_BYTES, _NOP = 16, 0x918
 @dataclass(frozen=True)
 class Resources:
     """What one kernel needs: registers and bytes of local memory (its stack: spilled registers, arrays) a thread,
-    bytes of shared memory a block, of which the system keeps `reserved_bytes` for itself; and its length in machine
+    bytes of shared memory a block, without what the system keeps of it for itself; and its length in machine
     instructions, without those that only fill it up."""
 
     registers: int
     shared_bytes: int
-    reserved_bytes: int
     local_bytes: int
     instructions: int
 
@@ -57,11 +56,9 @@ def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
     names = _symbols(sections, info.link)
     found = {attribute: value for attribute, symbol, value in _attributes(info.data) if names[symbol] == kernel}
     shared = next((section.size for section in sections if section.name == f".nv.shared.{kernel}"), 0)
-    # From compute capability 8.0 on the system keeps 1 KB of each block's shared memory, and 9.0 counts it in.
-    reserved = 1024 if capability >= 80 else 0
-    if shared and capability >= 90:
-        shared -= reserved
-    return Resources(found[_REGISTERS], shared, reserved, found.get(_FRAME, 0), _length(code_of(cubin, kernel)))
+    if shared and capability >= 90:  # from there on it counts in the 1 KB that the system keeps of each block's
+        shared -= 1024
+    return Resources(found[_REGISTERS], shared, found.get(_FRAME, 0), _length(code_of(cubin, kernel)))
 
 
 def code_of(cubin: bytes, kernel: str) -> bytes:

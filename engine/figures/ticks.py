@@ -21,11 +21,11 @@ def log_ticks(low: float, high: float, most: int = 6, unit: str = "") -> dict[st
     return _axis(shown[:: max(1, ceil(len(shown) / most))], unit)
 
 
-def linear_ticks(high: float, most: int = 6, unit: str = "") -> dict[str, Any]:
+def linear_ticks(high: float, most: int = 6) -> dict[str, Any]:
     """From 0 up to `high`, at most `most` ticks that are 1, 2, 2.5 or 5 times a power of ten apart."""
     steps = (digit * 10.0**power for power in count(floor(log10(high)) - 1) for digit in (1, 2, 2.5, 5))
     step = next(step for step in steps if high / step < most)
-    return _axis([step * i for i in range(int(high / step * 1.000001) + 1)], unit)
+    return _axis([step * i for i in range(int(high / step * 1.000001) + 1)])
 
 
 def fitting(ticks: Callable[[int], dict[str, Any]], width: float, font: int) -> dict[str, Any]:
@@ -71,5 +71,5 @@ def _between(low: float, high: float, digits: Sequence[int]) -> list[float]:
     return [tick for tick in every if low - 1e-9 <= log10(tick) <= high + 1e-9]
 
 
-def _axis(ticks: Sequence[float], unit: str) -> dict[str, Any]:
+def _axis(ticks: Sequence[float], unit: str = "") -> dict[str, Any]:
     return {"tickvals": list(ticks), "ticktext": [f"{tick_text(tick)}{unit}" for tick in ticks]}

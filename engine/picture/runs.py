@@ -19,9 +19,3 @@ def in_runs(numbers: Sequence[int]) -> tuple[int, ...]:
         made += (end - at, first, step)
         at = end
     return tuple(made)
-
-
-def out_of_runs(runs: Sequence[int]) -> list[int]:
-    """The numbers that `in_runs` wrote."""
-    groups = zip(runs[::3], runs[1::3], runs[2::3], strict=True)
-    return [first + step * number for count, first, step in groups for number in range(count)]

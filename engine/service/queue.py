@@ -137,10 +137,10 @@ class JobQueue:
         with self._changed:
             return state_of(self._lines, self._running, len(self._handles), self._joined, self._answered)
 
-    def warm(self, device: str | None = None) -> None:
-        """Start the workers (of one device) now, so that the first run need not wait for them. Returns at once."""
+    def warm(self) -> None:
+        """Start the workers now, so that the first run need not wait for them. Returns at once."""
         with self._changed:
-            self._to_warm.update(slot for slot in self._threads if device in (None, slot.device))
+            self._to_warm.update(self._threads)
             self._changed.notify_all()
 
     def leave(self, session: str, *, waiting_only: bool = False) -> None:

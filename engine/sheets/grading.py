@@ -50,17 +50,17 @@ def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable
     return run
 
 
-def graded(sheet: Sheet, found: Sequence[HandedIn], deadline: float = DEADLINE_S) -> list[Grade]:
+def graded(sheet: Sheet, found: Sequence[HandedIn]) -> list[Grade]:
     """The grades, in the order of the submissions."""
     at_once = max(1, len(service.connect().slots))
     with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda one: _grade(sheet, one, deadline), found))
+        return list(pool.map(lambda one: _grade(sheet, one), found))
 
 
-def _grade(sheet: Sheet, one: HandedIn, deadline: float) -> Grade:
+def _grade(sheet: Sheet, one: HandedIn) -> Grade:
     if one.submission is None:
         return Grade(one.name, one.files, (), one.reason)
-    run = run_of(sheet, f"grade {one.name}", deadline)
+    run = run_of(sheet, f"grade {one.name}", DEADLINE_S)
     found = tuple(verdicts(sheet, one.submission, run, gpu=bool(gpus())))
     return Grade(one.name, one.files, found, notes=one.notes)
 

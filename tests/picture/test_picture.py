@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import pytest
@@ -18,7 +19,7 @@ from engine.choices import settle
 from engine.picture import picture as pictures
 from engine.picture.frames import active_threads
 from engine.picture.picture import Picture, packed, picture
-from engine.picture.runs import in_runs, out_of_runs
+from engine.picture.runs import in_runs
 from engine.records import Choice, NotRunnable
 from tests.cases import case
 from tests.made import measure
@@ -40,6 +41,12 @@ def counted(choice: Choice) -> dict[str, float]:
     counters = measure(choice).counters
     assert counters is not None
     return dict(counters)
+
+
+def out_of_runs(runs: Sequence[int]) -> list[int]:
+    """The numbers that `in_runs` wrote, as `views/picture/` reads them."""
+    groups = zip(runs[::3], runs[1::3], runs[2::3], strict=True)
+    return [first + step * number for count, first, step in groups for number in range(count)]
 
 
 @given(st.lists(st.integers(-1, 40)))

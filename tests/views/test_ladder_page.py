@@ -237,11 +237,6 @@ def test_lines_keep_their_numbers_and_their_text() -> None:
     assert "lines */ int b = a &lt; 2;" in plain
 
 
-def test_finding_lines_are_marked() -> None:
-    text = "int a;\nint b;\n"
-    assert 'class="line found"' in source_html(text, "none", found=(2,))
-
-
 def test_settings_of_one_rung_do_not_reach_the_others() -> None:
     app = opened(ladder="harris", rung="reduce_multiple_adds", grid="64", n="1000")
     app.button(key="run_ladder").click().run()

@@ -25,7 +25,7 @@ def is_array(choice: Settled) -> bool:
     return made.result_count > 1 and not isinstance(made.steps[-1], HostSum)
 
 
-def blank_html(choice: Settled, shown: int = SHOWN) -> str:
+def blank_html(choice: Settled, shown: int) -> str:
     """The strip before there is an answer: as high as what will stand there; "" where none will."""
     try:
         made = plan(choice)
@@ -72,10 +72,10 @@ def _first(checked: Check, shown: int) -> tuple[int, Sequence[float | None]]:
     return begin, answer[begin : begin + shown]
 
 
-def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | None], shown: int = SHOWN) -> str:
+def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | None]) -> str:
     """The first elements of an array of a kernel of one's own, with nothing beside them."""
-    wide = _wide(first[:shown])
-    shown = shown // 2 if wide else shown
+    wide = _wide(first[:SHOWN])
+    shown = SHOWN // 2 if wide else SHOWN
     words = f"{name}: {count:,} x {dtype}" + (f", the first {min(shown, len(first))}" if count > shown else "")
     cells = "".join(_cell(at, _number(value), None, False, None) for at, value in enumerate(first[:shown]))
     return _strip(words, cells, wide)

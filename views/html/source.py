@@ -16,19 +16,18 @@ MARGIN = 5  # columns, of the line numbers
 
 @lru_cache(maxsize=256)
 def source_html(text: str, name: str, before: str | None = None, before_name: str | None = None,
-                found: tuple[int, ...] = (), room: Room | None = None,
+                room: Room | None = None,
                 what_before: str = "the rung before") -> str:  # fmt: skip
     """The kernel's lines below its header comment as one HTML block.
 
     `before`, `before_name`: the source and kernel of the rung before; lines that are new or changed since are marked,
-    and what stood there before is shown. `found`: lines (of the file) with a finding or an error. `room`: what is too
-    long for it is folded, first where nothing changed. `what_before`: what `before` is called.
+    and what stood there before is shown. `room`: what is too long for it is folded, first where nothing changed.
+    `what_before`: what `before` is called.
     """
     lines = text.splitlines()
     start = header_length(lines)
     since = Difference() if before is None else difference(text, name, before, before_name or "")
-    marked = since.changed | set(found)
-    shown = unfolded(lines, start, marked, since.gone, room) if room else all_shown(lines, start, since.gone)
+    shown = unfolded(lines, start, since.changed, since.gone, room) if room else all_shown(lines, start, since.gone)
     rows: list[str] = []
     folded: list[str] = []
     hidden: list[int] = []
@@ -44,7 +43,7 @@ def source_html(text: str, name: str, before: str | None = None, before_name: st
             there.append(_gone(since.gone[number], number not in shown.places, what_before))
         if end:
             break
-        marks = {"changed": number in since.changed, "found": number in found, "blank": not lines[number - 1].strip()}
+        marks = {"changed": number in since.changed, "blank": not lines[number - 1].strip()}
         kind = " ".join(["line", *(mark for mark, so in marks.items() if so)])
         there.append(
             f'<div class="{kind}"><span class="number">{number}</span>'

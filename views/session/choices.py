@@ -40,14 +40,14 @@ def select(label: str, name: str, options: list[str], default: str, words: dict[
     return str(value or default)
 
 
-def size(topic: Topic, name: str = "n") -> str:
+def size(topic: Topic) -> str:
     """The menu for N, the lectures' own among them, where any number can be typed as well."""
     offered = sorted({*topic.sizes, *(ladder.n for ladder in topic.ladders)})
     sizes = [str(n) for n in offered]
     words = {str(n): f"{n:,} = {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in offered}
     recorded = recorded_of(topic.name)
     words = {text: f"{word} ●" if int(text) in recorded else word for text, word in words.items()}
-    return select(topic.size_label, name, sizes, str(topic.default_n), words, new=True,
+    return select(topic.size_label, "n", sizes, str(topic.default_n), words, new=True,
                   help="Choose, or type any whole number: 1000, 2^20 or 4M. ● has recorded times.")  # fmt: skip
 
 

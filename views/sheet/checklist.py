@@ -26,7 +26,7 @@ def rows(sheet: Sheet, found: Mapping[str, Verdict], before: Progress, running: 
     return f'<ul class="sheetchecks">{"".join(told)}</ul>' if told else "<span></span>"
 
 
-def answer_told(question: Question, verdict: Verdict | None) -> str:
+def answer_told(verdict: Verdict | None) -> str:
     """What came of an answer; nothing before it was checked."""
     if verdict is None:
         return "<span></span>"

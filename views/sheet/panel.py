@@ -9,7 +9,6 @@ import streamlit as st
 
 from engine.sheets import progress
 from engine.sheets.folder import recorded
-from engine.sheets.progress import Progress
 from engine.sheets.sheet import Question, Sheet, Verdict
 from engine.sheets.submissions import with_answers
 from views.editor import component
@@ -69,7 +68,7 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
                   help="All checks, one after the other (R)", on_click=_asked)  # fmt: skip
         summary = Place("sheet summary")
     rows = Place("sheet rows")
-    told = {question.name: _question(sheet, question, before) for question in sheet.questions}
+    told = {question.name: _question(sheet, question) for question in sheet.questions}
     marks = st.container(key="sheetmarks")
     sent: list[object] = []
 
@@ -81,7 +80,7 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
             summary.html(checklist.summary(sheet, verdicts, before))
             rows.html(checklist.rows(sheet, found, before, running=made is not None and not made.finished))
             for question in sheet.questions:
-                told[question.name].html(checklist.answer_told(question, found.get(question.name)))
+                told[question.name].html(checklist.answer_told(found.get(question.name)))
             if made is not None and draft and made.finished and (now := _marks(made, draft)) not in sent:
                 sent.append(now)
                 with marks:
@@ -102,7 +101,7 @@ def _asked() -> None:
     st.session_state[ASKED] = 0
 
 
-def _question(sheet: Sheet, question: Question, before: Progress) -> Place:
+def _question(sheet: Sheet, question: Question) -> Place:
     """The question with what was answered; where the verdict comes."""
     key, known = _key(sheet, question), answers(sheet).get(question.name)
     with st.container(key=f"question {question.name}"):

@@ -6,7 +6,6 @@ Its knob (STRIDE, OFFSET, WORDS, WAYS) is compiled in; the counters of the emula
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -284,9 +283,3 @@ TOPIC = Topic(
     check=check,
     data_note=data.NOTE,
 )
-
-
-def swept(choice: Choice) -> tuple[Choice, ...]:
-    """The choice with every value of its kernel's knob: the sweep whose plot shows the law."""
-    parameter = _NAMED[choice.kernel].parameter
-    return (choice,) if parameter is None else tuple(replace(choice, parameter=value) for value in parameter.values)

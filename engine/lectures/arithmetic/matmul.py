@@ -7,7 +7,6 @@ shared memory. m is the tile width, n the matrix width; "SM" is a multiprocessor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 from engine.catalogue import kernel_named
 from engine.catalogue.gpu_models import H200, GpuModel
@@ -34,7 +33,6 @@ class LectureNumbers:
 
     gpu: GpuModel
     n: int
-    tile_width: int
     reads: int
     naive_reads: int
     cgma: float
@@ -50,19 +48,9 @@ def naive_reads(n: int) -> int:
     return 2 * n**3
 
 
-def tiled_reads(n: int, m: int) -> int:
-    """2n^3/m: (n/m)^2 blocks of n/m phases of 2m^2 reads. Where m does not divide n, tiles at the border are cut."""
-    return 2 * n * n * ceil(n / m)
-
-
-def shared_bytes(m: int, matrices: int = 2) -> int:
-    """m x m floats for each of two matrices: 2 KB with m = 16."""
-    return m * m * FLOAT_BYTES * matrices
-
-
-def cgma(n: int, reads: int, operations: int = LECTURE_OPERATIONS) -> float:
+def cgma(n: int, reads: int) -> float:
     """Compute to global memory access ratio: operations for each read; the lecture counts 3 for the naive kernel."""
-    return operations * n**3 / reads
+    return LECTURE_OPERATIONS * n**3 / reads
 
 
 def bound_gflop_s(bandwidth_gb_s: float, ratio: float) -> float:
@@ -99,7 +87,6 @@ def lecture_numbers(choice: Settled, gpu: GpuModel = H200) -> LectureNumbers:
     return LectureNumbers(
         gpu=gpu,
         n=choice.n,
-        tile_width=choice.block_size,
         reads=reads,
         naive_reads=naive_reads(choice.n),
         cgma=ratio,

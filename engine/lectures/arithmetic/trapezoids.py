@@ -22,7 +22,7 @@ LECTURE_NUMBERS = (10, 1, 8, -1, 0, -2, 3, 5, -2, -3, 2, 7, 0, 11, 0, 2)
 
 @dataclass(frozen=True)
 class Trapezoids:
-    """`x`, `values`: the points, shape (partitions + 1,). `areas`: signed, shape (partitions,). `total`: their sum.
+    """`x`, `values`: the points, shape (partitions + 1,). `total`: the sum of the signed areas.
 
     `error`: total minus integral. `law`: what h^2/12 (f'(b) - f'(a)) says it is.
     """
@@ -30,7 +30,6 @@ class Trapezoids:
     partitions: int
     x: Array
     values: Array
-    areas: Array
     total: float
     error: float
     law: float
@@ -39,10 +38,8 @@ class Trapezoids:
 def trapezoids(partitions: int) -> Trapezoids:
     """The rule with that many trapezoids, at least one."""
     x, values = trapezoid.points(partitions + 1)
-    h = (trapezoid.B - trapezoid.A) / partitions
-    areas = h * (values[:-1] + values[1:]) / 2
     total = trapezoid.trapezoid_sum(partitions + 1)
-    return Trapezoids(partitions, x, values, areas, total, total - trapezoid.INTEGRAL, law(partitions))
+    return Trapezoids(partitions, x, values, total, total - trapezoid.INTEGRAL, law(partitions))
 
 
 def law(partitions: int) -> float:
@@ -116,7 +113,7 @@ def laws(sizes: Sequence[int]) -> list[tuple[int, float]]:
     return [(n, abs(law(n - 1))) for n in sizes]
 
 
-def curve(points: int = 241) -> tuple[list[float], list[float]]:
-    """f itself, as a line to draw: `points` values of x, and f there."""
-    x, values = trapezoid.points(points)
+def curve() -> tuple[list[float], list[float]]:
+    """f itself, as a line to draw: values of x, and f there."""
+    x, values = trapezoid.points(241)
     return x.tolist(), values.tolist()

@@ -40,13 +40,6 @@ class Count:
     line: str = ""
     whole_under: bool = False
 
-    @property
-    def formula(self) -> str:
-        """The count as text: "global_load_sectors / global_load_requests"."""
-        factor = "" if self.scale == 1 else f"{self.scale:g} * "
-        where = f" on the line {self.line!r}" if self.line else ""
-        return f"{factor}{self.over}{' / ' + self.under if self.under else ''}{where}"
-
 
 SECTORS = Count("global_load_sectors", "global_load_requests")  # per request of a warp to global memory
 LOAD_PASSES = Count("shared_load_wavefronts", "shared_load_requests")  # per request of a warp to shared memory

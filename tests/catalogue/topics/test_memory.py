@@ -1,5 +1,6 @@
 """The laws of coalescing, banks and divergence, as the counters of the emulator show them."""
 
+from dataclasses import replace
 from math import gcd
 
 import numpy as np
@@ -88,9 +89,8 @@ def test_walking_by_column_touches_32_sectors_and_shared_memory_repairs_it():
 def test_every_value_of_a_knob_gives_the_right_answer_and_others_are_refused(kernel):
     choice = Choice(kernel.name, 100, 64, device="emulator")
     values = kernel.parameter.values
-    for swept in memory.swept(choice)[:: len(values) // 4]:
-        assert measure(swept).status == "ok"
-    assert len(memory.swept(choice)) == len(values)
+    for value in values[:: len(values) // 4]:
+        assert measure(replace(choice, parameter=value)).status == "ok"
     with pytest.raises(NotRunnable, match=kernel.parameter.label.split(" (")[0]):
         plan(Choice(kernel.name, 100, 64, parameter=values[-1] + 1))
 

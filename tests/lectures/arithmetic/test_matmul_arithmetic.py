@@ -16,7 +16,6 @@ from engine.lectures.arithmetic.matmul import (
     cgma,
     lecture_numbers,
     naive_reads,
-    tiled_reads,
 )
 from engine.plan import plan
 from engine.records import Choice, NotRunnable
@@ -31,11 +30,9 @@ def choice(kernel: str, block_size: int = 16, n: int = 1024) -> Choice:
 
 def test_the_slides_numbers():
     assert naive_reads(1024) == 2 * 1024**3
-    assert tiled_reads(1024, 16) * 16 == naive_reads(1024)
-    assert matmul.shared_bytes(16) == 2048
     assert cgma(1024, naive_reads(1024)) == 3
     assert matmul.bound_gflop_s(200, 3) == 150
-    assert matmul.bound_gflop_s(200, cgma(1024, tiled_reads(1024, 16))) == 2400
+    assert matmul.bound_gflop_s(200, cgma(1024, naive_reads(1024) // 16)) == 2400
 
 
 def test_the_lectures_occupancy_examples():
@@ -44,7 +41,7 @@ def test_the_lectures_occupancy_examples():
     assert (small.blocks, small.fraction, small.limited_by) == (6, 1.0, ("threads",))
     assert small.limits["shared memory"] == 8
     # 32 x 32: one block of 1024 threads, 2/3 occupancy.
-    large = occupancy(LECTURE_GPU, 1024, 0, matmul.shared_bytes(32))
+    large = occupancy(LECTURE_GPU, 1024, 0, 8192)
     assert large.blocks == 1 and large.fraction == pytest.approx(2 / 3) and "threads" in large.limited_by
 
 
@@ -87,11 +84,11 @@ def test_every_matrix_kernel_fits_the_h200_without_spilling(kernel):
 def test_the_arithmetic_agrees_with_the_plan_and_the_lecture():
     for m in (8, 16, 32):
         tiled = lecture_numbers(choice("matmul_tiled", m))
-        assert tiled.reads == tiled_reads(1024, m) and tiled.resources.shared_bytes == matmul.shared_bytes(m)
+        assert tiled.reads == naive_reads(1024) // m and tiled.resources.shared_bytes == 2 * m * m * 4
         assert plan(choice("matmul_tiled", m)).bytes_moved == 4 * tiled.reads
     naive = lecture_numbers(choice("matmul_naive"))
     assert naive.reads == naive.naive_reads and naive.cgma == 3 and naive.intensity == 0.25
-    assert lecture_numbers(choice("matmul_register_2d")).reads == tiled_reads(1024, 128)
+    assert lecture_numbers(choice("matmul_register_2d")).reads == naive_reads(1024) // 128
 
 
 def test_the_lectures_gpu_runs_the_compiled_kernel_too():

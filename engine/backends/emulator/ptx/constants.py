@@ -110,14 +110,14 @@ def variable(statement: str) -> Variable:
     count = 1 if named[2] is None else int(named[2] or 0)
     if count * element > _MOST_BYTES:
         raise PtxError(f"`{named[1]}` has {count * element:,} bytes; a variable can have {_MOST_BYTES:,} here")
-    data, references = _initial(value.strip(), element, kind[1] == "f") if value else (b"", ())
+    data, references = _initial(value.strip(), element) if value else (b"", ())
     if (named[2] and len(data) > count * element) or (references and element != 8):
         raise InvalidPtx(f"the initial values of `{named[1]}` do not fit it")
     external, array = ".extern" in head, named[2] is not None
     return Variable(named[1], space[1], count * element, alignment, external, data, references, array)
 
 
-def _initial(value: str, element: int, real: bool) -> tuple[bytes, tuple[tuple[int, str], ...]]:
+def _initial(value: str, element: int) -> tuple[bytes, tuple[tuple[int, str], ...]]:
     """Initial bytes and the symbols whose addresses stand among them."""
     parts = split(value.strip("{} \n"))
     data = bytearray()

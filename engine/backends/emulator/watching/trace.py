@@ -74,11 +74,6 @@ class TracedStep:
     requests: tuple[Request, ...] = ()
     carried: Carried | None = None
 
-    @property
-    def diverges(self) -> bool:
-        """Whether the branch splits a warp."""
-        return any(jump and jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
-
 
 @dataclass(frozen=True)
 class Trace:
