@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from engine.store.database import now, read, write
 
 MOST_BYTES = 512 << 20  # of all owners together: 200 with ten drafts of the longest source
-KEPT_DAYS = 400  # as long as a browser keeps its name
+KEPT_DAYS = 400  # as long as a browser keeps its name, which is as long as any cookie
 AT_WORK_DAYS = 30  # what was touched since goes for nobody else's
 _OLDEST = (
     "DELETE FROM drafts WHERE owner = ? AND name NOT IN"
@@ -61,14 +61,3 @@ def load(owner: str, name: str) -> str | None:
     """The owner's draft of that name, or None."""
     found = read("SELECT text FROM drafts WHERE owner = ? AND name = ?", owner, name)
     return str(found[0][0]) if found else None
-
-
-def names(owner: str) -> dict[str, str]:
-    """The names of the owner's drafts and when each was saved (UTC), the latest first."""
-    found = read("SELECT name, utc FROM drafts WHERE owner = ? ORDER BY utc DESC, name", owner)
-    return {str(name): str(utc) for name, utc in found}
-
-
-def remove(owner: str, name: str) -> None:
-    """Forget the draft, if there is one."""
-    write(lambda connection: connection.execute("DELETE FROM drafts WHERE owner = ? AND name = ?", (owner, name)))

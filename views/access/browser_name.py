@@ -12,10 +12,11 @@ from http.cookies import CookieError, SimpleCookie
 import streamlit as st
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from engine.store.drafts import KEPT_DAYS
 from views.access import policy
 
 COOKIE = "kernel-ladder-browser"
-_AGE_S = 400 * 24 * 3600  # as long as browsers keep any
+_AGE_S = KEPT_DAYS * 24 * 3600
 _PAGE = b"text/html"
 _NAME = re.compile(r"[0-9a-f]{32}")
 

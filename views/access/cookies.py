@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from engine.store.drafts import KEPT_DAYS
 from views.access.policy import Policy
-from views.access.tokens import NAMED_S, Token
+from views.access.tokens import Token
 
 # By TLS the name says that only this host can have set it; browsers see to that.
 NAME, BY_TLS = "kernel-ladder", "__Host-kernel-ladder"
+_AGE_S = KEPT_DAYS * 24 * 3600  # the browser's name is known for longer than its key is good
 
 
 def token_of(asks: Policy, cookies: Mapping[str, str]) -> Token | None:
@@ -26,5 +28,5 @@ def browser_of(asks: Policy, cookies: Mapping[str, str]) -> str | None:
 
 def give(answer: Response, value: str, encrypted: bool) -> None:
     """Let the browser keep a token."""
-    answer.set_cookie(BY_TLS if encrypted else NAME, value, max_age=int(NAMED_S), path="/", secure=encrypted,
+    answer.set_cookie(BY_TLS if encrypted else NAME, value, max_age=_AGE_S, path="/", secure=encrypted,
                       httponly=True, samesite="lax")  # fmt: skip

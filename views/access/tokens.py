@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LASTS_S = 30 * 86400.0  # ASVS 3.3.2, level 1
-NAMED_S = 400 * 86400.0  # how long a browser keeps its name: as long as browsers keep any cookie
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.registers.values import SAFE, ZERO, Axis, OuterSum, Value, axes_sum
+from engine.backends.emulator.registers.values import ZERO, Axis, OuterSum, Value, axes_sum
 from engine.records import Array
 
 Rule = Callable[..., Value | None]
 _ndarray = np.ndarray
+_SAFE = 1 << 61  # sums of two such bounds still fit int64
 
 
 def rule(opcode: str) -> Rule | None:
@@ -71,13 +72,13 @@ def _terms(value: Value) -> OuterSum | None:
     if value.shape[0] > 1 and value.shape[1] > 1:
         return None
     axis = Axis(number.astype(np.int64))
-    if axis.low < -SAFE or axis.high > SAFE:
+    if axis.low < -_SAFE or axis.high > _SAFE:
         return None
     return OuterSum(axis, ZERO, 0, bits) if value.shape[1] == 1 else OuterSum(ZERO, axis, 0, bits)
 
 
 def _made(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | None:
-    if rows.low < -SAFE or columns.low < -SAFE or rows.high > SAFE or columns.high > SAFE or abs(constant) > SAFE:
+    if rows.low < -_SAFE or columns.low < -_SAFE or rows.high > _SAFE or columns.high > _SAFE or abs(constant) > _SAFE:
         return None
     return OuterSum(rows, columns, constant, width)
 
@@ -94,9 +95,9 @@ def add(a: Value, b: Value, width: int, sign: int = 1) -> OuterSum | None:
 
 
 def _times(a: OuterSum, factor: int, width: int) -> OuterSum | None:
-    if max(abs(a.low), abs(a.high), 1) * abs(factor) > SAFE or abs(a.constant * factor) > SAFE:
+    if max(abs(a.low), abs(a.high), 1) * abs(factor) > _SAFE or abs(a.constant * factor) > _SAFE:
         return None
-    if max(-a.rows.low, a.rows.high, -a.columns.low, a.columns.high) * abs(factor) > SAFE:
+    if max(-a.rows.low, a.rows.high, -a.columns.low, a.columns.high) * abs(factor) > _SAFE:
         return None
     return _made(a.rows.scaled(factor), a.columns.scaled(factor), a.constant * factor, width)
 

@@ -20,7 +20,6 @@ import numpy as np
 from engine.records import Array
 
 UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)} | {1: np.dtype("?")}
-SAFE = 1 << 61  # sums of two such bounds still fit int64
 
 
 class Axis:
