@@ -11,24 +11,18 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 
-from engine import archive, libraries
-from engine.catalogue import LADDERS, default_choice
-from engine.choices import settle
-from engine.compile.encodings import read_file
-from engine.history.contract import flat
-from engine.lab.parsers import add_parsers
+from engine import archive, libraries, runs
+from engine.catalogue import LADDERS
+from engine.lab import parsers as lab_parsers
 from engine.listing import lines, rows
-from engine.measuring.measure import failed
-from engine.records import C_TYPES, CACHE_STATES, COMBINES, DEVICES, Choice, CompileError, Measurement, NotRunnable
+from engine.records import NotRunnable
 from engine.sheets import parsers as sheet_parsers
-from engine.terminal import text
+from engine.terminal import SESSION, exit_status
 from engine.words import whole_number
 
 EVERY = "all"  # ladders, in the place of their names
-EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,57 +48,6 @@ def _kernels(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
-    try:
-        choice = _choice(options, options.kernel, options.n, options.block_size, options.grid_size, options.parameter)
-        measurement = _measured([choice])[0]
-    except NotRunnable as refused:
-        if not options.json:
-            raise
-        asked = Choice(options.kernel, options.n, options.block_size, options.grid_size, options.dtype, options.cache,
-                       parameter=options.parameter)  # fmt: skip
-        measurement = failed(asked, refused)
-    if options.json:
-        print(json.dumps(flat(measurement)))
-    else:
-        print(text(measurement))
-    return EXIT_STATUS.get(measurement.status, 3)
-
-
-def _sweep(options: argparse.Namespace) -> int:
-    choices = [
-        _choice(options, kernel, n, block_size, grid_size, parameter)
-        for kernel in options.kernels
-        for n in options.n or [None]
-        for block_size in options.block_sizes or [None]
-        for grid_size in options.grid_size or [None]
-        for parameter in options.parameter or [None]
-    ]
-    measurements = _measured(choices)
-    if options.csv:
-        from engine.tables import csv_of
-
-        Path(options.csv).write_text(csv_of(measurements), encoding="utf-8")
-    if options.json:
-        print(json.dumps([flat(measurement) for measurement in measurements]))
-    elif not options.csv:
-        for measurement in measurements:
-            print(text(measurement))
-    return max(EXIT_STATUS.get(measurement.status, 3) for measurement in measurements)
-
-
-def _code(options: argparse.Namespace) -> int:
-    from engine.lectures.reasons import record, sentences  # heavy: the compiler
-
-    choice = _choice(options, options.kernel, options.n, options.block_size, options.grid_size, options.parameter)
-    asked = settle(choice)
-    try:
-        print(json.dumps(record(asked)) if options.json else "\n".join(sentences(asked)))
-    except CompileError as error:
-        raise NotRunnable(str(error)) from None
-    return 0
-
-
 def _record(options: argparse.Namespace) -> int:
     from engine.recording import float_sums, recorder
 
@@ -120,11 +63,12 @@ def _record(options: argparse.Namespace) -> int:
 def _lab(options: argparse.Namespace) -> int:
     answer = options.answer(options)
     print(json.dumps(answer.record) if options.json else answer.text)
-    return EXIT_STATUS.get(answer.status, 3)
+    return exit_status(answer.status)
 
 
 def _warm(options: argparse.Namespace) -> int:
     from engine.history import history
+    from engine.service import service
     from engine.service.warm_up import readiness, run_of
 
     names = [*LADDERS] if options.ladders == [EVERY] else options.ladders
@@ -133,8 +77,8 @@ def _warm(options: argparse.Namespace) -> int:
         raise NotRunnable(f"There is no ladder {unknown[0]!r}: choose {', '.join(LADDERS)}, or {EVERY}.")
     found = []
     for ladder in (LADDERS[name] for name in names):
-        runs = [run_of(ladder, rung) for rung in ladder.rungs]
-        for choice, measurement in zip(runs, _measured(runs), strict=True):
+        rungs = [run_of(ladder, rung) for rung in ladder.rungs]
+        for choice, measurement in zip(rungs, service.measured(rungs, SESSION), strict=True):
             history.remember(choice, measurement)
         found += [{"ladder": ladder.name, **asdict(ready)} for ready in readiness(ladder)]
     if options.json:
@@ -168,50 +112,6 @@ def _doctor(options: argparse.Namespace) -> int:
     return 0
 
 
-def _choice(
-    options: argparse.Namespace,
-    kernel: str,
-    n: int | None,
-    block_size: int | None,
-    grid_size: int | None,
-    parameter: int | None,
-) -> Choice:
-    choice = default_choice(kernel)
-    source = source_name = None
-    if getattr(options, "source", None):
-        source_name = str(options.source)
-        source = _read(options.source)
-    return replace(
-        choice,
-        n=choice.n if n is None else n,
-        block_size=choice.block_size if block_size is None else block_size,
-        grid_size=grid_size,
-        dtype=options.dtype or choice.dtype,
-        cache=options.cache,
-        device=options.device,
-        combine=options.combine,
-        parameter=parameter,
-        schedule=options.schedule,
-        source=source,
-        source_name=source_name,
-    )
-
-
-def _read(path: Path) -> str:
-    text, said = read_file(path)
-    if said:
-        print(said, file=sys.stderr)
-    return text
-
-
-def _measured(choices: Sequence[Choice]) -> list[Measurement]:
-    """Each choice through an isolated worker: a crash or an endless kernel costs one sentence. The workers end with
-    this process."""
-    from engine.service import service
-
-    return service.measured(choices, "command line")
-
-
 def _whole_number(text: str) -> int:
     try:
         return whole_number(text)
@@ -227,42 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     kernels.add_argument("--page", action="store_true", help="write the catalogue's page, docs/kernels.md")
     kernels.set_defaults(command=_kernels)
 
-    run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")
-    code = commands.add_parser(
-        "code", help="why a kernel is fast: registers, occupancy, its hottest loop, the roofline"
-    )
-    for one, answer in ((run, _run), (code, _code)):
-        one.add_argument("kernel", metavar="KERNEL")
-        one.add_argument("--n", type=_whole_number, help="elements, or matrix width; 2^22 and 4M work too")
-        one.add_argument("--block-size", type=_whole_number)
-        one.add_argument("--grid-size", type=_whole_number, help="blocks, of a kernel that strides over the grid")
-        one.add_argument("--parameter", type=_whole_number, metavar="V", help="the kernel's own knob, where it has one")
-        one.add_argument("--source", type=Path, metavar="FILE.cu", help="this file's kernel of the same name instead")
-        one.set_defaults(command=answer)
-    code.set_defaults(device="gpu", schedule=None)
-
-    sweep = commands.add_parser("sweep", help="every combination of kernels, sizes, block sizes, grids and knob values")
-    sweep.add_argument("kernels", nargs="+", metavar="KERNEL")
-    sweep.add_argument("--n", type=_whole_number, nargs="+")
-    sweep.add_argument("--block-sizes", type=_whole_number, nargs="+")
-    sweep.add_argument("--grid-sizes", "--grid-size", dest="grid_size", type=_whole_number, nargs="+", metavar="G",
-                       help="blocks, of kernels that stride over the grid")  # fmt: skip
-    sweep.add_argument(
-        "--parameter", type=_whole_number, nargs="+", metavar="V", help="values of the kernels' own knob"
-    )
-    sweep.add_argument("--csv", metavar="FILE")
-    sweep.set_defaults(command=_sweep)
-
-    for command in (run, sweep):
-        command.add_argument("--device", default="auto", metavar="{" + ",".join(DEVICES) + ",gpu:MODEL}")
-        command.add_argument("--schedule", metavar="{lockstep,independent:SEED,waves:BLOCKS}",
-                             help="the order in which the emulator runs lanes and blocks")  # fmt: skip
-    for command in (run, sweep, code):
-        command.add_argument("--dtype", metavar="{" + ",".join(C_TYPES) + "}")
-        command.add_argument("--cache", default=CACHE_STATES[0], metavar="{" + ",".join(CACHE_STATES) + "}")
-        command.add_argument("--combine", metavar="{" + ",".join(COMBINES) + "}", help="how block sums become one sum")
-
-    add_parsers(commands, _whole_number, _lab)
+    runs.add_parsers(commands, _whole_number)
+    lab_parsers.add_parsers(commands, _whole_number, _lab)
     sheet_parsers.add_parsers(commands, _lab)
     record = commands.add_parser("record", help="the whole catalogue on this GPU -> a recorded-run file")
     record.add_argument("--quick", action="store_true", help="one block size and four sizes a kernel")
@@ -283,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="what works on this machine, and one fix a line")
     doctor.add_argument("--server", metavar="URL", help="ask a running dashboard instead: http://127.0.0.1:8501")
     doctor.set_defaults(command=_doctor)
-    for command in (kernels, run, sweep, code, warm, doctor):
+    for command in (kernels, warm, doctor):
         command.add_argument("--json", action="store_true")
     return parser
 

@@ -1,8 +1,17 @@
-"""A measurement for a terminal."""
+"""What a command says on a terminal: a measurement, and how it ended."""
 
 from __future__ import annotations
 
 from engine.records import Measurement
+
+SESSION = "command line"  # whose runs a command's are
+_FAILED = 3  # a crash, a deadline
+_EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
+
+
+def exit_status(status: str) -> int:
+    """The exit status of a command that ended so: 0 ok, 1 wrong or with findings, 2 refused, 3 the run failed."""
+    return _EXIT_STATUS.get(status, _FAILED)
 
 
 def text(measurement: Measurement) -> str:

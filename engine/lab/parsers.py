@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.compile.process import start
+from engine.records import SCHEDULES
 
 if TYPE_CHECKING:
     from engine.lab.commands import Answer
@@ -22,7 +23,7 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
                          "number, float32[4096], float32[4096]=range (zeros, ones, random, 7), or x.npy")  # fmt: skip
     emulate.add_argument("--shared", type=number, default=0, metavar="N", help="bytes of dynamic shared memory a block")
     emulate.add_argument("--cooperative", action="store_true", help="all blocks at once, for grid.sync()")
-    emulate.add_argument("--schedule", metavar="{lockstep,independent:SEED,waves:BLOCKS}")
+    emulate.add_argument("--schedule", metavar="{" + ",".join(SCHEDULES) + "}")
     emulate.set_defaults(command=command, answer=_emulated)
 
     check = commands.add_parser("check", help="whether the kernels of a .cu file compile and can be emulated")

@@ -16,6 +16,7 @@ Progress = Callable[[float, str], None]  # (fraction done 0..1, what is being do
 C_TYPES: dict[str, str] = {"int32": "int", "float32": "float", "float64": "double", "bfloat16": "unsigned short"}
 CACHE_STATES: tuple[str, ...] = ("cold-clean", "cold-dirty", "hot")
 DEVICES: tuple[str, ...] = ("auto", "gpu", "emulator")
+SCHEDULES: tuple[str, ...] = ("lockstep", "independent:SEED", "waves:BLOCKS")  # how a schedule is asked for
 
 # How the partial sums of the blocks become one answer.
 COMBINES: dict[str, str] = {

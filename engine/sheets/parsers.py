@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.lab.commands import Answer
 
+_NAMED = "a name, or a folder with a sheet.toml"
+
 
 def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> None:
     """`sheets`, `grade` and `progress`: `command` is handed options whose `answer(options)` is an Answer."""
     listed = commands.add_parser("sheets", help="the lab sheets; with a name, what it asks and what to start from")
-    listed.add_argument("sheet", nargs="?", metavar="SHEET", help="a name, or a folder with a sheet.toml")
+    listed.add_argument("sheet", nargs="?", metavar="SHEET", help=_NAMED)
     listed.set_defaults(command=command, answer=_listed)
 
     grade = commands.add_parser("grade", help="submissions of a lab sheet, checked one by one")
-    grade.add_argument("sheet", metavar="SHEET", help="a name, or a folder with a sheet.toml")
+    grade.add_argument("sheet", metavar="SHEET", help=_NAMED)
     grade.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a folder with a file or folder for each "
                        "student; or files and folders, one each")  # fmt: skip
     grade.set_defaults(command=command, answer=_graded)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP
-from engine.records import Array, NotRunnable
+from engine.records import SCHEDULES, Array, NotRunnable
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def parse_schedule(text: str | None) -> Schedule:
         return Schedule("independent", seed=int(number or 0))
     if kind == "waves" and number.isdecimal() and int(number) > 0:
         return Schedule("waves", blocks_per_wave=int(number))
-    raise NotRunnable(f"A schedule is lockstep, independent:SEED or waves:BLOCKS (at least 1), not {text!r}.")
+    raise NotRunnable(f"A schedule is {', '.join(SCHEDULES[:-1])} or {SCHEDULES[-1]} (at least 1), not {text!r}.")
 
 
 def schedule_line(schedule: Schedule) -> str:
