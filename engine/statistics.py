@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 
 CONFIDENCE = 0.95
+SAME = 1.03  # medians, and what follows from them, that differ by less than this are the same
 
 
 def median(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.catalogue.entries import MAX_BLOCK
 from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS, GpuModel
 from engine.catalogue.occupancy import occupancy
 from engine.compile.cubin import resources_of
@@ -9,7 +10,6 @@ from engine.compile.names import readable
 from engine.records import Launch, NotRunnable
 
 # CUDA programming guide, "Technical specifications per compute capability": the same for all since 3.0.
-_MOST_THREADS = 1024
 _LARGEST_BLOCK = (1024, 1024, 64)
 _LARGEST_GRID = (2**31 - 1, 65_535, 65_535)
 _OLDEST = 75  # compute capability for which NVRTC still makes machine code
@@ -27,10 +27,10 @@ def check_sizes(step: Launch) -> None:
                 raise NotRunnable(f"{readable(step.kernel)} is launched with {asked}; 1 to {most:,} are possible.")
     if step.shared_bytes < 0:
         raise NotRunnable(f"{readable(step.kernel)} is launched with {step.shared_bytes:,} bytes of shared memory.")
-    if _product(step.block) > _MOST_THREADS:
+    if _product(step.block) > MAX_BLOCK:
         raise NotRunnable(
             f"{readable(step.kernel)} is launched with blocks of {_product(step.block):,} threads; a block can have "
-            f"{_MOST_THREADS:,}: choose a smaller block."
+            f"{MAX_BLOCK:,}: choose a smaller block."
         )
 
 

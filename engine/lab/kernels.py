@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
 from engine.backends.emulator.loading import load
@@ -32,7 +33,6 @@ from engine.lab.on_gpu import Variable
 from engine.lab.signatures import Parameter
 from engine.records import CACHE_STATES, Array, Launch, NotRunnable, Source, Timing
 
-SECONDS = 30.0  # what a launch may take
 Sizes = int | Sequence[int]
 
 

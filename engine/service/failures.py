@@ -16,9 +16,7 @@ class JobFailed(Exception):
 
     def __str__(self) -> str:
         first = self.text.strip().partition("\n")[0].rstrip(".")
-        return f"The run failed inside the engine: {self.type}: {first}." if first else (
-            f"The run failed inside the engine: {self.type}."
-        )  # fmt: skip
+        return f"The run failed inside the engine: {self.type}{f': {first}' if first else ''}."
 
 
 class JobTimeout(Exception):

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.compile.encodings import decoded
+from engine.compile.limits import SOURCE_BYTES
 from engine.records import NotRunnable
 from engine.sheets.judging import Submission
 from engine.sheets.sheet import Sheet
 
-MOST_BYTES = 256 << 10  # of a file
 _KERNELS, _ANSWERS = (".cu", ".cuh", ".cpp"), (".txt", ".md")
 _ANSWER = re.compile(r"^[ \t]*(?://|#|\*)?[ \t]*answer[ \t]+([\w-]+)[ \t]*[:=][ \t]*(.*?)[ \t]*$", re.I | re.M)
 
@@ -92,16 +92,16 @@ def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _text(path: Path) -> tuple[str, str | None]:
-    """The text of a plain file of at most MOST_BYTES, and a word on its encoding. A link could lead anywhere, and a
+    """The text of a plain file of at most SOURCE_BYTES, and a word on its encoding. A link could lead anywhere, and a
     pipe has no end."""
     name = _printable(path.name)
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise NotRunnable(f"{name} is no plain file.")
         with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-        if len(raw) > MOST_BYTES:
-            raise NotRunnable(f"{name} has more than {MOST_BYTES >> 10} kB.")
+            raw = file.read(SOURCE_BYTES + 1)
+        if len(raw) > SOURCE_BYTES:
+            raise NotRunnable(f"{name} has more than {SOURCE_BYTES >> 10} kB.")
         return decoded(name, raw)
     except OSError as error:
         raise NotRunnable(f"{name} cannot be read: {error.strerror}.") from None

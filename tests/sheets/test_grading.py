@@ -10,8 +10,9 @@ import pytest
 
 from engine.__main__ import main
 from engine.catalogue import KERNELS
+from engine.compile.limits import SOURCE_BYTES
 from engine.sheets.folder import load
-from engine.sheets.submissions import MOST_BYTES, answers_in, handed_in, with_answers
+from engine.sheets.submissions import answers_in, handed_in, with_answers
 
 SHEET = "crovella-row-sums"
 RIGHT = KERNELS["row_sums_block"].text
@@ -51,14 +52,14 @@ def test_everybody_is_graded(folder: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_hostile_submission_costs_its_own_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, (text, _) in BROKEN.items():
         (folder / f"{name}.cu").write_text(text)
-    (folder / "big.cu").write_text(" " * (MOST_BYTES + 1))
+    (folder / "big.cu").write_text(" " * (SOURCE_BYTES + 1))
     (folder / "binary.cu").write_bytes(b"\xff\xfe\x00")
     (folder / "link.cu").symlink_to("/etc/passwd")
     os.mkfifo(folder / "pipe.cu")
     (folder / "two").mkdir()
     for name in ("a.cu", "b.cu"):
         (folder / "two" / name).write_text(RIGHT)
-    (folder / "red\x1b[31m.cu").write_text("x" * (MOST_BYTES + 1))
+    (folder / "red\x1b[31m.cu").write_text("x" * (SOURCE_BYTES + 1))
     assert main(["grade", SHEET, str(folder)]) == 1
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[2:]}
     assert " ok " in lines["anna"] and " ok " in lines["ben"]

@@ -17,6 +17,7 @@ from engine.catalogue.entries import BlockNeed, Kernel, Topic
 from engine.catalogue.gpu_models import GPU, GpuModel
 from engine.catalogue.ladders.trapezoid import LADDERS
 from engine.catalogue.plans import check_grid, given_source, slots
+from engine.catalogue.topics.reduction import ANY, WHOLE_WARPS
 from engine.records import Array, Buffer, Check, Choice, HostRun, HostSum, Launch, Plan, Scalar, Settled, Step
 
 A, B = -1.0, 1.0
@@ -42,8 +43,6 @@ _ONLY_DOUBLE = {
 _TREE = BlockNeed(
     "each step of its tree halves the block (that of trapezoid_any_block need not)", least=2, power_of_two=True
 )
-_ANY = BlockNeed()
-WHOLE_WARPS = BlockNeed("its warps add with all of their 32 lanes", multiple_of=32)
 
 
 def _kernel(
@@ -63,13 +62,13 @@ def _kernel(
 
 
 KERNELS = (
-    _kernel("trapezoid_scalar", "One thread of the CPU", "none", processor="cpu", needs=_ANY),
+    _kernel("trapezoid_scalar", "One thread of the CPU", "none", processor="cpu", needs=ANY),
     _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong",
-            needs=_ANY),
+            needs=ANY),
     _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
     _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
     _kernel("trapezoid_any_block", "Shared memory, any block size, host sum", "host", shows="+warp_instructions",
-            sizes=ANY_SIZES, needs=_ANY),
+            sizes=ANY_SIZES, needs=ANY),
     _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
     _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch",
             shows="divergent_branches"),

@@ -15,11 +15,11 @@ from engine.history.history import Known, device_line, recorded_for
 from engine.lectures.arithmetic.complexity import brent_cost, brent_steps
 from engine.plan import grid_for, offered, strides
 from engine.records import Settled
+from engine.statistics import SAME
 from engine.words import size_text, time_text
 
 CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
 SLIDE = "Algorithm Cascading"
-SAME = 1.03  # values this close are the same
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def judgement(found: Sequence[Division], room: int | None = None) -> Judgement:
     where = f"{best.origin}, N = {size_text(best.choice.n)}, {best.choice.block_size} threads per block"
     fastest = f"fastest with {_elements(best.elements)} per thread, {time_text(best.time_us or 0.0)}"
     if compared.loss <= SAME:
-        also = "" if best is allowed else f"; {allowed.elements:,} take the same within 3%"
+        also = "" if best is allowed else f"; {allowed.elements:,} take the same within {SAME - 1:.0%}"
         return Judgement(True, f"True here. {where}: {fastest}{also}.", best)
     least = f"{allowed.elements:,} take {time_text(allowed.time_us or 0.0)}, {compared.loss:.3g} times as long"
     why = ""
@@ -135,7 +135,7 @@ def judged_variants(
         return f"{claim} Too few numbers are known to try it."
     others = [f"{title} at {one.best:,}" for title, one in tried.items() if one.loss > SAME]
     holds = len(tried) - len(others)
-    sentence = f"{claim} On {device}: true within 3% for {holds} of {len(tried)} variants."
+    sentence = f"{claim} On {device}: true within {SAME - 1:.0%} for {holds} of {len(tried)} variants."
     return f"{sentence} Best elsewhere: {'; '.join(others)}." if others else sentence
 
 

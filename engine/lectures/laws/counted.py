@@ -10,10 +10,10 @@ from engine.history.history import Known, device_line
 from engine.lectures.claims.verdicts import counted
 from engine.lectures.laws.formulas import Law, law_of
 from engine.records import Measurement, Settled
+from engine.statistics import SAME
 from engine.words import time_text
 
-SLIGHT = 1.1  # times that differ by less are hardly different ...
-SAME = 1.03  # ... and by less than this, the same
+SLIGHT = 1.1  # times that differ by less are hardly different
 PLAIN = 3  # a time that grows by more shows what the law costs
 MOSTLY_LAUNCH = 2.5  # times an empty kernel's time: below, the launch is most of what was timed
 

@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, InvalidPtx, Label, Symbol
 from engine.backends.emulator.ptx.traits import Traits, describe, traits_of
+from engine.catalogue.entries import MAX_BLOCK
 
 _BARRIERS = 16
-_MOST_THREADS = 1024
 
 
 def check_barrier(item: Instruction) -> None:
     """InvalidPtx for a number or a count that no barrier has."""
     numbers = item.operands[1:] if "red" in item.words else item.operands
-    for operand, name, most in zip(numbers, ("number", "count"), (_BARRIERS - 1, _MOST_THREADS), strict=False):
+    for operand, name, most in zip(numbers, ("number", "count"), (_BARRIERS - 1, MAX_BLOCK), strict=False):
         if not isinstance(operand, Immediate):
             continue
         if not 0 <= operand.value <= most or operand.bits:

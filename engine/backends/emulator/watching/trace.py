@@ -22,13 +22,12 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.bank_passes import served_in
 from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.passes import LANES, global_sectors, shared_wavefronts
+from engine.backends.emulator.watching.passes import LANES, SECTOR, global_sectors, shared_wavefronts
 from engine.compile.names import readable
 from engine.records import Array
 
 MOST_STEPS = 2_000
 MOST_REQUESTS = 4_000
-SECTOR = 32
 _WIDEST = 16  # bytes of a lane
 
 Kind = Literal["compute", "load", "store", "atomic", "branch", "barrier", "sync"]
