@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from engine.figures.bars import bars, hatched, mark
+from engine.figures.bars import bars, hatched
 from engine.figures.look import BLUE, GREEN, GREY, LETTER, ON_PAGE, RED, Figure, Look, base_layout
+from engine.figures.marks import mark
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement

@@ -8,8 +8,9 @@ import pandas as pd
 
 from engine.columns import COLUMNS
 from engine.counters import COUNTERS
-from engine.figures.bars import bars, hatched, mark, values_of, with_room
+from engine.figures.bars import bars, hatched, values_of, with_room
 from engine.figures.look import ON_PAGE, ORANGE, Figure, Look
+from engine.figures.marks import mark
 from engine.history.profiles import Hardware
 from engine.words import size_text, text_of
 

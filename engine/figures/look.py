@@ -39,10 +39,11 @@ class Look:
     pane: int | None = None
 
     @classmethod
-    def of_rows(cls, rows: int, pane: int, width: int, smallest: int, largest: int) -> Look:
+    def of_rows(cls, rows: int, pane: int, width: int, smallest: int, largest: int, marks: int = 1) -> Look:
         """That of bars in a `pane` of so many pixels: the largest type in which no row meets the next. Where not even
-        the `smallest` leaves each row its line, the figure is higher than the pane, and scrolls in it."""
-        lines = rows * ROW + 3.5  # of type: the rows, the marks above them, the axis and its title below
+        the `smallest` leaves each row its line, the figure is higher than the pane, and scrolls in it. `marks`: lines
+        of words above the bars."""
+        lines = rows * ROW + 1.5 * marks + 2  # of type: the rows, the marks above them, the axis and its title below
         font = max(smallest, min(largest, int((pane - EDGES) / lines)))
         height = round(font * lines) + EDGES
         return cls(font, max(pane, height), width, pane if height > pane + SLACK else None)

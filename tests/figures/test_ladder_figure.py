@@ -79,6 +79,18 @@ def test_marks_are_lines_with_labels_that_do_not_meet() -> None:
         assert len({note["yshift"] for note in labels}) == lines
 
 
+def test_each_mark_has_a_colour_of_its_own_and_its_words_stand_on_as_few_lines_as_they_can() -> None:
+    peers = {"Memory peak": 4800.0, "CUB": 1339.0, "PyTorch": 1128.0, "CuPy": 300.0, "CUB by nvcc": 1400.0}
+    layout = metric_bars(table(), "bandwidth_gb_s", peers)["layout"]
+    labels = [note for note in layout["annotations"] if note.get("yref") == "paper"]
+    assert len({note["font"]["color"] for note in labels}) == len(peers)
+    layout = metric_bars(table(), "bandwidth_gb_s", dict(list(peers.items())[:4]))["layout"]
+    labels = [note for note in layout["annotations"] if note.get("yref") == "paper"]
+    assert len({note["yshift"] for note in labels}) == 2
+    anchors = {note["text"].split("<")[1][2:]: note["xanchor"] for note in labels}
+    assert anchors == {"Memory peak": "right", "CUB": "left", "PyTorch": "right", "CuPy": "left"}
+
+
 @pytest.mark.parametrize("look", [Look(), Look(19, 400), Look(28, 1000)])
 def test_no_line_crosses_a_number(look: Look) -> None:
     figure = metric_bars(table(), "bandwidth_gb_s", {"Peak": 4800.0, "CUB": 1600.0}, look)
@@ -95,6 +107,7 @@ def test_no_line_crosses_a_number(look: Look) -> None:
             if number[0] <= shape["x0"] <= number[1]:
                 nearest = min(abs(place - edge) for edge in (shape["y0"], shape["y1"]))
                 assert not shape["y0"] < place < shape["y1"] and nearest * row > 0.5 * look.font
+    assert all(shape["y1"] - shape["y0"] > 0.4 or shape["y0"] == -0.6 for shape in layout["shapes"]), "a dot"
     assert crossed > len(HARRIS.rungs) / 2  # a line goes on where there is no number
 
 

@@ -81,6 +81,11 @@ def rows_of(page: Page) -> int:
     return len(rungs) * (1 + (plot_shown(page) == "speedup" and any(rung.published for rung in rungs)))
 
 
+def lines_above(page: Page) -> int:
+    """How many lines the names of what the bars are measured against take above them: a rate has several such."""
+    return 2 if plot_shown(page) == "rate" else 1
+
+
 def menu(page: Page, slide: bool = False) -> None:
     """The menu of the plots, and the widgets of the one that is drawn; on a `slide`, parts of its bar.
 

@@ -12,7 +12,7 @@ from engine.service.warm_up import run_of, timed_of
 from views import panels
 from views.html import rung_html
 from views.panels.entries import Section
-from views.panels.plot import plot_shown, rows_of, timed_bars, validated
+from views.panels.plot import lines_above, plot_shown, rows_of, timed_bars, validated
 from views.rung import room
 from views.rung.actions import follow_button, run_buttons, toggle_presenting
 from views.rung.results import Results
@@ -92,7 +92,8 @@ def plot_look(page: Page) -> Look:
     if plot_shown(page) in panels.pictures_of(page):
         height = max(SMALLEST_PLOT, min(left, LARGEST_PICTURE))
         return Look(LARGEST if height >= ROOMY else SMALLEST, height, width)
-    return Look.of_rows(rows, max(SMALLEST_PLOT, min(left, rows * ROW + 100, LARGEST_PLOT)), width, SMALLEST, LARGEST)
+    pane = max(SMALLEST_PLOT, min(left, rows * ROW + 100, LARGEST_PLOT))
+    return Look.of_rows(rows, pane, width, SMALLEST, LARGEST, lines_above(page))
 
 
 def section_chosen(page: Page) -> Section | None:

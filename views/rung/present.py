@@ -11,7 +11,7 @@ from engine.figures.look import Look
 from engine.plan import launched
 from views import panels
 from views.html import slide
-from views.panels.plot import menu, plot_shown, rows_of
+from views.panels.plot import lines_above, menu, plot_shown, rows_of
 from views.picture import component
 from views.rung.actions import run_buttons
 from views.rung.results import Results, has_strip
@@ -76,4 +76,4 @@ def plot_look(page: Page, wide: Sequence[float]) -> Look:
     if plot_shown(page) in panels.pictures_of(page):
         return Look(round(height * LARGEST), round(height * share), beside)
     return Look.of_rows(rows_of(page), round(height * share), beside, round(height * SMALLEST),
-                        round(height * LARGEST))  # fmt: skip
+                        round(height * LARGEST), lines_above(page))  # fmt: skip
