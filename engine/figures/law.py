@@ -52,7 +52,7 @@ def law_figure(
         layout["yaxis2"] = _times_axis(law, every, look, height)
         data += _time_lines(found, every)
         if len(beside) == 1:
-            layout["annotations"].append(_label(beside[0], every, layout, law, look, height))
+            layout["annotations"].append(_label(beside[0], every[beside[0]], layout, found, height, look))
     data.append(_counts(law, found))
     return {"data": data, "layout": layout}
 
@@ -180,15 +180,39 @@ def _time_lines(found: Sequence[Point], every: Mapping[str, Times]) -> list[dict
 
 
 def _label(
-    name: str, every: Mapping[str, Times], layout: Mapping[str, Any], law: Law, look: Look, height: float
+    name: str, times: Times, layout: Mapping[str, Any], found: Sequence[Point], height: float, look: Look
 ) -> dict[str, Any]:
-    """The name of another rung at its slowest point."""
-    axis = layout["yaxis2"]
-    low, high = axis["range"]
-    left, right = layout["xaxis"]["range"]
-    value, time = max(every[name], key=lambda entry: entry[1])
-    x, y = (log10(value) if law.decades else value), (log10(time) if axis.get("type") == "log" else time)
-    late, at = x > (left + right) / 2, (y - low) / (high - low) * height
-    return {"text": name, "x": x, "y": y, "yref": "y2", "xanchor": "right" if late else "left", "yanchor": "bottom",
-            "xshift": -8 if late else 8, "yshift": round(min(4, height - 1.2 * look.font - at)), "showarrow": False,
+    """The name of another rung above or below a point of its line, the slowest of those where no other line is near."""
+    across, left, right = layout["xaxis"], layout["yaxis"], layout["yaxis2"]
+    half = 0.75 * look.font  # pixels from a point to the middle of the name
+    drawn = {
+        point.value: [
+            _along(axis, value) * height
+            for axis, value in ((left, point.expected), (left, point.lecture), (right, point.time_us))
+            if value is not None
+        ]
+        for point in found
+    }
+    ways = []
+    for value, time in times:
+        for side in (1, -1):
+            at = _along(right, time) * height + side * half
+            free = min((abs(at - other) for other in drawn.get(value, [])), default=height)
+            ways.append((min(free, at - half, height - at, 2 * half), time, side, value))
+    _, time, side, value = max(ways)
+    late = _along(across, value) > 0.5
+    return {"text": name, "x": _of(across, value), "y": _of(right, time), "yref": "y2",
+            "xanchor": "right" if late else "left", "yanchor": "bottom" if side > 0 else "top",
+            "xshift": -8 if late else 8, "yshift": 2 * side, "showarrow": False,
             "font": {"size": look.font - 2, "color": GREY}}  # fmt: skip
+
+
+def _of(axis: Mapping[str, Any], value: float) -> float:
+    """A value as Plotly wants it."""
+    return log10(value) if axis.get("type") == "log" else value
+
+
+def _along(axis: Mapping[str, Any], value: float) -> float:
+    """Where a value stands on an axis, from 0 to 1."""
+    low, high = axis["range"]
+    return float((_of(axis, value) - low) / (high - low))

@@ -14,6 +14,7 @@ from engine.words import text_of
 
 FAR = 2.5  # a mark so many times as far as the longest bar stands at the edge, as a number
 COLOURS = (GREY, *LINES[1:6])  # no bar's blue
+WORD_LETTER = 0.5  # of the type: how wide a letter of a name is
 _DOT = 0.4  # rows: a shorter piece of a line is none
 
 
@@ -71,14 +72,14 @@ def _beside_lines(
         reach = [_reach(text, place, left, width, look) for text, place, left in zip(words, places, lefts, strict=True)]
         moved = sum(left != side[0] for left, side in zip(lefts, sides, strict=True))
         if not moved or all(begin >= look.font - (look.width - width) and end <= width for begin, end in reach):
-            rows = _stacked(reach, look.font)
+            rows = _stacked(reach, 0.7 * look.font)
             ways.append((max(rows), moved, rows, list(lefts)))
     return min(ways)[2:]
 
 
 def _reach(text: str, place: float | None, left: bool, width: float, look: Look) -> tuple[float, float]:
     """From where to where the words beside a `place` of the axis, 0 to 1, reach, in pixels; None: those at its end."""
-    long = len(text) * LETTER * look.font
+    long = len(text) * WORD_LETTER * (look.font - 1)
     if place is None:
         return width - long, width
     return (place * width - 4 - long, place * width - 4) if left else (place * width + 4, place * width + 4 + long)

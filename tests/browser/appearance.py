@@ -43,7 +43,7 @@ def picture(page: Page, url: str) -> Image.Image:
         page.add_style_tag(content="table.ladder tbody { display: none }")
     page.add_style_tag(content=UNSEEN)
     if "/inside" in url:
-        expect(page.locator(".insideanswer")).to_contain_text("Right")
+        expect(page.locator(".insideanswer")).to_contain_text("Correct")
     if not url.endswith(("/machine", "/lab")) and "/sweep" not in url:
         expect(page.locator(".stPlotlyChart .main-svg").first).to_be_visible()
     app = page.locator("[data-testid=stApp]")

@@ -57,7 +57,7 @@ def test_arrow_keys_step_and_the_comparison_follows(page: Page, address: str) ->
     page.keyboard.press("ArrowRight")
     expect(page.locator(".change .verdict")).to_contain_text("Bank conflicts fall")
     page.keyboard.press("r")
-    expect(page.locator(".insideanswer")).to_contain_text("Right")
+    expect(page.locator(".insideanswer")).to_contain_text("Correct")
     expect(page).to_have_url(re.compile("rung=reduce_sequential"))
 
 

@@ -39,7 +39,7 @@ def checked(page: Page, words: str) -> None:
 
 def test_what_is_typed_is_checked_and_marked_and_is_there_after_a_reload(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
-    checked(page, "Right")
+    checked(page, "Correct")
     expect(page.locator(".heat .cm-gutterElement").filter(has_text="32").first).to_be_visible()
     typed(page, "a * x[i]", "b + ")
     checked(page, "does not compile")
@@ -77,13 +77,13 @@ def test_typing_is_left_alone_and_the_keyboard_finds_its_way_out(page: Page, add
     page.keyboard.press("Tab")
     expect(text).not_to_be_focused()
     page.keyboard.press("r")
-    expect(page.locator(".insideanswer")).to_contain_text("Right")
+    expect(page.locator(".insideanswer")).to_contain_text("Correct")
 
 
 @pytest.mark.thorough
 def test_a_line_in_the_list_leads_to_the_line_and_a_try_comes_back(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
-    checked(page, "Right")
+    checked(page, "Correct")
     typed(page, "a * x[i]", "missing + ")
     checked(page, "does not compile")
     page.locator(".drafttold a").first.click()
@@ -175,7 +175,7 @@ def test_a_draft_survives_the_server(page: Page, tmp_path: Path) -> None:
     port = free_port()
     with served(tmp_path, port) as url:
         text = editor_at(page, f"{url}{SAXPY}")
-        checked(page, "Right")
+        checked(page, "Correct")
         typed(page, "a * x[i]", "1 + ")
     page.keyboard.type("0 + ")  # while nobody listens
     with served(tmp_path, port):

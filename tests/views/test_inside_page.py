@@ -44,7 +44,7 @@ def test_the_page_runs_by_itself_and_the_conflicts_stand_at_their_line() -> None
     assert heat_of(html, 22) == 1 and heat_of(html, 20) == 0
     # 33 blocks; in each 6 + 4 * 9 + 3 passes beyond the first: two loads and a store, at strides 1, 2 to 16, and 32
     assert re.search(r'class="value">1,485<', line_of(html, 22)), line_of(html, 22)
-    assert "Right" in html and "emulated" in html
+    assert "Correct" in html and "emulated" in html
     assert '<span class="k">extern</span>' in html  # C++ colours stay
 
 
@@ -210,7 +210,7 @@ def test_a_deadlock_is_said_with_what_to_try() -> None:
     assert "lock_spin never ends in this order of execution" in html
     app.selectbox(key="schedule").select("independent:1").run()
     html = html_of(app)
-    assert "✓ Right" in html and "Atomics rise from" in html
+    assert "✓ Correct" in html and "Atomics rise from" in html
 
 
 def test_what_the_kernel_printed_stands_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_what_the_kernel_printed_stands_under_the_answer(monkeypatch: pytest.Mon
 
 def test_an_array_is_right_as_it_was_checked() -> None:
     html = html_of(opened("inside", ladder="cs121-access", rung="copy_offset", n="1024"))
-    assert "every element; a copy is equal · lockstep warps, emulated" in html
+    assert "✓ Correct</b> every element, exactly · lockstep warps, emulated" in html
 
 
 def test_a_rung_of_the_cpu_was_not_emulated() -> None:

@@ -51,7 +51,7 @@ def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
     assert (address["start"], address["rung"]) == ("rung", "reduce_strided") and address["draft"]
     assert draft_of(app).text == KERNELS["reduce_strided"].text
     said = html_of(checked(app))
-    assert "✓ Right" in said and "mine / #2" in said and "#T1" in said
+    assert "✓ Correct" in said and "mine / #2" in said and "#T1" in said
     wrong = html_of(checked(app, OFF))
     assert "✗ Wrong" in wrong and "#T2" in wrong and "changed since the rung" in wrong
     refused = html_of(checked(app, action="run"))
@@ -62,7 +62,7 @@ def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
 def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None:
     app = opened("lab", start="saxpy", n="1000")
     assert asked(app)["right"] == "y = saxpy(x, y, a)" and "n" in asked(app)["call"]
-    assert "✓ Right" in html_of(checked(app))
+    assert "✓ Correct" in html_of(checked(app))
     again = opened(
         "lab", **{**asked(app), "call": "saxpy<<<1, 32>>>(3, int32[n]=ones, float32[n]=ones, 32)", "right": ""}
     )

@@ -140,7 +140,7 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hin
     if right and found.count:  # of an array one element says little: how all were checked says more
         note = str(found.note or "").partition(". ")[0].removeprefix("Checked: ")
         told = code_in(note.rstrip(".")) or told
-    head = f"<b>{'✓ Right' if right else '✗ Wrong'}</b> {told}"
+    head = f"<b>{'✓ Correct' if right else '✗ Wrong'}</b> {told}"
     lucky = ", but only by luck: see the marked lines" if run.status == "hazard" else ""
     told = ""
     if len(seen) > 1:

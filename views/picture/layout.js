@@ -4,6 +4,9 @@
 
 import { WARP } from './film.js';
 
+const MOST_ROWS = 40; // of shared memory, whose words can then still be told from each other
+const SMALLEST = 1.5; // pixels: a cell's width and height
+
 // `most`: the passes of the access that needs most of them, in all pictures.
 export function layout(film, box, scale, most) {
   const { picture } = film;
@@ -13,9 +16,8 @@ export function layout(film, box, scale, most) {
   const made = { box, scale, words: new Map(), matrices: new Map(), bands: [], banks: null, labels: [] };
   let rest = box;
   if (matrices.length) {
-    const side = Math.min(box.width * 0.34, box.height);
-    place_matrices(made, matrices, { ...box, width: side });
-    rest = { ...box, x: box.x + side + gap * 1.6, width: box.width - side - gap * 1.6 };
+    const taken = place_matrices(made, matrices, { ...box, width: Math.min(box.width * 0.34, box.height) }) + gap * 1.6;
+    rest = { ...box, x: box.x + taken, width: box.width - taken };
   }
   const square = picture.shape[1] > 1 ? picture.shape[0] : 0;
   const tiles = square && shared.length === 2 && shared.every(({ array }) => array.size / array.element <= 2 * square * square);
@@ -47,8 +49,10 @@ function place_rows(made, film, shared, columns, box, most) {
   const blocks = shared.map(({ array, number }) => {
     const across = Math.max(1, 128 / array.element);
     const count = Math.ceil(array.size / array.element);
-    return { array, number, across, count, rows: Math.ceil(count / across), cell: columns === WARP ? (width * 32) / across : (box.width / across) };
+    return { array, number, across, count, rows: Math.ceil(count / across) };
   });
+  const line = columns === WARP ? width * WARP : box.width;
+  narrow(blocks, line);
   const branches = film.tree ? Math.min(6, 0.66 * film.tree.levels.length) : 0;
   const stack = most > 8 ? 5 : most > 1 ? 2.4 : 1; // rows of the banks' strip
   const bandRow = shared.length || film.shuffles ? 0.42 : 0.9, arced = film.shuffles ? 1.5 : 1;
@@ -57,7 +61,7 @@ function place_rows(made, film, shared, columns, box, most) {
   const units = laneRows * arced + above + film.bands * bandRows * bandRow + blocks.reduce((sum, b) => sum + b.rows * roomy(b), 0) + (shared.length ? stack : 0) + branches;
   const heads = 1 + film.bands + blocks.length + (shared.length ? 1 : 0) + (film.tree ? 1 : 0);
   const wall = 15 * scale;
-  const row = Math.max(1.5, Math.min(width * 1.7, 34 * scale, (box.height - heads * head - wall) / units));
+  const row = Math.max(SMALLEST, Math.min(width * 1.7, 34 * scale, (box.height - heads * head - wall) / units));
   const full = width * columns, x = box.x + Math.max(0, (box.width - full) / 2);
   let y = box.y;
   for (let band = 0; band < film.bands; band++) {
@@ -71,8 +75,9 @@ function place_rows(made, film, shared, columns, box, most) {
   made.wall = { x, y: y + 2 * scale, width: full, height: wall - 4 * scale };
   y += wall;
   for (const block of blocks) {
-    label(made, [`shared memory: ${block.array.name}`, block.array.name], x, y + head / 2, full);
-    made.words.set(block.number, grid(x, y + head, block.across, block.count, block.cell, row * roomy(block), 1 - 1 / roomy(block)));
+    const wide = block.banks > 1 ? [`shared memory: ${block.array.name}, ${block.banks} × 32 banks in a row`] : [];
+    label(made, [...wide, `shared memory: ${block.array.name}`, block.array.name], x, y + head / 2, full);
+    made.words.set(block.number, grid(x, y + head, block.across, block.count, line / block.across, row * roomy(block), 1 - 1 / roomy(block)));
     y += head + block.rows * row * roomy(block);
   }
   if (shared.length) {
@@ -85,12 +90,21 @@ function place_rows(made, film, shared, columns, box, most) {
   }
 }
 
+// Arrays of so many rows that nothing else would have a place: the highest stands in rows twice as long, and so on.
+function narrow(blocks, line) {
+  for (;;) {
+    const high = blocks.reduce((most, block) => (block.rows > most.rows ? block : most), { rows: 0 });
+    if (blocks.reduce((sum, { rows }) => sum + rows, 0) <= MOST_ROWS || line / high.across < 2 * SMALLEST) return;
+    Object.assign(high, { across: 2 * high.across, banks: 2 * (high.banks ?? 1), rows: Math.ceil(high.count / (2 * high.across)) });
+  }
+}
+
 function place_tiles(made, film, shared, columns, box) {
   const { picture } = film, { scale } = made, head = 15 * scale, gap = 12 * scale;
   const counts = shared.map(({ array }) => Math.ceil(array.size / array.element));
   const tileRows = counts.map((count) => Math.ceil(count / columns));
   const below = Math.max(tileRows[0], Math.ceil(picture.threads / columns)), above = tileRows[1];
-  const cell = Math.max(1.5, Math.min((box.width - gap) / (2 * columns), (box.height - 2 * head - gap) / (above + below), 26 * scale));
+  const cell = Math.max(SMALLEST, Math.min((box.width - gap) / (2 * columns), (box.height - 2 * head - gap) / (above + below), 26 * scale));
   const x = box.x, right = x + columns * cell + gap, y = box.y + head, low = y + above * cell + head + gap;
   const side = columns * cell; // of a tile
   label(made, [`shared memory: ${shared[1].array.name}`, shared[1].array.name], right, y - head / 2, side);
@@ -104,6 +118,7 @@ function place_tiles(made, film, shared, columns, box) {
   made.banks = { x, y: y + above * cell - high, width: columns * cell, height: high, label: { x, y: y + above * cell - high - head / 2 } };
 }
 
+// Tells how wide they are together.
 function place_matrices(made, matrices, box) {
   const { scale } = made, head = 15 * scale, gap = 10 * scale;
   const classic = matrices.length === 3;
@@ -116,4 +131,5 @@ function place_matrices(made, matrices, box) {
     label(made, [`${array.name}  ${array.columns} × ${array.columns}`, array.name], x, y - head / 2, side);
     made.matrices.set(number, { x, y, side, columns: array.columns });
   });
+  return across * side + (across - 1) * gap;
 }

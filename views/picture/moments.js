@@ -19,19 +19,21 @@ function tells(film, frame) {
 const ones = (bits) => (bits >>> 0).toString(2).replaceAll('0', '').length;
 
 // The moment to begin with: where most bank conflicts are, else where lanes reach furthest for each other's values, else
-// the first sum, split or access.
+// the first multiply-add, sum, value that a whole warp takes from one lane, split or access.
 export function opening({ frames, starts }) {
   const worst = Math.max(0, ...frames.map((frame) => Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts))));
   const furthest = Math.max(0, ...frames.map(reach));
-  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => furthest && reach(f) === furthest, (f) => f.sums.length, (f) => f.splits, (f) => f.touches.length];
+  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => furthest && reach(f) === furthest, (f) => f.sums.some(({ symbol }) => symbol.startsWith('×')), (f) => f.sums.length, (f) => f.shuffles.length, (f) => f.splits, (f) => f.touches.length];
   for (const fits of wanted) { const at = frames.findIndex(fits); if (at >= 0) return starts[at] + frames[at].slots * 0.999; }
   return 0;
 }
 
-// How many lanes away a value comes from that a frame draws as an arrow, at most.
+// How many lanes away a value comes from that a frame draws as an arrow, at most. What all take from one lane of theirs
+// reaches far and tells little.
 function reach({ threads, sums, shuffles }) {
   const from = sums.length ? sums.flatMap(({ operands }) => operands.filter(({ source }) => source === 'lane').map(({ places }) => places)) : shuffles.map(({ sources }) => sources);
-  return Math.max(0, ...from.flatMap((places) => places.map((place, i) => (place < 0 ? 0 : Math.abs(place - threads[i])))));
+  const among = from.filter((places) => new Set(places).size > Math.ceil(threads.length / WARP));
+  return Math.max(0, ...among.flatMap((places) => places.map((place, i) => (place < 0 ? 0 : Math.abs(place - threads[i])))));
 }
 
 // The images of the loop: each telling frame while it moves and when it is done.

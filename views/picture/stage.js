@@ -7,6 +7,7 @@ import { drawTree } from './tree.js';
 export const MOVED = 0.62; // from here on a value has arrived
 const MOST_TOLD = 20; // arrows that carry their numbers along
 const MOST_ARROWS = 130; // of more only the busiest warp's are drawn
+const LOW = 9; // pixels, at scale 1, of a row of threads: arrows from lane to lane that are lower hide the lanes
 
 // What stands still while a frame goes on: before its values have arrived (`moved` false), and after. Tells where the
 // words of global memory stand.
@@ -29,7 +30,8 @@ export function drawStill(pen, film, place, index, moved, style) {
 export function movesOf(film, place, index, spots, { theme, scale }) {
   const frame = film.frames[index], wall = frame.kind === 'barrier' ? place.wall : null;
   const found = frame.sums.length ? sums(film, frame, place, spots) : frame.shuffles.length ? shuffles(frame, place) : copies(film, frame, place, spots);
-  const focus = found.length > MOST_ARROWS ? warpOf(found[0]) : null;
+  const crowded = found.length > WARP && place.lanes.height / place.lanes.rows < LOW * scale && found.every(({ lanes }) => lanes);
+  const focus = crowded || found.length > MOST_ARROWS ? warpOf(found[0]) : null;
   const chosen = found.filter((arrow) => focus === null || warpOf(arrow) === focus);
   const arrows = chosen.map(({ from, to, value, symbol, thin }) => ({
     points: path(from, to),
@@ -171,7 +173,7 @@ function sums(film, frame, place, spots) {
         const from = origin(film, frame, place, spots, operand, i);
         const to = home && operand.source !== 'lane' && !from?.global ? home : place.lanes.cell(thread);
         if (from && (Math.abs(from.x - to.x) > 0.5 || Math.abs(from.y - to.y) > 0.5)) {
-          made.push({ thread, from, to, thin: from.global, symbol: sum.symbol, value: operand.values.length ? shown(operand.values[i]) : undefined });
+          made.push({ thread, from, to, thin: from.global, lanes: operand.source === 'lane', symbol: sum.symbol, value: operand.values.length ? shown(operand.values[i]) : undefined });
         }
       }
     });
@@ -199,7 +201,7 @@ function origin(film, frame, place, spots, operand, i) {
 function shuffles(frame, place) {
   const made = [];
   for (const { sources, values } of frame.shuffles) frame.threads.forEach((thread, i) => {
-    if (sources[i] !== thread) made.push({ thread, from: place.lanes.cell(sources[i]), to: place.lanes.cell(thread), symbol: '', value: values.length ? shown(values[i]) : undefined });
+    if (sources[i] !== thread) made.push({ thread, from: place.lanes.cell(sources[i]), to: place.lanes.cell(thread), lanes: true, symbol: '', value: values.length ? shown(values[i]) : undefined });
   });
   return made;
 }

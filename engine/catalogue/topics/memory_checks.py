@@ -13,7 +13,7 @@ TABLE = 1024  # numbers in the tables of cuda/memory
 SIDE = 32  # rows and columns of the matrix of a warp
 CHECKED_CHAINS = 2**20  # of the threads' chains in global memory: each costs NumPy 64 reads that no cache holds
 EVERY = "Checked: every element."
-COPY = "Checked: every element; a copy is equal."
+COPY = "Checked: every element, exactly."
 
 _PLACES = np.uint32(2654435769)  # what a chain multiplies with; the upper half of the product is the next place
 
