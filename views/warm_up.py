@@ -16,6 +16,7 @@ from views.session.place import Place
 WORK = "warm up work"
 LADDER = "ladder to warm up"
 _WORDS = {"ready": "✓ ready", "recorded": "≈ only a record", "failed": "✗ failed", "waiting": "not run yet"}
+_MOODS = {"ready": "ok", "failed": "bad"}  # in a colour of its own
 
 
 def show() -> None:
@@ -57,7 +58,7 @@ def _ladder() -> Ladder:
 def _table(found: tuple[Readiness, ...]) -> str:
     rows = "".join(
         f'<tr><td class="rung">{escape(ready.rung)}</td>'
-        f'<td class="text status {"ok" if ready.state == "ready" else ""}">{_WORDS[ready.state]}</td>'
+        f'<td class="text status {_MOODS.get(ready.state, "waiting")}">{_WORDS[ready.state]}</td>'
         f'<td class="text"><b>{escape(KERNELS[ready.kernel].title)}</b>{code_in(ready.sentence)}</td></tr>'
         for ready in found
     )

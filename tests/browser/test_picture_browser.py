@@ -262,3 +262,19 @@ def test_the_captions_of_tiles_are_whole_on_a_small_projector(
     texts = [each.text or "" for each in drawing(page, tmp_path).iter(f"{SVG}text")]
     assert any(text.startswith("banks") for text in texts)
     assert not [text for text in texts if text.endswith("…") and not text[0].isdigit()]  # a line of code may be cut
+
+
+@pytest.mark.thorough
+def test_a_block_with_much_shared_memory_leaves_its_threads_their_place(
+    page: Page, address: str, tmp_path: Path
+) -> None:
+    """Four thousand words, a warp that looks back, and a value that all lanes take from one of theirs at the start."""
+    at_rest(page, f"{address}/inside?ladder=crovella-warps&rung=prefix_sum_specialized&n=65536")
+    root = drawing(page, tmp_path)
+    words = {each.text: float(each.get("y", "nan")) for each in root.iter(f"{SVG}text") if each.text}
+    threads = next(y for text, y in words.items() if text.startswith("threads"))
+    below = [y for text, y in words.items() if "shared memory" in text or "banks" in text]
+    assert min(below) - threads > 60 and "sum += below" in " ".join(words)
+    strip = max(float(each.get("y", "0")) for each in root.iter(f"{SVG}rect"))
+    assert max(below) < strip
+    assert len(root.findall(f"{SVG}path")) == 16  # of one warp: lower arrows than these hide the lanes

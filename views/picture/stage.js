@@ -37,7 +37,7 @@ export function movesOf(film, place, index, spots, { theme, scale }) {
     points: path(from, to),
     look: thin ? { stroke: theme.text, line: 1, alpha: 0.35, head: 0 }
       : { stroke: theme.arrow, line: Math.max(1.2, 1.5 * scale), alpha: chosen.length > 40 ? 0.72 : 0.95, head: Math.min(7 * scale, to.width * 0.45) },
-    words: !thin && value !== undefined && chosen.length <= MOST_TOLD ? `${symbol} ${value}` : null,
+    words: !thin && !crowded && value !== undefined && chosen.length <= MOST_TOLD ? `${symbol} ${value}` : null,
   }));
   return { wall, arrows, box: around(wall, arrows, scale) };
 }
