@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -61,6 +62,14 @@ def conversation(page: Page) -> list[str]:
     return told
 
 
+def wait(page: Page, condition: Callable[[], bool]) -> None:
+    """Until what the test itself has noted is so."""
+    ends = time.monotonic() + PATIENCE_MS / 1000
+    while not condition():
+        assert time.monotonic() < ends, "it has not come about"
+        page.wait_for_timeout(20)
+
+
 def test_the_first_page_asks_nobody_else_and_comes_compressed(page: Page, address: str) -> None:
     asked: list[str] = []
     sizes: dict[str, str | None] = {}
@@ -89,10 +98,7 @@ def test_a_page_is_asked_for_before_streamlits_scripts_are_there_and_not_again(
     held: list[Route] = []
     page.route(f"**/static/js/{assets.named()[0]}", lambda route: held.append(route))
     page.goto(address + path, wait_until="commit")
-    ends = time.monotonic() + PATIENCE_MS / 1000
-    while "answered" not in told or not held:
-        assert time.monotonic() < ends, told
-        page.wait_for_timeout(20)
+    wait(page, lambda: "answered" in told and bool(held))
     held[0].continue_()
     drawn(page)
     page.close()

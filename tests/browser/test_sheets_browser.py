@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Page, expect
+import re
 
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.browser.test_dashboard import conversation, drawn, wait
 from tests.browser.test_lab_browser import editor_at, typed
 
 SHEET = "/sheets?sheet=one-matrix-padding&student=Anna"
@@ -36,3 +39,19 @@ def test_a_sheet_is_solved_and_the_progress_is_there_after_a_reload(page: Page, 
     expect(page.get_by_role("option", name="CS121: one column too many · done ✓")).to_be_visible()
     page.get_by_role("option", name="CS121: tile sizes").click()
     expect(page.locator(".sheettitle")).to_have_text("CS121: tile sizes")
+
+
+@pytest.mark.thorough
+def test_the_name_in_a_link_is_there_although_text_fields_come_late(browser: Browser, address: str) -> None:
+    """In a window of another size than a server expects the script runs twice, and only the first run says a name."""
+    page = browser.new_context(viewport={"width": 1920, "height": 1080}).new_page()
+    told, held = conversation(page), list[Route]()
+    page.route("**/static/js/TextInput.*.js", lambda route: held.append(route))
+    page.goto(f"{address}/sheets?sheet=cs121-tiling&student=Ben")
+    wait(page, lambda: told.count("answered") == 2 and bool(held))
+    held[0].continue_()
+    expect(page.get_by_role("textbox", name="Your name")).to_have_value("Ben")
+    drawn(page).get_by_role("button", name="Check all").click()
+    expect(page.locator(".sheetsum")).to_have_text("1 of 3 passed")
+    expect(page).to_have_url(re.compile("student=Ben"))
+    page.context.close()

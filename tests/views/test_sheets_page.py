@@ -72,6 +72,9 @@ def test_questions_are_answered_checked_and_there_again() -> None:
     again = opened("sheets", sheet=ASKS.name, student="Anna")
     assert again.text_input(key=f"answer {ASKS.name} offset").value == "4"
     again.text_input(key=f"answer {ASKS.name} offset").set_value("5")
+    again.run()  # what a run before has said may never have reached the browser: each says it
+    assert again.text_input(key=f"answer {ASKS.name} offset").proto.default == "5"
+    assert again.text_input(key="student").proto.default == "Anna"
     assert "5 of 5 passed" in checked(again) and "With an offset of one the copy takes" in shown(again)
 
 

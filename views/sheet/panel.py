@@ -112,7 +112,7 @@ def _question(sheet: Sheet, question: Question) -> Place:
         else:
             if key not in st.session_state:
                 st.session_state[key] = known or ""
-            st.text_input(question.aim, key=key, placeholder="a number: 128, 2^20, 12.5")
+            st.text_input(question.aim, st.session_state[key], key=key, placeholder="a number: 128, 2^20, 12.5")
         return Place(f"answer to {question.name}")
 
 

@@ -23,7 +23,9 @@ def field() -> None:
     if visitor.account():
         st.html(f'<p class="smallprint">Your progress is kept as {escape(owner())}.</p>')
         return
-    st.text_input("Your name", key=NAME, max_chars=LONGEST, placeholder="as your lecturer knows you",
+    # A run that is cut short may never reach the browser: so each says the name, and not only the first.
+    st.text_input("Your name", st.session_state[NAME], key=NAME, max_chars=LONGEST,
+                  placeholder="as your lecturer knows you",
                   help="Under this name your progress is kept, and your lecturer sees it.")  # fmt: skip
 
 
