@@ -189,7 +189,7 @@ def _label(
         point.value: [
             _along(axis, value) * height
             for axis, value in ((left, point.expected), (left, point.lecture), (right, point.time_us))
-            if value is not None
+            if value is not None and (value > 0 or axis.get("type") != "log")
         ]
         for point in found
     }
