@@ -1,7 +1,7 @@
 // argmax_vectorized: the largest of n numbers and its place, 16-byte loads, four in flight per thread, single pass.
-// Idea: the fastest maximum, which asks for the place only where it must: of the 16 numbers that arrive together a
-//   thread finds the largest, and which of them it was only if it beats all before: rarer with every round. Pairs meet
-//   in shuffles, and each block hands its pair to the last one in slots of 4 bytes and a flag.
+// Idea: the fastest maximum, which looks up the place only when it must: a thread finds the largest of the 16 numbers
+//   that arrive together, and which of them it was only if it beats all before, rarer with every round. Pairs meet in
+//   shuffles, and each block hands its pair to the last one in slots of 4 bytes and a flag.
 // Fixes: one word in flight per thread, a place that is carried through every comparison, and the second launch.
 // Limit: the memory itself at large n. At small n the launch and two trips to memory.
 // Conditions: any n and any grid size; no NaN; in starts at a multiple of 16 bytes; the block size is a multiple of 32.

@@ -1,7 +1,7 @@
 // add_without_atomics: out[i % ADDRESSES] += in[i], by blocks that have their addresses to themselves.
-// Idea: the addresses are the columns of a matrix with ADDRESSES numbers in a row. A block adds up LANES lanes of it,
-//   16 bytes each, from top to bottom. Where there are too few columns for all multiprocessors, blocks share them by
-//   strips of rows, and hand over their sums in slots: 4 bytes and a flag.
+// Idea: the addresses are the columns of a matrix with ADDRESSES numbers in a row. A block adds up the columns of LANES
+//   lanes, 16 bytes each, from top to bottom. Where that leaves multiprocessors without a block, blocks share columns
+//   by strips of rows, and hand over their sums in slots: 4 bytes and a flag.
 // Fixes: all atomics, the launch that sets the sums to zero, and an order of additions that differs from run to run.
 // Limit: the memory itself; at small n the launch and one trip to memory.
 // Conditions: any n; ADDRESSES, LANES and the block size are powers of two; in starts at a multiple of 16 bytes. The

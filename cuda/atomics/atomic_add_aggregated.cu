@@ -1,8 +1,8 @@
-// atomic_add_aggregated: out[i % ADDRESSES] += in[i], added up in registers and in the block before.
+// atomic_add_aggregated: out[i % ADDRESSES] += in[i], added up in registers and in the block first.
 // Idea: an atomic is needed only where blocks meet. The grid strides by a multiple of ADDRESSES, so that a thread meets
 //   the same addresses in every round and adds up their numbers in registers, 16 bytes at a time. Where threads of a
 //   block share an address, a tree in shared memory adds their sums, and stops when one is left for each address.
-// Fixes: one atomic for every element, and lines of threads at each address: one for each block and address is left.
+// Fixes: one atomic for every element, and queues of threads at each address: one for each block and address is left.
 // Limit: the memory itself at large n; with many addresses, the atomics that are left.
 // Conditions: any n; ADDRESSES and the block size are powers of two; in starts at a multiple of 16 bytes; out is zero
 //   before. Where the grid takes more than one round, its elements are a multiple of ADDRESSES.

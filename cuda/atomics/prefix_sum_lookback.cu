@@ -1,10 +1,10 @@
 // prefix_sum_lookback: the sum of an element and all elements below it, in one pass over memory.
-// Idea: decoupled look-back. A block says what its own numbers sum up to as soon as it knows, and later what everything
-//   up to its end sums up to. To know what lies below it, one of its warps reads what 32 blocks below have said, and 32
-//   more, until one of them has said the second. A word of 8 bytes holds 4 bytes of a sum and what kind of sum it is:
-//   both arrive at once. A sum of 8 bytes is two words, and whole as soon as both say the same kind.
+// Idea: decoupled look-back. A block publishes the sum of its own numbers as soon as it knows it, and later the sum of
+//   everything up to its end. To know what lies below it, one of its warps reads what 32 blocks below have published,
+//   and 32 more, until one has published the second. A word of 8 bytes holds 4 bytes of a sum and what kind of sum it
+//   is: both arrive at once. A sum of 8 bytes is two words, and whole as soon as both say the same kind.
 // Fixes: memory traffic: every number is read once and written once, and there is one launch.
-// Limit: a block that looks back asks the memory for nothing. At small n the launch and the trips of the look-back.
+// Limit: a block that looks back loads nothing meanwhile. At small n the launch and the trips of the look-back.
 // Conditions: any n; in and out start at a multiple of 16 bytes; the block size is a multiple of 32. The states, a
 //   ticket and then one for each block, are zero before. Inclusive. What the blocks below have said is added block by
 //   block, from below: floats have the same bits in every run.

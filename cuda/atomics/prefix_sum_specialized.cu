@@ -1,8 +1,8 @@
 // prefix_sum_specialized: a warp that only looks back, while the others load and add up the next tile.
-// Idea: blocks stay, and a tile's sums wait in shared memory until a warp of its own knows what lies below them. The
-//   other warps meanwhile have the registers free: they draw the next tile, load it, and say what it sums up to at
-//   once, since many blocks above may be waiting for that. Then they add and write the tile before.
-// Fixes: a quarter of the time was waiting for blocks below whose numbers came late.
+// Idea: blocks stay, and a tile's sums wait in shared memory until one warp, which does nothing else, knows what lies
+//   below them. Meanwhile the other warps have their registers free: they take the next tile, load it, and publish its
+//   sum at once, as many blocks above may be waiting for it. Then they complete the tile before, and write it.
+// Fixes: blocks that waited and loaded nothing: a seventh of the time at 2^24, three tenths for 8-byte numbers.
 // Limit: the memory itself at large n. At small n the launch and the trips of the look-back.
 // Conditions: as before, and a block size of 64 to 256; any grid size. The sums that were heard are added as they come:
 //   floats may differ in their last bits from run to run.

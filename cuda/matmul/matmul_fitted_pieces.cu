@@ -1,9 +1,9 @@
 // matmul_fitted_pieces: slices share the sums' length, and a piece of P is as wide as the multiprocessors ask for.
-// Idea: count the rounds of blocks before the launch. Pieces are 64 x 64, 80, 96 or 112; of these the plan takes the
-//   one whose rounds together are shortest, and compiles it: COLUMNS is a macro. So is SLICES: 4; where the rounds are
-//   even 2, of blocks half as large, two at once, so that one computes while one begins; below width 25 only 2 or 1.
+// Idea: count the rounds of blocks before the launch. Pieces are 64 x 64, 80, 96 or 112; the plan takes the width whose
+//   rounds are shortest together, and compiles it: COLUMNS is a macro. So is SLICES: 4, or 2 where the rounds are even,
+//   of blocks half as large, two at once, so that one computes while one begins; below width 25 only 2 or 1.
 // Fixes: rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132 multiprocessors idle; 126 pieces
-//   of 64 x 96 leave 6, and are done in three quarters of the time. And copies of 8 bytes where 2 divides the width.
+//   of 64 x 96 leave 6, and take three quarters of the time. Where only 2 divides the width, copies are of 8 bytes.
 // Limit: the multiply-add units; a narrow piece needs more words of shared memory for each product.
 // Conditions: any width; 16 threads across, 4 for each slice down; compute capability 8.0 or later.
 // Lecture: after CS121; the ceiling in its number of blocks, taken once more: over the multiprocessors.

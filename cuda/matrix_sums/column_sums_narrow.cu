@@ -1,9 +1,9 @@
 // column_sums_narrow: the sum of every column, one block for a few columns, from top to bottom.
-// Idea: a warp need not read 32 neighbours, only whole sectors. So a block takes a piece of LANES lanes, 16 bytes each,
-//   and its threads are rows: 64 or 128 bytes are narrow enough for a block in every place without cutting the columns,
+// Idea: a warp need not read 32 neighbours, only whole sectors. So a row of threads is LANES lanes of 16 bytes, and a
+//   block has many such rows: at 64 or 128 bytes there are blocks for every multiprocessor without cutting the columns,
 //   and each sum is written once.
-// Fixes: the atomics that join strips, the zeros before them, which are a launch of their own, and an order of
-//   additions that differs from run to run.
+// Fixes: the atomics that join strips, the launch that sets the sums to zero for them, and an order of additions that
+//   differs from run to run.
 // Limit: the memory itself; at small n the launch and one trip to memory.
 // Conditions: any n; in starts at a multiple of 16 bytes; the matrix is n x n, row by row; the block size is a multiple
 //   of 32, LANES 2, 4 or 8. The grid covers the columns, LANES * 16 bytes a block.

@@ -1,8 +1,8 @@
 // copy_unaligned: out[i] = in[i + OFFSET], one number at a time, 64 bytes in flight per thread.
-// Idea: 16 bytes at a time need a start at a multiple of 16 bytes, but bytes on their way do not: each thread asks for
-//   16 numbers of 4 bytes, a block's width apart, before it stores the first.
-// Fixes: the condition of the vectorized copy, and one number in flight per thread of the plain one.
-// Limit: the memory itself. Loads and stores are four times as many, and there is time enough for them.
+// Idea: loads of 16 bytes must start at a multiple of 16 bytes; bytes in flight need not. Each thread asks for 16
+//   numbers of 4 bytes, a block's width apart, before it stores the first.
+// Fixes: the vectorized copy's condition on the start, and the plain copy's single number in flight per thread.
+// Limit: the memory itself. There are four times as many loads and stores, and time enough for them.
 // Conditions: any n and any start; in has n + OFFSET numbers.
 // Lecture: none: after CS121, "Memory coalescing", brought to the memory's speed.
 constexpr unsigned int EACH = 64 / sizeof(T);  // numbers of a thread

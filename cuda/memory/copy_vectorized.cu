@@ -1,5 +1,5 @@
 // copy_vectorized: out[i] = in[i], 16 bytes at a time, four pieces in flight per thread.
-// Idea: memory is fast only while enough bytes are on their way. Each thread asks for four pieces of 16 bytes before it
+// Idea: memory is fast only while enough bytes are in flight. Each thread asks for four pieces of 16 bytes before it
 //   stores the first; the pieces lie a block's width apart, so that neighbouring threads still read neighbours.
 // Fixes: bytes that are moved and not used, and one word in flight per thread.
 // Limit: the memory itself, which every byte crosses twice.

@@ -1,8 +1,8 @@
 // reduce_unaligned: the sum of n numbers from in[OFFSET] on: any start, any n, and still 16 bytes at a time.
-// Idea: a slice begins where it likes, a load of 16 bytes does not. The few numbers before the first line of 128 bytes,
-//   and those behind the last 16, are added one by one, by a thread each; all between is read as before. From the next
-//   multiple of 16 bytes on would be right too, but each load of a warp would then touch a line more.
-// Fixes: the condition of the vectorized sum, that in starts at a multiple of 16 bytes.
+// Idea: a slice may begin anywhere, a load of 16 bytes may not. The few numbers before the first line of 128 bytes, and
+//   those after the last 16 bytes, are added one by one, one per thread; everything between is read as before. To begin
+//   at the next multiple of 16 bytes would be right too, but each load of a warp would touch one line more.
+// Fixes: the vectorized sum's condition that the array start at a multiple of 16 bytes.
 // Limit: the memory itself at large n. At small n the launch and two trips to memory.
 // Conditions: any start, any n and any grid size; the block size is a multiple of 32. in has OFFSET + n numbers. The
 //   slots are zero before the first launch; the last block makes them zero again.

@@ -1,7 +1,7 @@
 // tensor_whole_lines: a block's sums leave by whole lines of 128 bytes.
-// Idea: wgmma leaves two neighbouring sums in each lane, so that a warp stored 32 bytes of eight rows at once. Now it
-//   turns its 16 rows in shared memory, 32 columns at a time, swizzled, and stores 128 bytes of four rows at once.
-// Fixes: scattered stores, while which a warp does not multiply: 5 us of 32 at width 2048.
+// Idea: wgmma leaves two neighbouring sums in each lane, so a warp stored 32 bytes of eight rows at once. Now it
+//   regroups its 16 rows in shared memory, 32 columns at a time, swizzled, and stores 128 bytes of four rows at once.
+// Fixes: scattered stores, during which a warp does not multiply: 5 of 32 microseconds at width 2048.
 // Limit: as before: the tensor cores, and at large widths the power.
 // Conditions: those of tensor_persistent, and 16 KB of shared memory more.
 // Lecture: after CS121. The units are Hopper's.

@@ -1,7 +1,7 @@
 // transpose_padded: out[column][row] = in[row][column], each 32 x 32 numbers through a padded tile in shared memory.
 // Idea: one unused column makes a row of the tile 33 words long, so the numbers of a column lie in different banks.
 // Fixes: the bank conflicts. Lane l reads word 33 * l + c, which lies in bank (l + c) % 32: one pass.
-// Limit: each thread has a few words on their way, and all of them wait at the barrier before the first is written.
+// Limit: each thread has only a few words in flight, and all wait at the barrier before the first is written.
 // Conditions: any n; the block size is a multiple of 32. Every warp takes each (BLOCK_SIZE / 32)-th row of the tile.
 // Lecture: none: after Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", the padded tile.
 extern "C" __global__ void transpose_padded(const T *in, T *out, unsigned int n)

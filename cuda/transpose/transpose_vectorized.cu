@@ -1,10 +1,10 @@
 // transpose_vectorized: out[column][row] = in[row][column], 16 bytes at a time, through a swizzled tile.
-// Idea: a thread reads 16 bytes of as many rows as 16 bytes have numbers (4 x 4 of 4 bytes each). Its registers,
-//   named the other way round, are that square transposed, and go to shared memory as 16-byte pieces of columns. The
-//   piece with number p lies in row r of the tile at p XOR r / V: eight lanes meet all 32 banks, and nothing is padded.
-// Fixes: one word per load and per store. All loads of a thread are on their way before the first is needed, and the
-//   tile is 16 squares wide, so that rows are read and written 256 bytes at a time. Blocks that follow each other write
-//   beside each other, not read: memory likes that better.
+// Idea: a thread loads a square, 16 bytes of as many rows as 16 bytes have numbers (4 x 4 of 4 bytes each). Its
+//   registers, read the other way round, are that square transposed, and go to shared memory as 16-byte pieces of
+//   columns. Piece p lies in row r of the tile at p XOR r / V: eight lanes meet all 32 banks, and nothing is padded.
+// Fixes: one word per load and per store. All loads of a thread are in flight before the first is used, and rows are
+//   read and written 256 bytes at a time. Consecutive blocks write side by side, rather than read so, which suits the
+//   memory better.
 // Limit: the memory itself, which every byte crosses twice.
 // Conditions: any n; in and out start at a multiple of 16 bytes; at most 256 threads in a block, a power of two. Where
 //   the rows themselves do not (n is no multiple of 4, or 2 for 8-byte numbers), the numbers go one by one.

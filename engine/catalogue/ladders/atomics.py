@@ -68,12 +68,13 @@ _ORDER = Ladder(
              "Reserve space in a buffer"),
         Rung("filter_atomic", "filter", "All threads took space; now only those whose number is kept.",
              "Warp shuffle tips and tricks"),
-        Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane draws "
+        Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane asks "
              "for its warp, as the compiler had already arranged.", "Warp shuffle tips and tricks", promise="same"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
              "block asks the blocks below it how many they kept, and the order stays.", promise="faster"),
         Rung("filter_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
-             "stay, one warp looks back, and the others meanwhile load and count the next tile."),
+             "stay, one warp looks back, and the others meanwhile load and count the next tile. That pays for long "
+             "arrays."),
     ),
 )  # fmt: skip
 
@@ -104,7 +105,8 @@ _WARPS = Ladder(
              "launch; now one launch reads and writes every number once, as blocks ask the blocks below them.",
              promise="faster"),
         Rung("prefix_sum_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
-             "stay, one warp looks back, and the others meanwhile load and add up the next tile."),
+             "stay, one warp looks back, and the others meanwhile load and add up the next tile. That pays for long "
+             "arrays; at this N nobody waits long."),
     ),
 )  # fmt: skip
 
