@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
 from docs import library_ratios
 from docs.draw_architecture import PICTURE, floors, svg
 from engine.__main__ import _parser
+from engine.catalogue import KERNELS
 from engine.catalogue.kernels_page import PAGE
+from engine.records import Choice
 from views.session.server import flags
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +24,7 @@ README = ROOT / "README.md"
 PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 LONGEST = 130
 SHELL = re.compile(r"[|>&<]+|;")  # where another command begins
-FOLDERS = ("engine", "views", "tests", "docs", "cuda", "recorded")
+FOLDERS = ("engine", "views", "tests", "docs", "cuda", "recorded", "sheets", r"\.ci")
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -49,7 +53,7 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 def test_every_file_that_is_named_is_there(page: Path) -> None:
     made = set(re.findall(r"^New file `(.+)`:$", page.read_text(encoding="utf-8"), re.MULTILINE))
     for line in code_of(page):
-        for name in re.findall(rf"(?<![\w./])(?:{'|'.join(FOLDERS)})/[\w./-]+", line):
+        for name in re.findall(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w./-]+", line):
             if "<" not in line:
                 assert name in made or (ROOT / name).exists(), name
 
@@ -71,6 +75,19 @@ def test_every_command_is_one(page: Path) -> None:
     for line in code_of(page):
         for module in re.findall(r"python -m ((?:tests|docs)[\w.]*)", line):
             assert find_spec(module), module
+
+
+@each_page
+def test_every_name_is_the_programs(page: Path) -> None:
+    """A module, or what it holds; and a name that begins as kernels' do is a kernel's, if it is no choice's."""
+    known = {*KERNELS, *(field.name for field in fields(Choice))}
+    begins = "|".join({kernel.partition("_")[0] for kernel in KERNELS})
+    made = set(re.findall(r"^New file `.*?(\w+)\.\w+`:$", page.read_text(encoding="utf-8"), re.MULTILINE))
+    for line in code_of(page):
+        for name in re.findall(r"(?<![\w./])(?:engine|views|tests|docs)(?:\.\w+)+", line):
+            assert resolve_name(name) is not None
+        for name in re.findall(rf"(?<![\w./\"-])(?:{begins})(?:_[a-z0-9]+)+(?![\w(./-])", line):
+            assert name in known | made, name
 
 
 def test_the_readme_shows_commands_of_each_kind() -> None:
