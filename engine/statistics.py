@@ -22,7 +22,7 @@ def median(values: Sequence[float]) -> float:
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95% confidence interval of the median from order statistics: no assumption about the distribution.
 
-    Fewer than 6 values cannot carry 95%: the interval is then their whole range.
+    Fewer than 6 values cannot carry 95%: the interval is then their whole range. ValueError for none.
     """
     ordered = sorted(values)
     if not ordered:
@@ -60,7 +60,8 @@ def paired_ratio(
 ) -> tuple[float, float, float]:
     """The median of numerators[i] / denominators[i], with its 95% bootstrap interval: (ratio, low, high).
 
-    The samples are pairs taken one after the other, so a drift of the clock falls on both and cancels.
+    The samples are pairs taken one after the other, so a drift of the clock falls on both and cancels. ValueError for
+    none, or where one has no partner.
     """
     if len(numerators) != len(denominators) or not numerators:
         raise ValueError("A paired ratio needs as many numerators as denominators, and at least one.")

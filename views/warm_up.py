@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from engine.catalogue import KERNELS, LADDERS, Ladder
-from engine.service.warm_up import Readiness, readiness, run_of
+from engine.service.warm_up import RungReadiness, readiness, run_of
 from views.access import visitor
 from views.html.code import code_in
 from views.session import lecture, work
@@ -55,7 +55,7 @@ def _ladder() -> Ladder:
     return LADDERS[st.session_state[LADDER]]
 
 
-def _table(found: tuple[Readiness, ...]) -> str:
+def _table(found: tuple[RungReadiness, ...]) -> str:
     rows = "".join(
         f'<tr><td class="rung">{escape(ready.rung)}</td>'
         f'<td class="text status {_MOODS.get(ready.state, "waiting")}">{_WORDS[ready.state]}</td>'

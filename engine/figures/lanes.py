@@ -33,14 +33,7 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
     steps = shown_steps(trace, warp)
     colours = line_colours(trace)
     order = list(colours)
-    rows: list[list[int | None]] = []
-    for w in warps:
-        for lane in range(LANES):
-            column: list[int | None] = []
-            for step in steps:
-                lanes = step.lanes[w]
-                column.append(None if not lanes else 0 if not lanes >> lane & 1 else 1 + _index(order, step.line))
-            rows.append(column)
+    rows = [[_colour(step, w, lane, order) for step in steps] for w in warps for lane in range(LANES)]
     kinds = [IDLE, *colours.values()]
     scale = [[edge, colour] for i, colour in enumerate(kinds) for edge in (i / len(kinds), (i + 1) / len(kinds))]
     heat = {
@@ -87,6 +80,15 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
         ],
     }  # fmt: skip
     return {"data": [heat, marks], "layout": layout}
+
+
+def _colour(step: TracedStep, warp: int, lane: int, order: Sequence[int]) -> int | None:
+    """Of a lane in a step: 1 + the place of its line in `order`, 0 where its warp leaves it behind, None where the warp
+    takes no part."""
+    lanes = step.lanes[warp]
+    if not lanes:
+        return None
+    return 1 + _index(order, step.line) if lanes >> lane & 1 else 0
 
 
 def shown_steps(trace: Trace, warp: int | None) -> list[TracedStep]:

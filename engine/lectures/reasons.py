@@ -1,6 +1,7 @@
 """Why a rung is as fast as it is: what its machine code needs and does, and how near it comes to the roofline.
 
-reasons(choice) -> Reasons, from the machine code and the plan    point(reasons, measurement) -> Point, from a time
+reasons(choice) -> Reasons, from the machine code and the plan
+point(reasons, measurement) -> RooflinePoint, from a time
 record(choice) -> dict, ready for json.dumps    sentences(choice) -> the same in words
 """
 
@@ -65,7 +66,7 @@ class Reasons:
 
 
 @dataclass(frozen=True)
-class Point:
+class RooflinePoint:
     """Where a measured time lies under the roofline. `bound_us`: the least time that the device's peaks allow, and
     `bound_by` which of them sets it, "memory" or "arithmetic"; `percent`: that time of the measured one."""
 
@@ -88,7 +89,7 @@ def reasons(choice: Settled) -> Reasons:
     return Reasons(GPU.architecture, kernels, made.flops, made.bytes_moved, ratio)
 
 
-def point(found: Reasons, measurement: Measurement | None) -> Point | None:
+def point(found: Reasons, measurement: Measurement | None) -> RooflinePoint | None:
     """Where this time of the choice lies; None without a time, or where the device's peaks are not known: no peak of
     integers is, nor is one for floats that are multiplied on tensor cores, in parts."""
     if measurement is None or measurement.time_us is None:
@@ -102,7 +103,7 @@ def point(found: Reasons, measurement: Measurement | None) -> Point | None:
     arithmetic_us = found.flops / peak / 1e3 if peak else 0.0
     bound_us = max(memory_us, arithmetic_us)
     bound_by = "memory" if memory_us >= arithmetic_us else "arithmetic"
-    return Point(bound_us, bound_by, 100 * bound_us / measurement.time_us)
+    return RooflinePoint(bound_us, bound_by, 100 * bound_us / measurement.time_us)
 
 
 def record(choice: Settled) -> dict[str, Any]:

@@ -15,7 +15,7 @@ State = Literal["ready", "recorded", "failed", "waiting"]
 
 
 @dataclass(frozen=True)
-class Readiness:
+class RungReadiness:
     """What a lecturer will have of one rung.
 
     `state`: "ready", it ran as it should; "recorded", only a record can be shown; "failed", nothing can; "waiting", it
@@ -43,12 +43,12 @@ def _at(n: int, ladder: Ladder, rung: Rung) -> Settled:
     return settle(Choice(rung.kernel, n, ladder.block_size, dtype=ladder.dtype, combine=rung.combine))
 
 
-def readiness(ladder: Ladder) -> tuple[Readiness, ...]:
+def readiness(ladder: Ladder) -> tuple[RungReadiness, ...]:
     """What is ready by now, rung by rung: by the last live runs of this process or of this user, and the records."""
     return tuple(_readiness(ladder, rung, latest(run_of(ladder, rung))) for rung in ladder.rungs)
 
 
-def _readiness(ladder: Ladder, rung: Rung, live: Measurement | None) -> Readiness:
+def _readiness(ladder: Ladder, rung: Rung, live: Measurement | None) -> RungReadiness:
     recorded = recorded_for(timed_of(ladder, rung))
     shown = f"The time is shown as it was recorded: {device_line(recorded)}." if recorded else "No time is recorded."
     state: State
@@ -64,4 +64,4 @@ def _readiness(ladder: Ladder, rung: Rung, live: Measurement | None) -> Readines
         counted = "counted on the emulator" if live.counters is not None else device_line(live)
         words = f"{STATUS_WORDS[live.status]}{lesson}, {counted} at N = {size_text(live.choice.n)}."
         state, sentence = "ready", f"{words[:1].upper()}{words[1:]} {shown}"
-    return Readiness(rung.label, rung.kernel, state, sentence)
+    return RungReadiness(rung.label, rung.kernel, state, sentence)

@@ -110,7 +110,7 @@ def _serve(connection: Connection[Any, Any], device: str, job: bytes, deadline_s
 
 
 def resolved(function: str) -> Callable[..., Any]:
-    """The function called "package.module:function"."""
+    """The function called "package.module:function". ImportError, AttributeError, TypeError: there is none."""
     module, _, name = function.partition(":")
     found = getattr(importlib.import_module(module), name)
     if not callable(found):

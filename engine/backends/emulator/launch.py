@@ -74,7 +74,7 @@ def execute(
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
 ) -> Run:
-    """`run`, with the emulator's own options."""
+    """`run`, with the emulator's own options, and its errors."""
     options = options or Options()
     device = Device()
     for buffer in plan.buffers:

@@ -41,7 +41,8 @@ def published(lecture: str, kernel: str, grid_size: int | None = None) -> tuple[
 
 
 def throughput(kernel: str) -> tuple[Published, ...]:
-    """Heidelberg's throughput of one version, one figure per block size (its maximum is a repetition and left out)."""
+    """Heidelberg's throughput of one version, one figure per block size (its maximum is a repetition and left out).
+    KeyError: it prints none of this kernel."""
     for row in _rows("heidelberg_throughput.csv"):
         if row["kernel"] == kernel:
             return tuple(

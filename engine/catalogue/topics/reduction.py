@@ -100,7 +100,8 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
+    """The launches that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks. NotRunnable:
+    they would never end."""
     combine = choice.combine or kernel.combines[0]
     if kernel.processor == "cpu":
         return _scalar(kernel, choice)
@@ -116,21 +117,10 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
     additions = 0.0
     result = "out"
     if combine in ("relaunch", "relaunch-resized"):
-        buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
-        steps.append(_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks))
-        additions = _additions(choice.n, choice.block_size, blocks)
-        left = blocks
-        for level in range(2, 40):
-            if left == 1:
-                break
-            block_size = choice.block_size if combine == "relaunch" else _resized(kernel, left)
-            # #7 ends with one block, as its grid is free; the others cover what is left.
-            blocks_now = 1 if kernel.coverage is None else _blocks(kernel, left, block_size, choice.dtype, gpu)
-            result, source = f"out{level}", result
-            buffers.append(Buffer(result, choice.dtype, blocks_now, "poison"))
-            steps.append(_launch(kernel, choice, source, result, left, block_size, blocks_now))
-            additions += _additions(left, block_size, blocks_now)
-            left = blocks_now
+        outs, launches, additions = _relaunched(kernel, choice, combine == "relaunch-resized", blocks, gpu)
+        buffers += outs
+        steps += launches
+        result = outs[-1].name
     elif combine == "host":
         buffers.append(Buffer("out", choice.dtype, blocks, "poison"))
         steps += [_launch(kernel, choice, "in", "out", choice.n, choice.block_size, blocks), HostSum("out", blocks)]
@@ -162,6 +152,25 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
         additions=int(additions),
         grid_size=blocks,
     )
+
+
+def _relaunched(
+    kernel: Kernel, choice: Settled, resized: bool, blocks: int, gpu: GpuModel
+) -> tuple[list[Buffer], list[Launch], float]:
+    """What every level leaves, its launch, and the additions of all: each adds the sums that the one before it left."""
+    outs: list[Buffer] = []
+    launches: list[Launch] = []
+    additions, source, left, block_size = 0.0, "in", choice.n, choice.block_size
+    while True:
+        outs.append(Buffer(f"out{len(outs) + 1}" if outs else "out", choice.dtype, blocks, "poison"))
+        launches.append(_launch(kernel, choice, source, outs[-1].name, left, block_size, blocks))
+        additions += _additions(left, block_size, blocks)
+        source, left = outs[-1].name, blocks
+        if left == 1:
+            return outs, launches, additions
+        block_size = _resized(kernel, left) if resized else choice.block_size
+        # #7 ends with one block, as its grid is free; the others cover what is left.
+        blocks = 1 if kernel.coverage is None else _blocks(kernel, left, block_size, choice.dtype, gpu)
 
 
 def _scalar(kernel: Kernel, choice: Settled) -> Plan:

@@ -84,7 +84,8 @@ def on_random_numbers(choice: Settled) -> Settled:
 
 def repeat(choice: Settled, runs: int, progress: Progress | None = None) -> Repeats:
     """Run a float sum `runs` times. On a GPU it is the same launch each time; the emulator draws another legal order
-    of the lanes for each run; a rung on the CPU has only one order. Raises what a run raises."""
+    of the lanes for each run; a rung on the CPU has only one order. NotRunnable for
+    whole numbers; else what a run raises."""
     say = progress or quiet
     if not can_repeat(choice):
         raise NotRunnable("Only a sum of floats is rounded: choose float32 or float64.")
