@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import key, settle
+from engine.choices import settle
 from engine.history import history, live
 from engine.history.contract import flat, measurement_of
 from engine.history.history import Known
-from engine.history.recordings import COLUMNS, Entry, Recording, Session
-from engine.records import Choice, Measurement, Settled
+from engine.records import Choice, Measurement
 from engine.service import service
 from engine.store import database, measurements
 from tests import made
@@ -234,44 +233,6 @@ def test_what_a_kernel_would_choose_itself_is_the_same_choice(plain: Choice, nam
     assert history.latest(named) == measured(plain)
     assert service._key(plain) == service._key(named)
     assert service._key(plain) != service._key(replace(plain, n=1000))
-
-
-def entry(choice: Settled, **row: object) -> Entry:
-    """A recorded run with a right answer, of a GPU of which nothing else is known."""
-    plain = {"status": "ok", "session": 0, "bytes_moved": 1, "flops": 1}
-    recording = Recording({"kind": "gpu"}, (Session({}, {}, {}),))
-    return Entry(recording, key(choice), {**dict.fromkeys(COLUMNS), **plain, **row}, None)
-
-
-def test_a_recorded_run_becomes_a_measurement_when_it_is_asked_for_and_stays_the_same_one() -> None:
-    choice = settle(Choice("reduce_sequential", 1024, 256))
-    run = entry(choice, grid_size=4, time_us=5.0)
-    assert "measurement" not in vars(run)
-    assert run.measurement is run.measurement and run.measurement.time_us == 5.0
-    assert key(replace(choice, grid_size=None)) == run.key
-
-
-def test_a_grid_that_was_asked_for_is_a_recorded_run_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = settle(Choice("reduce_warp_shuffle", 2**20, 256, device="gpu"))
-    runs = (
-        entry(own, grid_size=1056, time_us=5.0),
-        entry(replace(own, grid_size=64), grid_size=64, time_us=9.0),
-        entry(settle(Choice("reduce_sequential", 1024, 256)), grid_size=4, time_us=5.0),
-        entry(settle(Choice("banks_strided", 1024, 256, parameter=32)), grid_size=4, time_us=5.0),
-        entry(settle(Choice("banks_strided", 1024, 256, parameter=4)), grid_size=4, time_us=6.0),
-    )
-    monkeypatch.setattr("engine.history.history.entries", lambda: runs)
-    history._recorded.cache_clear()
-    found = {grid: history.recorded_for(replace(own, grid_size=grid)) for grid in (None, 64, 1056, 32)}
-    assert [m.time_us if m else None for m in found.values()] == [5.0, 9.0, 5.0, None]
-    assert (
-        history.recorded_for(settle(Choice("reduce_sequential", 1024, 256, grid_size=4))) is None
-    )  # it cannot be chosen
-    knobs = [
-        history.recorded_for(settle(Choice("banks_strided", 1024, 256, parameter=value))) for value in (None, 32, 4, 5)
-    ]
-    assert [m.time_us if m else None for m in knobs] == [5.0, 5.0, 6.0, None]
-    history._recorded.cache_clear()
 
 
 def test_an_answer_comes_back_from_the_file() -> None:

@@ -17,10 +17,7 @@ from engine.store import measurements
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.html.answer import is_array, strip_html
-from views.html.difference import Difference, difference, header_length
-from views.html.folds import SLIDE
-from views.html.source import source_html
+from views.html.answer import is_array
 
 FIRST_LADDERS = {ladder.topic: name for name, ladder in reversed(LADDERS.items())}.values()
 FIRST_KERNELS = {topic.kernels[0].name for topic in TOPICS.values()}
@@ -204,99 +201,11 @@ def test_the_chosen_plot_is_shown() -> None:
         assert len(figures_of(opened(show=show))) == 1
 
 
-NEIGHBOURS = [
-    (ladder.rungs[i - 1].kernel, ladder.rungs[i].kernel)
-    for ladder in LADDERS.values()
-    for i in range(1, len(ladder.rungs))
-]
-
-
-@pytest.mark.parametrize(("before", "now"), sorted(set(NEIGHBOURS)))
-def test_every_step_marks_changed_lines_below_the_header(before: str, now: str) -> None:
-    old, new = KERNELS[before], KERNELS[now]
-    changed = difference(new.text, now, old.text, before).changed
-    assert changed, "two neighbours without a difference"
-    assert min(changed) > header_length(new.text.splitlines())
-    html = source_html(new.text, now, old.text, before)
-    assert html.count('class="line changed"') == len(changed)
-    folded = source_html(new.text, now, old.text, before, room=SLIDE)
-    assert folded.count('class="line changed"') == len(changed)
-
-
-def test_a_name_alone_is_no_change() -> None:
-    text = 'extern "C" __global__ void one(int *x)\n{\n    *x = 1;\n}\n'
-    assert difference(text.replace("one", "two"), "two", text, "one") == Difference()
-
-
-def test_lines_keep_their_numbers_and_their_text() -> None:
-    text = "// header\nint a = 1; /* two\nlines */ int b = a < 2;\n"
-    html = source_html(text, "none")
-    numbers = re.findall(r'class="number">(\d+)<', html)
-    assert numbers == ["2", "3"]
-    plain = re.sub(r"<[^>]+>", "", html)
-    assert "lines */ int b = a &lt; 2;" in plain
-
-
 def test_settings_of_one_rung_do_not_reach_the_others() -> None:
     app = opened(ladder="harris", rung="reduce_multiple_adds", grid="64", n="1000")
     app.button(key="run_ladder").click().run()
     html: Any = html_of(app)
     assert "cannot be chosen" not in html
-
-
-def test_a_knob_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_it() -> None:
-    app = opened(ladder="all-memory", rung="banks_strided", n="1024")
-    assert "parameter" not in asked(app) and app.selectbox(key="parameter").value == "32"
-    app.selectbox(key="parameter").select("2").run()
-    assert asked(app)["parameter"] == "2" and app.selectbox(key="parameter").label == "Stride"
-    app.button(key="run_ladder").click().run()
-    for kernel, stride in (("banks_strided", 2), ("copy_strided", 2), ("copy_offset", None)):
-        choice = settle(Choice(kernel, 1024, 256, device="emulator", parameter=stride))
-        found = history.latest(choice)
-        assert found is not None and found.choice.parameter == (stride or KERNELS[kernel].parameter.default)  # type: ignore[union-attr]
-    app.button(key="next").click().run()  # another knob, with its own value
-    assert "parameter" not in asked(app) and app.selectbox(key="parameter").label == "Different words"
-    app.button(key="next").click().run()  # no knob
-    assert app.selectbox(key="parameter fixed").disabled
-    app.button(key="previous").click().run()
-    app.button(key="previous").click().run()
-    assert asked(app)["parameter"] == "2" and not app.exception
-
-
-def test_the_knob_of_an_address_comes_back_also_while_presenting() -> None:
-    address = {"ladder": "cs121-banks", "rung": "banks_strided", "parameter": "4", "n": "1024"}
-    opened(**address).button(key="run").click().run()
-    app = opened(**address, present="1")
-    assert asked(app)["parameter"] == "4" and "✓ Correct" in html_of(app)
-    assert "✓ Correct" not in html_of(opened(**{**address, "parameter": "5"}))
-
-
-def test_the_default_of_a_knob_is_the_same_choice_as_none() -> None:
-    own = settle(Choice("banks_strided", 1024, 256, device="emulator"))
-    history.remember(own, measured(own))
-    assert history.latest(replace(own, parameter=32)) == measured(own)
-    assert "NVIDIA H200" in html_of(opened(ladder="cs121-banks", rung="banks_strided", parameter="32", n="1024"))
-
-
-def test_another_ladder_takes_its_own_knob() -> None:
-    app = opened(ladder="cs121-access", rung="copy_strided", parameter="3")
-    app.selectbox(key="ladder").select("cs121-banks").run()
-    assert "parameter" not in asked(app) and app.selectbox(key="parameter").value == "32"
-
-
-@pytest.mark.parametrize(
-    ("rung", "parameter", "sentence"),
-    [
-        ("banks_strided", "99", "Stride (elements) of banks_strided cannot be 99"),
-        ("banks_strided", "wide", "Stride must be a whole number"),
-        ("divergence_three", "3", "has no parameter to choose"),
-    ],
-)
-def test_a_knob_that_cannot_be_is_one_sentence(rung: str, parameter: str, sentence: str) -> None:
-    app = opened(ladder="all-memory", rung=rung, parameter=parameter)
-    assert sentence in html_of(app) + "".join(entry.value for entry in app.error)
-    app.selectbox(key="parameter").select("none" if rung == "divergence_three" else "2").run()
-    assert not app.exception and sentence not in html_of(app) + "".join(entry.value for entry in app.error)
 
 
 @pytest.mark.parametrize(
@@ -317,26 +226,6 @@ def test_an_answer_that_is_an_array_is_shown_as_one(rung: str, dtype: str, words
     assert words in html and html.count("<u>") == 16
     assert ("--share:1.000" in html) == rung.startswith("histogram")
     assert 'class="off"' not in html
-
-
-def test_where_an_answer_differs_is_marked() -> None:
-    found = measured(CHOICE, result=3, expected=4, error=1, error_bound=0, answer=(1, 2, 3), answer_count=3,
-                     answer_expected=(1, 2, 4), answer_off=(2,), status="wrong")  # fmt: skip
-    html = strip_html(found)
-    assert html.count('class="off"') == 1 and '<span class="off"><u>2</u><b>3</b><s>4</s></span>' in html
-    late = replace(found.check, answer=(0,) * 32, count=100, first=(0,) * 31 + (1,), off=(31,))
-    shown = strip_html(replace(found, check=late))
-    assert shown.count("<u>") == 16 and 'class="off"' in shown, "the strip begins at the first that is off"
-    assert strip_html(measured(CHOICE)) == strip_html(None) == ""
-    assert "NaN" in strip_html(replace(found, check=replace(found.check, answer=(None, 2, 3))))
-    assert "137666<" in strip_html(replace(found, check=replace(found.check, answer=(0.5, 137666.0))))  # a place
-
-
-def test_a_long_number_of_an_answer_is_whole_in_a_cell_twice_as_wide() -> None:
-    found = measured(CHOICE, result=3, expected=3, error=0, error_bound=0, answer=(1, -2110674561, 3) * 8,
-                     answer_count=24, answer_expected=(1, -2110674561, 3) * 8, status="ok")  # fmt: skip
-    html = strip_html(found)
-    assert html.count("<u>") == 8 and "-2110674561" in html and 'class="answer wide"' in html
 
 
 def test_the_hall_sees_the_first_elements_too() -> None:
