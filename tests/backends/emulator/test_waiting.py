@@ -1,0 +1,121 @@
+"""Lanes, warps and blocks that wait for each other: at barriers, at a grid's, for a word; and those that never meet."""
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.state.machine import Options
+from engine.records import RunFailed
+from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros
+
+
+def test_a_barrier_that_half_the_lanes_leave_by_exit_goes_on():
+    text = """extern "C" __global__ void f(int *out) {
+        if (threadIdx.x >= 16) return;
+        __syncthreads();
+        out[threadIdx.x] = 7;
+    }"""
+    assert execute(text, out=zeros(32))["out"].sum() == 16 * 7
+
+
+def test_each_half_of_a_block_waits_at_the_barrier_whose_number_it_holds_in_a_register():
+    # The first warps of both halves come together, 64 threads: of each barrier they are only half.
+    text = """extern "C" __global__ void f(int *out) {
+        __shared__ int s[128];
+        int t = threadIdx.x, half = t / 64, first = t % 64 < 32;
+        if (first) {
+            asm volatile("bar.sync %0, 64;" :: "r"(half + 1) : "memory");
+            out[t] = s[t + 32];
+        } else {
+            for (int i = 0; i <= half; ++i) s[t] = t + i;
+            asm volatile("bar.sync %0, 64;" :: "r"(half + 1) : "memory");
+            out[t] = -1;
+        }
+    }"""
+    out = execute(text, block=128, out=zeros(128))["out"].reshape(4, 32)
+    lane = np.arange(32)
+    np.testing.assert_array_equal(out, [lane + 32, lane * 0 - 1, lane + 97, lane * 0 - 1])
+
+
+def test_a_barrier_that_can_never_be_met_is_a_deadlock():
+    text = """extern "C" __global__ void f(int *out) {
+        if (threadIdx.x < 32)
+            asm volatile("bar.sync 1, 64;" ::: "memory");
+        else
+            asm volatile("bar.sync 2, 64;" ::: "memory");
+        out[threadIdx.x] = 7;
+    }"""
+    with pytest.raises(RunFailed, match="line 3: thread 0 of block 0 waits at the barrier of line 3 and line 5"):
+        execute(text, block=64, out=zeros(64))
+
+
+def test_the_last_block_sees_all_others():
+    text = """extern "C" __global__ void f(const int *in, int *part, int *out, unsigned *ticket) {
+        __shared__ bool last;
+        if (threadIdx.x == 0) {
+            part[blockIdx.x] = in[blockIdx.x];
+            __threadfence();
+            last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (!last) return;
+        int sum = 0;
+        for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += ((volatile int *)part)[i];
+        sum = __reduce_add_sync(~0u, sum);
+        if (threadIdx.x == 0) out[0] = sum;
+    }"""
+    values = np.arange(77, dtype=np.int32)
+    for lanes in (32, 320, 1 << 17):
+        made = execute(text, grid=77, **{"in": values}, part=zeros(77), out=zeros(1), ticket=zeros(1, "uint32"),
+                       options=Options(lanes=lanes))  # fmt: skip
+        assert (made["out"][0], made["ticket"][0]) == (values.sum(), 0)
+
+
+def test_grid_sync():
+    size = 5 * 64
+    out = execute(GRID_SYNC, grid=5, block=64, cooperative=True, a=zeros(size), out=zeros(size))["out"]
+    np.testing.assert_array_equal(out, 3 * ((np.arange(size) + 33) % size))
+
+
+def test_grid_sync_needs_a_cooperative_launch():
+    with pytest.raises(RunFailed, match="cooperative launch"):
+        execute(GRID_SYNC, grid=5, block=64, a=zeros(320), out=zeros(320))
+
+
+def test_blocks_may_wait_for_each_other_within_what_runs_together():
+    text = """extern "C" __global__ void f(volatile int *flag, int *out) {
+        if (blockIdx.x == 0) {
+            while (flag[0] == 0) ;
+            out[threadIdx.x] = flag[1];
+        } else if (threadIdx.x == 0) {
+            flag[1] = 42;
+            __threadfence();
+            flag[0] = 1;
+        }
+    }"""
+    made = execute(text, grid=3, flag=zeros(2), out=zeros(32))
+    assert (made["out"] == 42).all()
+
+
+def test_a_wait_for_a_block_that_has_not_started_is_a_deadlock():
+    text = """extern "C" __global__ void f(volatile int *flag) {
+        if (blockIdx.x == 0) while (flag[0] == 0) ;
+        else flag[0] = 1;
+    }"""
+    with pytest.raises(RunFailed, match=r"line 2: thread 0 of block 0 waits in a loop .* not started") as failure:
+        execute(text, grid=3, flag=zeros(2), options=Options(lanes=32))
+    assert failure.value.status == "deadlock"
+
+
+def test_barriers_that_count():
+    text = """extern "C" __global__ void f(const int *in, int *out) {
+        int v = in[blockIdx.x * blockDim.x + threadIdx.x];
+        int *mine = out + 3 * blockIdx.x;
+        int many = __syncthreads_count(v > 0), each = __syncthreads_and(v > 0), some = __syncthreads_or(v > 5);
+        if (threadIdx.x == 0) { mine[0] = many; mine[1] = each; mine[2] = some; }
+    }"""
+    values = np.ones((3, 64), np.int32)
+    values[1, 5] = 0
+    values[2, 7] = 6
+    out = execute(text, grid=3, block=64, **{"in": values.ravel()}, out=zeros(9))["out"].reshape(3, 3)
+    np.testing.assert_array_equal(out != 0, [[1, 1, 0], [1, 0, 0], [1, 1, 1]])
+    np.testing.assert_array_equal(out[:, 0], [64, 63, 64])
