@@ -47,7 +47,8 @@ from engine.records import (
     RunFailed,
     Source,
 )
-from tests.fuzz.mutations import mutated_ptx, mutated_source
+from tests.fuzz.ptx_mutations import mutated_ptx
+from tests.fuzz.source_mutations import mutated_source
 
 SECONDS = 5  # what a case may take by the emulator's own deadline
 HANG_SECONDS = 10  # of work: what makes it a hang, compiling included

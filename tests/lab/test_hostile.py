@@ -13,7 +13,7 @@ import engine
 from engine.catalogue import KERNELS
 from engine.lab.signatures import Parameter, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
-from tests.fuzz.mutations import mutated_source
+from tests.fuzz.source_mutations import mutated_source
 from tests.lab import hostile
 from tests.lab.hostile_sources import FAMILIES, hostile_sources
 
