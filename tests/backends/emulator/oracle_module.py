@@ -276,7 +276,7 @@ class Module:
 
         def copy(registers: Registers) -> None:
             taken = given(registers) if given else size  # the rest is filled with zeros
-            data, at = registers["memory"].at(source(registers), size) if taken else (bytearray(), 0)
+            data, at = registers["memory"].at(source(registers), taken) if taken else (bytearray(), 0)
             target, place = registers["memory"].at(to(registers), size)
             target[place : place + size] = data[at : at + taken].ljust(size, b"\0")
 

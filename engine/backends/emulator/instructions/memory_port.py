@@ -84,11 +84,15 @@ class Port:
         parties = [lanes for lanes in (shared & active, local & active, ~(shared | local) & active) if lanes.any()]
         return [Mask(mask.rows, mask.columns, lanes) for lanes in parties] if len(parties) > 1 else []
 
+    def access(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> Access:
+        """What the lanes of `mask` do, as observers see it."""
+        address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
+        return Access(self.site, space, address, mask, array, tuple(values))
+
     def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
         """Tell the observers."""
         if self.machine.hooks.on_access:
-            address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
-            self.tell(Access(self.site, space, address, mask, array, tuple(values)))
+            self.tell(self.access(space, raw, mask, array, values))
 
     def tell(self, access: Access) -> None:
         """Tell them of an access."""
@@ -132,8 +136,9 @@ class Port:
             return None
         return array, relative >> self.shift
 
-    def pieces(self, raw: Value, mask: Mask) -> list[Piece]:
-        """The active lanes by array; ends the run where an address is bad."""
+    def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[Piece]:
+        """The active lanes by array; ends the run where an address is bad. `sizes`: bytes of each lane of (height,
+        width), where these are not all the instruction's."""
         address = np.broadcast_to(plain_address(raw) + self.offset, (mask.height, mask.width))
         active = np.ones(address.shape, bool) if mask.dense is None else mask.dense
         numbers = address >> RANGE_BITS
@@ -144,9 +149,10 @@ class Port:
             if array is None:
                 raise outside(self.machine, self.site, address, lanes, mask, None)
             relative = address[lanes] - array.base
-            if ((relative < 0) | (relative > array.size - self.site.size)).any():
-                beyond = (address < array.base) | (address - array.base > array.size - self.site.size)
-                raise outside(self.machine, self.site, address, lanes & beyond, mask, array)
+            beyond = (relative < 0) | (relative > array.size - (self.site.size if sizes is None else sizes[lanes]))
+            if beyond.any():
+                lanes[lanes] = beyond
+                raise outside(self.machine, self.site, address, lanes, mask, array)
             if (relative & (self.site.size - 1)).any():
                 raise misaligned(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
             pieces.append(Piece(array, lanes, relative >> self.shift))
@@ -259,7 +265,7 @@ class Port:
             for number, value in enumerate(values):
                 if found:
                     array, index = found
-                    put(array.view(part), index + number if number else index, value, (mask.height, mask.width))
+                    array.put(part, index + number if number else index, value, (mask.height, mask.width))
                 for piece in pieces:
                     spread = np.broadcast_to(value, (mask.height, mask.width))
                     piece.array.view(part)[piece.index + number] = spread[piece.lanes]
@@ -282,16 +288,6 @@ class Port:
                 lanes = mask.dense
                 chosen = tuple(np.broadcast_to(index, shape)[lanes] for index in where)
                 words.store(places[lanes], part, chosen, spread[lanes])
-
-
-def put(view: Array, index: Array, value: Array, shape: tuple[int, int]) -> None:
-    """view[index] = value over all lanes, the last lane staying where several meet one element."""
-    if index.size == 1:
-        view[int(index.item(0))] = np.broadcast_to(value, shape)[-1, -1]
-    elif index.shape == shape or value.size == 1 or index.shape == np.broadcast_shapes(index.shape, value.shape):
-        view[index] = value
-    else:
-        view[np.broadcast_to(index, shape)] = np.broadcast_to(value, shape)
 
 
 def first_active(raw: Value, mask: Mask) -> int:

@@ -71,6 +71,8 @@ class Access:
     `space` is resolved ("global", "shared" or "local"); `array` the one device array where all lanes meet, if one.
     `values`: what is stored or combined, one array per part; empty for loads. `place`: in memory of a block, the same
     object whenever the instruction comes back with the same addresses in all blocks; None where that is not known.
+    `sizes`: bytes of each lane of (height, width) where an asynchronous copy reads less than it writes; None: all of
+    `site.size`.
     """
 
     site: Site
@@ -80,6 +82,7 @@ class Access:
     array: DeviceArray | None
     values: tuple[Array, ...]
     place: object = None
+    sizes: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,16 @@ class DeviceArray:
             found = self._views[size] = self.data[: self.size // size * size].view(UNSIGNED[8 * size])
         return found
 
+    def put(self, size: int, index: Array, value: Array, shape: tuple[int, int]) -> None:
+        """Put words of `size` bytes from all lanes of `shape`; where several meet one word, the last lane's stays."""
+        view = self.view(size)
+        if index.size == 1:
+            view[int(index.item(0))] = np.broadcast_to(value, shape)[-1, -1]
+        elif index.shape == shape or value.size == 1 or index.shape == np.broadcast_shapes(index.shape, value.shape):
+            view[index] = value
+        else:
+            view[np.broadcast_to(index, shape)] = np.broadcast_to(value, shape)
+
 
 class AddressSpace:
     """All arrays of a run by address."""

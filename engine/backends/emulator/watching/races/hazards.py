@@ -195,6 +195,8 @@ class Hazards(Observer):
                 if shadow is None:
                     shadow = self._global[array.base] = Shadow(-(-array.size // unit))
                 units = lanes.units(site.size, unit)
+                if access.sizes is not None:
+                    units = units.where(units.offset < access.sizes[units.rows, units.columns])
                 strength = 2 if site.op in ("atom", "red") else 1 if flag else 0
                 self._check(access, shadow, (units.address - array.base) // unit, units, array, strength)
         if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
