@@ -22,6 +22,7 @@ _PREDICATED = (
 _ASSEMBLED = f"Shared memory is counted {ASSEMBLED}, which joins neighbouring loads and stores into wider ones."
 _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a warp",
           "divergent-barrier": "divergent barrier", "uninitialised-shared": "not initialised",
+          "unawaited-copy": "copy not waited for",
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
 _HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung brings with it",
           "stay": "What this rung leaves as it was"}  # fmt: skip

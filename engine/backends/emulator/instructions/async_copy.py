@@ -3,11 +3,12 @@
 A copy may happen at any time until its thread has waited for it. Here it happens as late as it can, in the wait: a
 kernel that forgets to wait computes with what was there before. Each thread has groups of its own, so groups are
 counted lane by lane. The global read is counted where the copy is issued. The shared write is no store to the GPU's
-counters; whoever looks for races sees it where it arrives, on the line of the copy.
+counters; whoever looks for races hears when the copy starts and when it arrives, on the line of the copy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -72,9 +73,17 @@ def copy(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         values = origin.read(get_from(registers), mask, get_sizes(registers) if get_sizes else None)
         address = get_to(registers)
+        _set_out(port, address, mask, values)
         machine.resident.copies.issue(lambda lanes: port.store(address, lanes, values), mask)
 
     return step
+
+
+def _set_out(port: Port, address: Value, mask: Mask, values: Sequence[Array]) -> None:
+    """A copy starts, to where it may go; the observers hear of it."""
+    port.offsets(address, address, mask, port.machine.words("shared"), "shared")
+    for hook in port.machine.hooks.on_copy:
+        hook(port.access("shared", signed(address), mask, None, values))
 
 
 def _source_sizes(operand: Operand, size: int, widths: tuple[int, ...], line: int) -> Reader:

@@ -77,6 +77,10 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
         if (counts % _UNIT).any():
             raise PtxError(f"{item.opcode} copies a number of bytes that is no multiple of {_UNIT}", line)
 
+        active = np.ones(shape, bool) if mask.dense is None else mask.dense
+        for count in np.unique(counts[active & (counts > 0)]).tolist():
+            move.set_out(end, count, Mask(mask.rows, mask.columns, active & (counts == count)))
+
         def arrive(some: Mask) -> None:
             active = np.ones(shape, bool) if some.dense is None else some.dense
             for count in np.unique(counts[active & (counts > 0)]).tolist():
@@ -96,6 +100,12 @@ class _Engine:
 
     def __init__(self, port_from: Port, port_to: Port) -> None:
         self._from, self._to = port_from, port_to
+
+    def set_out(self, end: Array, count: int, mask: Mask) -> None:
+        """The observers hear of a copy that is to arrive later."""
+        for hook in self._to.machine.hooks.on_copy:
+            site = replace(self._to.site, count=count // 4)
+            hook(Access(site, "shared", end + self._to.offset, mask, None, ()))
 
     def __call__(self, start: Array, end: Array, count: int, mask: Mask) -> None:
         """`start`, `end`: int64 (height, width), where each lane reads and writes from."""

@@ -59,6 +59,11 @@ class Site:
         return frozenset(self.opcode.split("."))
 
     @cached_property
+    def arrives_later(self) -> bool:
+        """Whether it is the write of an asynchronous copy."""
+        return self.op == "st" and "cp" in self.words
+
+    @cached_property
     def size(self) -> int:
         """Bytes that one lane moves."""
         return self.part * self.count
@@ -107,6 +112,7 @@ class Hooks:
     on_chunk: tuple[Callable[[ChunkInfo], None], ...] = ()
     on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
     on_access: tuple[Callable[[Access], None], ...] = ()
+    on_copy: tuple[Callable[[Access], None], ...] = ()
     on_result: tuple[Callable[[Instruction, Mask, list[Value], list[Value]], None], ...] = ()
     on_warp_sync: tuple[Callable[[int, str, Mask, Array], None], ...] = ()
     on_shuffle: tuple[Callable[[int, Mask, Array], None], ...] = ()

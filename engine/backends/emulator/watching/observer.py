@@ -36,7 +36,11 @@ class Observer:
         """A basic block is about to be executed by these lanes."""
 
     def on_access(self, access: Access) -> None:
-        """A memory instruction, before it takes effect."""
+        """A memory instruction, before it takes effect; of an asynchronous copy its read, and its write on arrival."""
+
+    def on_copy(self, access: Access) -> None:
+        """An asynchronous copy to shared memory sets out: where it will write, at any time until `on_access` tells of
+        it. What it will write is given where that is known."""
 
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
         """An instruction has written its registers, which are given in the rows and columns of the mask.
@@ -101,6 +105,7 @@ def hooks_of(observers: Sequence[Observer]) -> Hooks:
             one.on_basic_block for kind, one in every if kind.on_basic_block is not Observer.on_basic_block
         ),
         on_access=tuple(one.on_access for kind, one in every if kind.on_access is not Observer.on_access),
+        on_copy=tuple(one.on_copy for kind, one in every if kind.on_copy is not Observer.on_copy),
         on_result=tuple(one.on_result for kind, one in every if kind.on_result is not Observer.on_result),
         on_warp_sync=tuple(one.on_warp_sync for kind, one in every if kind.on_warp_sync is not Observer.on_warp_sync),
         on_shuffle=tuple(one.on_shuffle for kind, one in every if kind.on_shuffle is not Observer.on_shuffle),

@@ -10,10 +10,13 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.copies import Started
 from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.compile.names import readable
 from engine.records import Array, Finding
 
+_WORD = 4  # bytes
+_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
 _MOST_FINDINGS = 50
 _MOST_COUNTED = 10_000
 
@@ -56,11 +59,33 @@ class Findings:
     def uninitialised(self, access: Access, lanes: AccessLanes, entry: int) -> None:
         """A lane reads a word of shared memory that nobody wrote."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
-        place = self._place(access, int(lanes.address[entry]), None)
-        does = "reads" if access.site.op == "ld" else "updates"
+        place = self._place(access.site.part, int(lanes.address[entry]), None)
         self.report("uninitialised-shared", line, None,
-                     f"line {line}: {lane} {does} {place}, which no thread of the block has written before; "
+                     f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
                      "shared memory starts with random values, not with zeros.")  # fmt: skip
+
+    def under_way(self, access: Access, lanes: AccessLanes, copies: Started) -> None:
+        """Lanes use places that copies are under way to: one finding for each line of a copy."""
+        left = np.flatnonzero(copies.lane >= 0)
+        while left.size:
+            entry = int(left[0])
+            mine, theirs, other = int(lanes.low[entry]), int(copies.lane[entry]), int(copies.line[entry])
+            line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), None)
+            one, two = self._name(mine, None), self._name(theirs, None)
+            if mine == theirs:
+                head, order = f"its own asynchronous copy from line {other}", f"it must wait for the copy first {_WAIT}"
+            else:
+                head = f"the asynchronous copy that {two} started at line {other}"
+                order = f"{two} must wait for the copy first {_WAIT}, and a __syncthreads() must follow"
+            message = f"line {line}: {one} {_does(access)} {place} while {head} is still under way there; {order}."
+            self.report("unawaited-copy", line, other, message)
+            left = left[copies.line[left] != other]
+
+    def unawaited(self, line: int, address: int, lane: int) -> None:
+        """The block ends, and a copy to shared memory that a lane started is still under way."""
+        what = f"{self._name(lane, None)} starts an asynchronous copy to {self._place(_WORD, address, None)}"
+        clause = f"and nobody ever waits for it {_WAIT}: the block may end before its data arrives"
+        self.report("unawaited-copy", line, None, f"line {line}: {what}, {clause}.")
 
     def races(
         self, access: Access, lanes: AccessLanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
@@ -86,10 +111,9 @@ class Findings:
         array: DeviceArray | None,
     ) -> None:  # fmt: skip
         line, mine, theirs = access.site.line, int(now.lane[entry]), int(before.lane[entry])
-        does = {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")
-        place = self._place(access, int(lanes.address[entry]), array)
+        place = self._place(access.site.part, int(lanes.address[entry]), array)
         one, two = self._name(mine, array), self._name(theirs, array)
-        head = f"line {line}: {one} {does} {place}, which {two} {verb} at line {other}"
+        head = f"line {line}: {one} {_does(access)} {place}, which {two} {verb} at line {other}"
         kind, advice = self._verdict(mine, theirs, array)
         time = before.time if isinstance(before.time, int) else int(before.time[entry])
         if verb == "wrote" and self._lacks_a_fence(theirs, time, mine, array):
@@ -107,7 +131,7 @@ class Findings:
     def clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
         """Two lanes of one store write different values to one place."""
         line = access.site.line
-        place = self._place(access, address, array)
+        place = self._place(access.site.part, address, array)
         kind = "shared-race" if array is None else "global-race"
         both = f"{self._name(one, array)} and {self._name(two, array)}"
         message = f"line {line}: {both} write different values to {place} at the same time; only one of them stays."
@@ -126,9 +150,9 @@ class Findings:
             )
         return "shared-race", "there is no __syncthreads() between them."
 
-    def _place(self, access: Access, address: int, array: DeviceArray | None) -> str:
+    def _place(self, part: int, address: int, array: DeviceArray | None) -> str:
         if array is not None:
-            if array.name in self._machine.symbols and array.size == access.site.part:
+            if array.name in self._machine.symbols and array.size == part:
                 return f"`{readable(array.name)}`"
             return f"`{readable(array.name)}[{(address - array.base) // self._machine.element_bytes_of(array)}]`"
         places = self._machine.shared_places
@@ -136,9 +160,9 @@ class Findings:
         if not below:
             return f"byte {address} of shared memory"
         start, name = max(below)
-        if any(v.name == name and v.size == access.site.part for v in self._machine.program.shared):
+        if any(v.name == name and v.size == part for v in self._machine.program.shared):
             return f"`{readable(name)}`"
-        element = self._machine.element_bytes(name) or access.site.part
+        element = self._machine.element_bytes(name) or part
         return f"`{readable(name)}[{(address - start) // element}]`"
 
     def _lacks_a_fence(self, before: int, time: int, after: int, array: DeviceArray | None) -> bool:
@@ -151,3 +175,9 @@ class Findings:
     def _first_lane(self, array: DeviceArray | None) -> int:
         """Lanes of accesses to shared memory count from the chunk's first block."""
         return self._info.first * self._info.rows if array is None else 0
+
+
+def _does(access: Access) -> str:
+    if access.site.arrives_later:
+        return "starts a copy to"
+    return {"ld": "reads", "st": "writes"}.get(access.site.op, "updates")

@@ -1,4 +1,4 @@
-"""Who takes part in a warp-wide instruction, and who had to: member masks that are wrong, and warps that are not whole.
+"""Who comes to a warp-wide instruction or a barrier, and who had to: wrong member masks, warps that are not whole.
 
 Lines are those of the .cu file; messages go to `Findings`.
 """
@@ -17,7 +17,7 @@ _EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
 
 
 class Members:
-    """Looks at the members of the warp-wide instructions of a launch."""
+    """Looks at who comes to the warp-wide instructions and barriers of a launch."""
 
     def __init__(self, machine: Machine, findings: Findings) -> None:
         self._machine, self._findings = machine, findings
@@ -33,6 +33,23 @@ class Members:
         """It is about to be executed though others never come: lanes that it names, or those of the whole warp."""
         if traits_of(opcode).meets == "named":
             self._report(line, opcode, mask, 0, 0, "names lanes which never come there")
+
+    def at_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+        """Lanes come to a block barrier; `alive`: those that have not ended."""
+        here, living = mask.full_dense(), alive.full_dense()
+        warps = (here.shape[0] // WARP, WARP, here.shape[1])
+        some = here.reshape(warps).any(axis=1)
+        lacking = (living & ~here).reshape(warps).any(axis=1) & some
+        if not lacking.any():
+            return
+        warp, column = (int(i[0]) for i in np.nonzero(lacking))
+        absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
+        block = self._machine.lane_name(0, column).split(" of ")[1]
+        message = (
+            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the "
+            "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
+        )
+        self._findings.report("divergent-barrier", line, None, message)
 
     def _not_whole(self, line: int, opcode: str, mask: Mask) -> None:
         lanes = mask.row_lanes()

@@ -8,6 +8,7 @@ forgotten at the barrier.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.copies import pages_of
 from engine.backends.emulator.watching.races.shadow import Shadow
 from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array
@@ -22,7 +24,7 @@ from engine.records import Array
 _REMEMBERED = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KnownRead:
     """A load that has been looked at once, and the units `at` of a shadow that it reads, which all had been written."""
 
@@ -30,6 +32,11 @@ class KnownRead:
     shadow: Shadow
     at: Array
     lanes: AccessLanes
+
+    @cached_property
+    def pages(self) -> int:
+        """Where these units are, roughly."""
+        return pages_of(self.at)
 
 
 class OpenReads:
@@ -48,6 +55,8 @@ class OpenReads:
         """True when this ordinary load is noted, and nothing more is to be done."""
         known = self._known.get(access.place)
         if known is None or known.shadow is not shadow or not self.possible() or self._written(known):
+            return False
+        if shadow.copies.used and shadow.copies.meet(known.at, known.pages):
             return False
         self._open.append((known, self._clocks.tick()))
         return True

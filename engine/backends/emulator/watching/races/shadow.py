@@ -1,4 +1,4 @@
-"""What is remembered of every unit of memory: who wrote it last, and who has read it since.
+"""What is remembered of every unit of memory: who wrote it last, who has read it since, and who copies to it.
 
 Of the readers two are kept, those with the smallest and the largest thread number that nothing puts in order with
 each other; a reader that comes after all remembered ones (in order) takes their place. That is enough: whoever is
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.copies import CopiesUnderWay
 from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array
 
@@ -25,6 +26,7 @@ class Shadow:
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
         self.newest_write = -1  # the last epoch in which any unit was written
         self._readers: tuple[Array, ...] | None = None
+        self.copies = CopiesUnderWay(units)
 
     def repeated(self, steps: Array) -> Shadow:
         """The same memory for several blocks that did the same so far. Unit u of block k is then at u * blocks + k, and
@@ -37,6 +39,7 @@ class Shadow:
         if self._readers is not None:
             low, high, *others = self._readers
             made._readers = (_moved(low, steps), _moved(high, steps), *(np.repeat(field, copies) for field in others))
+        made.copies = self.copies.repeated(steps)
         return made
 
     def last_write(self, at: Array) -> Stamp:

@@ -1,0 +1,104 @@
+"""What is a hazard: an access is judged by what the shadow remembers of its place, and remembered there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.backends.emulator.state.events import Access, ChunkInfo, Site
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.memory import DeviceArray
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes
+from engine.backends.emulator.watching.races.clocks import Clocks
+from engine.backends.emulator.watching.races.collisions import collision
+from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.shadow import Shadow
+from engine.backends.emulator.watching.races.shared_lanes import SharedLanes
+from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.records import Array
+
+
+class Rules:
+    """Those of a launch; what they find goes to `findings`. `lanes`: of which blocks shared memory is watched."""
+
+    def __init__(self, machine: Machine, clocks: Clocks, findings: Findings, lanes: SharedLanes) -> None:
+        self._machine, self._clocks, self._findings, self._lanes = machine, clocks, findings, lanes
+
+    def start_chunk(self, info: ChunkInfo) -> None:
+        """New blocks."""
+        self._info = info
+
+    def check(
+        self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None, strength: int
+    ) -> None:
+        """The rules, for the units `at` of a shadow. `array` is None for shared memory.
+
+        `strength`: 0 an ordinary access, 1 one of a flag, 2 an atomic.
+        """
+        site, clocks, shared = access.site, self._clocks, array is None
+        clocks.tick()
+        high = clocks.stamp(lanes.high, shared)
+        kinds = shadow.write_kind.take(at)
+        copied = shadow.copies.started(at)
+        if copied is not None:
+            self._findings.under_way(access, lanes, copied)
+        if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
+            shadow.write(at, high, site.line, strength)
+            return
+        low = high if lanes.high is lanes.low else clocks.stamp(lanes.low, shared)
+        present = (low,) if high is low else (low, high)
+        writer = shadow.last_write(at)
+        if shared and site.op != "st" and "exch" not in site.opcode:
+            unwritten = writer.lane < 0 if copied is None else (writer.lane < 0) & (copied.lane < 0)
+            if unwritten.any():
+                self._findings.uninitialised(access, lanes, int(np.flatnonzero(unwritten)[0]))
+        for now in present:
+            bad = clocks.unordered(writer, now, kinds == 2, shared)
+            if strength:
+                bad &= (kinds == 0) | self._relies(site, now, writer, kinds)
+            if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
+                self._findings.races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+        if site.op == "ld":
+            for now in present if strength else ():
+                clocks.flags.see(now.lane, writer, shared)
+            shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
+            return
+        if shadow.read_at_all:
+            first, last, lines, reader_kinds = shadow.readers(at)
+            for before in (first, last):
+                for now in present:
+                    bad = clocks.unordered(before, now, None, shared)
+                    if strength:
+                        bad &= reader_kinds == 0
+                    if bad.any():
+                        self._findings.races(access, lanes, bad, now, before, lines, None, array)
+        if site.arrives_later:
+            shadow.copies.start(at, lanes.high, site.line)
+        else:
+            shadow.write(at, high, site.line, strength)
+        if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
+            columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
+            lost = collision(access, columns, self._info, shared)
+            if lost is not None:
+                self._findings.clash(access, *lost, array)
+
+    def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
+        """bool: what is read was stored as a flag is (volatile), but as a number for others, which a later flag tells
+        of: nothing that is done depends on it, so that nobody waits for it."""
+        if site.op != "ld" or site.decides or not (kinds == 1).any():
+            return False
+        relied: Array = (kinds == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
+        return relied
+
+    def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:
+        """True when the store changes nothing: that a flag is set twice harms nobody."""
+        if not access.values:
+            return False
+        site, mask, entries = access.site, access.mask, np.flatnonzero(bad)
+        values = np.stack([np.broadcast_to(value, (mask.height, mask.width)) for value in access.values])
+        new = values[lanes.offset[entries] // site.part, lanes.rows[entries], lanes.columns[entries]]
+        address = lanes.address[entries] // site.part * site.part
+        if array is not None:
+            old = array.view(site.part)[(address - array.base) // site.part]
+        else:
+            old = self._machine.words("shared").load(address, site.part, (self._lanes.sample[lanes.block[entries]],))
+        return bool((old == new).all())

@@ -1,0 +1,147 @@
+"""Asynchronous copies that nobody waits for, and places that are used while one is under way, are findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.backends.emulator.state.schedule import Schedule
+from engine.backends.emulator.watching.races.hazards import Hazards
+from engine.records import Finding
+from tests.backends.emulator.small_kernels import execute, zeros
+from tests.cases import case
+
+HEAD = """#include <cuda_pipeline.h>
+extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ __align__(16) int s[128], r[128];
+    int t = threadIdx.x, i = 64 * blockIdx.x + t;
+    s[t] = s[64 + t] = -1; __syncthreads();
+"""  # the body starts at line 6
+COPY = "__pipeline_memcpy_async(s + t, in + t, 4); __pipeline_commit();\n"
+WAIT = "__pipeline_wait_prior(0);\n"
+SYNC = "__syncthreads();\n"
+MINE, NEIGHBOUR = "out[i] = s[t];\n", "out[i] = s[63 - t];\n"
+KIND = "unawaited-copy"
+
+
+def found(body: str, grid: int = 3, schedule: Schedule | None = None, head: str = HEAD) -> tuple[Finding, ...]:
+    hazards = Hazards()
+    arguments: dict[str, Any] = {"in": np.arange(1, 1025, dtype=np.int32), "out": zeros(1024)}
+    text = f"{head}{body}}}"
+    execute(text, grid=grid, block=64, observers=[hazards], schedule=schedule or Schedule(), **arguments)
+    return hazards.findings()
+
+
+def places(findings: tuple[Finding, ...]) -> list[tuple[str, int | None, int | None]]:
+    return [(finding.kind, finding.line, finding.other_line) for finding in findings]
+
+
+PLANTED = {
+    "its own thread reads before the wait": (COPY + MINE + WAIT, [(KIND, 7, 6)]),
+    "no wait at all": (COPY + SYNC + MINE, [(KIND, 6, None), (KIND, 8, 6)]),
+    "nobody waits, and nobody reads": (COPY + "out[i] = 1;\n", [(KIND, 6, None)]),
+    "another thread reads behind a barrier, but before the wait": (COPY + SYNC + NEIGHBOUR + WAIT, [(KIND, 8, 6)]),
+    "the wait is for older groups": (
+        COPY + "__pipeline_wait_prior(1);\n" + SYNC + NEIGHBOUR + WAIT, [(KIND, 9, 6)]),
+    "an open group is not waited for": (COPY.replace("__pipeline_commit();", "") + WAIT + MINE,
+                                        [(KIND, 6, None), (KIND, 8, 6)]),
+    "only half of the threads wait": (COPY + "if (t % 2) " + WAIT + MINE + WAIT, [(KIND, 8, 6)]),
+    "the place is written": (COPY + "s[t] = 5;\n" + WAIT, [(KIND, 7, 6)]),
+    "another thread's atomic writes the place": (COPY + SYNC + "atomicAdd(s + 63 - t, 1);\n" + WAIT, [(KIND, 8, 6)]),
+    "another copy to the place": (COPY + COPY + WAIT, [(KIND, 7, 6)]),
+    "the next copy of a loop to the same place": (
+        "for (int k = 0; k < 3; k++) {\n" + COPY + "}\n" + WAIT, [(KIND, 7, 7)]),
+    "the place has never been written": (
+        "__pipeline_memcpy_async(r + t, in + t, 4); __pipeline_commit();\nout[i] = r[t];\n" + WAIT, [(KIND, 7, 6)]),
+    "in one block only": (COPY + "if (blockIdx.x != 1) " + WAIT + SYNC + MINE + WAIT, [(KIND, 9, 6)]),
+    "words of sixteen bytes": (
+        "if (t < 16) __pipeline_memcpy_async(s + 4 * t, in + 4 * t, 16); __pipeline_commit();\n" + MINE + WAIT,
+        [(KIND, 7, 6)]),
+    "a wait and no barrier": (COPY + WAIT + NEIGHBOUR, [("shared-race", 8, 6)]),
+    "a copy starts while others still read": (
+        COPY + WAIT + SYNC + NEIGHBOUR + COPY + WAIT, [("shared-race", 10, 9)]),
+    "a copy starts while others still read, and is waited for behind the next barrier": (
+        COPY + WAIT + SYNC + NEIGHBOUR + COPY + SYNC + WAIT, [("shared-race", 10, 9)]),
+}  # fmt: skip
+SILENT = {
+    "the thread's own copy": COPY + WAIT + MINE,
+    "a barrier behind the wait": COPY + WAIT + SYNC + NEIGHBOUR,
+    "other places meanwhile": COPY + "s[64 + t] = in[t];\n" + SYNC + "out[i] = s[127 - t];\n" + WAIT,
+    "lanes of a warp meet behind the wait": COPY + WAIT + "__syncwarp();\nout[i] = s[t ^ 5];\n",
+    "a barrier before the next copy": COPY + WAIT + SYNC + NEIGHBOUR + SYNC + COPY + WAIT,
+    "two stages": (
+        "int sum = 0;\n" + COPY + "for (int k = 0; k < 6; k++) {\n"
+        " int next = 64 * ((k + 1) % 2);\n if (k < 5) __pipeline_memcpy_async(s + next + t, in + 64 * k + t, 4);\n"
+        " __pipeline_commit();\n __pipeline_wait_prior(1);\n __syncthreads();\n"
+        " sum += s[64 * (k % 2) + 63 - t];\n __syncthreads();\n}\nout[i] = sum;\n"
+    ),
+    "zeros that are waited for": "__pipeline_memcpy_async(s + t, in + 5000, 4, 4);\n__pipeline_commit();\n"
+    + WAIT
+    + MINE,
+}
+OFTEN = {
+    "its own thread reads before the wait", "no wait at all", "another copy to the place", "words of sixteen bytes",
+    "another thread reads behind a barrier, but before the wait", "a wait and no barrier", "two stages",
+    "a copy starts while others still read, and is waited for behind the next barrier",
+}  # fmt: skip
+ORDERS = (Schedule(), Schedule("independent", seed=3))
+
+
+@pytest.mark.parametrize("name", [case(name, quick=name in OFTEN, id=name) for name in PLANTED])
+def test_a_planted_bug_is_found(name: str) -> None:
+    body, expected = PLANTED[name]
+    assert places(found(body)) == expected
+
+
+@pytest.mark.parametrize("name", [case(name, quick=name in OFTEN, id=name) for name in SILENT])
+def test_a_correct_kernel_is_not_accused(name: str) -> None:
+    for schedule in ORDERS:
+        assert places(found(SILENT[name], schedule=schedule)) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_bug_is_found_in_any_order_of_lanes(name: str) -> None:
+    body, expected = PLANTED[name]
+    for seed in (1, 2):
+        seen = places(found(body, schedule=Schedule("independent", seed)))
+        assert set(expected) <= set(seen) and {kind for kind, *_ in seen} <= {KIND, "shared-race", "warp-race"}
+
+
+@pytest.mark.thorough
+def test_a_barrier_in_shared_memory_that_a_copy_reports_to_is_a_wait() -> None:
+    text = """#include <cuda/barrier>
+extern "C" __global__ void f(const int *in, int *out) {
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, blockDim.x);
+    __syncthreads();
+    cuda::memcpy_async(s + t, in + t, sizeof(int), bar);
+    %s
+"""
+    late = text % "out[64 * blockIdx.x + t] = s[63 - t];\nbar.arrive_and_wait();"
+    assert places(found("", head=text % "bar.arrive_and_wait();\nout[64 * blockIdx.x + t] = s[63 - t];")) == []
+    assert places(found("", head=late)) == [(KIND, 9, 8)]
+
+
+def test_a_finding_says_what_to_do() -> None:
+    (own,) = found(PLANTED["its own thread reads before the wait"][0])
+    (other,) = found(PLANTED["another thread reads behind a barrier, but before the wait"][0])
+    (never,) = found(PLANTED["nobody waits, and nobody reads"][0])
+    how = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
+    assert own.message == (
+        "Line 7: thread 0 of block 0 reads `s[0]` while its own asynchronous copy from line 6 is still under way "
+        f"there; it must wait for the copy first {how}."
+    )
+    assert other.message == (
+        "Line 8: thread 63 of block 0 reads `s[0]` while the asynchronous copy that thread 0 of block 0 started at "
+        f"line 6 is still under way there; thread 0 of block 0 must wait for the copy first {how}, and a "
+        "__syncthreads() must follow."
+    )
+    assert never.message == (
+        f"Line 6: thread 0 of block 0 starts an asynchronous copy to `s[0]`, and nobody ever waits for it {how}: the "
+        "block may end before its data arrives."
+    )
