@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from html import escape
 
 import streamlit as st
 
-from engine.catalogue import KERNELS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
-from engine.choices import settle
+from engine.catalogue import KERNELS, TOPICS, Kernel, Rung, Topic
 from engine.history import history
 from engine.plan import strides
-from engine.records import Choice, NotRunnable, Settled
+from engine.records import NotRunnable
+from engine.service import service
 from views.rung import actions, desk, present
 from views.session import choices, keyboard, lecture, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
-from views.session.page import WORK, Page
+from views.session.page import WORK, Page, page_of
 
 
 def settings(topic: Topic, rung: Rung) -> None:
@@ -61,34 +60,6 @@ def in_order(kernel: Kernel) -> bool:
     return emulated and not strides(kernel) and grid in (None, "", AUTO)
 
 
-def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
-    """What the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its knob for
-    every rung that has the same."""
-    combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
-    asked = Choice(
-        kernel=rung.kernel,
-        n=choices.number_of(chosen["n"], "N"),
-        block_size=choices.number_of(chosen["block"], "The block size"),
-        grid_size=None if not this or blocks in ("", AUTO) else choices.number_of(blocks, "The number of blocks"),
-        dtype=chosen["dtype"],
-        cache=chosen["cache"],
-        device=chosen["device"],
-        combine=rung.combine if not this or combine in ("", AUTO) else combine,
-        parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
-    )
-    return settle(asked)
-
-
-def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
-    """What Run runs for a choice: on the emulator in the order that was chosen and, unless the emulator was asked for
-    by name, at an N that it can count in a lecture's patience."""
-    if choice.device != "emulator":
-        return choice
-    schedule = choices.schedule_of(order)
-    n = emulated_n(ladder, choice.n) if device == AUTO else choice.n
-    return replace(choice, n=n, schedule=schedule)
-
-
 def main() -> None:
     """The page. Those that follow the lecture are drawn one after the other, as all of them are led at once: the first
     ones then show a step early, and nobody else's click waits for a hall. One that waits for a run holds up nobody."""
@@ -126,13 +97,11 @@ def show() -> None:
          "follow": st.session_state.get("follow")}
     )  # fmt: skip
     try:
-        asked = tuple(choice_of(rung, chosen, ladder.rungs[position]) for rung in ladder.rungs)
-        ran = tuple(run_of(choice, ladder, chosen["device"], order) for choice in asked)
+        page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, service.gpus())
     except NotRunnable as refused:
         st.error(str(refused), icon=":material/block:")
         keyboard.on_key({})
         return
-    page = Page(ladder, topic, position, asked, ran, presenting)
     keys(page)
     if presenting:
         tell_followers(page)

@@ -6,6 +6,9 @@ pictures of the page Inside.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from views.panels import (
     arithmetic,
     claims,
@@ -20,7 +23,7 @@ from views.panels import (
     trapezoids,
 )
 from views.panels.entries import Picture, Scene, Section
-from views.session.page import Page
+from views.session.page import KEPT, Page
 
 PICTURES: tuple[Picture, ...] = (
     law.PICTURE,
@@ -45,16 +48,19 @@ SECTIONS: tuple[Section, ...] = (
 )
 
 
-def pictures_of(page: Page) -> dict[str, Picture]:
+@lru_cache(maxsize=KEPT)
+def pictures_of(page: Page) -> Mapping[str, Picture]:
     """The pictures that are offered on this page, by their name in the address."""
     return {picture.name: picture for picture in PICTURES if picture.offered(page)}
 
 
-def scenes_of(page: Page) -> dict[str, Scene]:
+@lru_cache(maxsize=KEPT)
+def scenes_of(page: Page) -> Mapping[str, Scene]:
     """The scenes that are offered on this page, by their name in the address."""
     return {scene.name: scene for scene in SCENES if scene.offered(page)}
 
 
-def sections_of(page: Page) -> dict[str, Section]:
+@lru_cache(maxsize=KEPT)
+def sections_of(page: Page) -> Mapping[str, Section]:
     """The sections that are offered on this page, by their name in the address."""
     return {section.name: section for section in SECTIONS if section.offered(page)}

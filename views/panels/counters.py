@@ -17,8 +17,8 @@ from engine.history.profiles import Hardware
 from engine.records import Settled
 from engine.words import size_text
 from views.html.rung_html import whole_dates
-from views.session.facts import KEPT, Facts
-from views.session.page import Page
+from views.session.facts import Facts
+from views.session.page import KEPT, Page
 
 WIDTH = 240  # pixels of the menu
 

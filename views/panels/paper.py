@@ -12,15 +12,17 @@ import streamlit as st
 from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
-from engine.history.history import Known, device_line
+from engine.history.history import Known, device_line, known
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
+from engine.records import Settled
 from engine.tables import checked_by, published_line
 from engine.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
 from views.session import work
-from views.session.page import WORK, Page
+from views.session.facts import Same
+from views.session.page import KEPT, WORK, Page
 
 _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
 
@@ -35,7 +37,7 @@ def controls(page: Page) -> None:
     """The button, where there is something to run."""
     if not conditions.has_figures(page.ladder):
         return
-    several = len(conditions.choices(page.ladder, page.choice.device))
+    several = len(_asked(page.ladder.name, page.choice.device))
     words = "An emulator checks and counts; it has no times." if page.counting else "Each is checked, then timed."
     st.button("Run these", key="run_paper", icon=":material/play_arrow:", on_click=run_these, args=(page,),
               help=f"{several} runs with the lecture's N, block size and type. {words}")  # fmt: skip
@@ -43,11 +45,25 @@ def controls(page: Page) -> None:
 
 def section(page: Page, facts: Sequence[Known]) -> str:
     """The table, if the lecture prints figures, and the paragraph."""
-    lines = paper.lines(page.ladder, page.choice.device) if conditions.has_figures(page.ladder) else ()
+    name, device = page.ladder.name, page.choice.device
+    return _drawn(name, device, Same([known(choice) for choice in _asked(name, device)]))
+
+
+@lru_cache(maxsize=KEPT)
+def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
+    """The runs at the lecture's conditions."""
+    return tuple(choice for choice, _ in conditions.choices(LADDERS[ladder], device))
+
+
+@lru_cache(maxsize=KEPT)
+def _drawn(ladder: str, device: str, same: Same) -> str:
+    """The section as long as these are the runs that are known: made once for all browsers."""
+    shown = LADDERS[ladder]
+    lines = paper.lines(shown, device) if conditions.has_figures(shown) else ()
     table = ""
     if lines:
-        table = _block_table(lines) if paper.varies_block(page.ladder) else _line_table(lines)
-    return f'<section class="papers">{table}{_paragraph(page.ladder.name, bool(lines))}</section>'
+        table = _block_table(lines) if paper.varies_block(shown) else _line_table(lines)
+    return f'<section class="papers">{table}{_paragraph(ladder, bool(lines))}</section>'
 
 
 @lru_cache(maxsize=2 * len(LADDERS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from textwrap import wrap
@@ -19,8 +19,8 @@ from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
 from engine.history.history import not_recorded
 from views import panels
 from views.panels import counters
-from views.session.facts import KEPT, Facts
-from views.session.page import Page
+from views.session.facts import Facts
+from views.session.page import KEPT, Page
 
 CONTROL = 150  # pixels that a picture's own button takes
 RATES = {"bandwidth_gb_s": "Bandwidth", "gflop_s": "Throughput"}
@@ -46,23 +46,22 @@ class Drawing:
         built up from nothing."""
         if self._scene is not None:
             return
-        text = json.dumps(figure_of(self._page, facts, self._look))
+        figure = figure_of(self._page, facts, self._look)
         # The same figure has the same key in the next run of the script: the browser then keeps what it has drawn.
-        key = sha256(text.encode()).hexdigest()
-        if self._drawn[-1:] == [key]:
+        if self._drawn[-1:] == [figure.key]:
             return
-        self._drawn.append(key)
-        shown = f"{key} {self._drawn.count(key)}"
+        self._drawn.append(figure.key)
         self._place = self._place.plotly_chart(
-            validated(text),
-            key=shown,
+            figure,
+            key=f"{figure.key} {self._drawn.count(figure.key)}",
             config=CONFIG,
             height=self._look.height if self._look.pane and self._look.height else "stretch",
             alt=f"{plots_of(self._page)[plot_shown(self._page)]}: {self._page.ladder.title}",
         )
 
 
-def plots_of(page: Page) -> dict[str, str]:
+@lru_cache(maxsize=KEPT)
+def plots_of(page: Page) -> Mapping[str, str]:
     """What the plots are called that the page offers, by their name in the address."""
     words = {"rate": RATES[page.topic.metric], "time": "Time", "speedup": "Speedup", "counters": "Counters"}
     words |= {name: picture.title for name, picture in panels.pictures_of(page).items()}
@@ -123,19 +122,23 @@ def _ask() -> None:
     st.session_state["show"] = st.session_state["plot"]
 
 
-def figure_of(page: Page, facts: Facts, look: Look = ON_PAGE) -> Figure:
+def figure_of(page: Page, facts: Facts, look: Look = ON_PAGE) -> Validated:
     """The plot that was chosen."""
     which = plot_shown(page)
     if picture := panels.pictures_of(page).get(which):
-        return picture.figure(page, facts.frame, facts.known, look)
+        return validated(json.dumps(picture.figure(page, facts.frame, facts.known, look)))
     if which == "counters":
-        return counters.figure(page, facts, look)
+        return validated(json.dumps(counters.figure(page, facts, look)))
     return timed_bars(facts, which, page.topic.name, "<br>".join(folded(not_recorded(page.choice))), look)
 
 
 @lru_cache(maxsize=KEPT)
-def timed_bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Figure:
+def timed_bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Validated:
     """The bars of times ("time"), of speedups ("speedup") or of the topic's rate; `nothing`: what stands for none."""
+    return validated(json.dumps(_bars(facts, which, topic, nothing, look)))
+
+
+def _bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Figure:
     if which == "time":
         return time_bars(facts.frame, look, nothing)
     if which == "speedup":
@@ -148,9 +151,16 @@ class Validated(graph_objects.Figure):
     """A figure that Plotly has checked, and that nobody changes: what is sent of it is made once for all browsers. Of
     all that it takes to send one that is nine tenths."""
 
-    def __init__(self, figure: Figure) -> None:
-        super().__init__(figure)
+    def __init__(self, text: str) -> None:
+        """`text`: the figure as JSON."""
+        super().__init__(json.loads(text))
         self._sent = super().to_dict()
+        self._key = sha256(text.encode()).hexdigest()
+
+    @property
+    def key(self) -> str:
+        """The name of this figure, which another one with the same contents has as well."""
+        return self._key
 
     def to_dict(self) -> dict[str, Any]:
         """What it is made of."""
@@ -160,7 +170,7 @@ class Validated(graph_objects.Figure):
 @lru_cache(maxsize=KEPT)
 def validated(figure: str) -> Validated:
     """A figure, as JSON, that can be sent."""
-    return Validated(json.loads(figure))
+    return Validated(figure)
 
 
 def folded(sentences: Sequence[str]) -> list[str]:

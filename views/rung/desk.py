@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from engine.catalogue import LADDERS, TOPICS
@@ -12,7 +10,7 @@ from engine.service.warm_up import run_of, timed_of
 from views import panels
 from views.html import rung_html
 from views.panels.entries import Section
-from views.panels.plot import lines_above, plot_shown, rows_of, timed_bars, validated
+from views.panels.plot import lines_above, plot_shown, rows_of, timed_bars
 from views.rung import room
 from views.rung.actions import follow_button, run_buttons, toggle_presenting
 from views.rung.results import Results
@@ -66,7 +64,7 @@ def prepare() -> None:
     ladder = next(iter(LADDERS.values()))
     times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
     page = Page(ladder, TOPICS[ladder.topic], 0, times, runs, presenting=False)
-    validated(json.dumps(timed_bars(facts_of(page), "time", page.topic.name, "", Look())))
+    timed_bars(facts_of(page), "time", page.topic.name, "", Look())
     for position in range(len(ladder.rungs)):
         rung_html.rung_source(ladder, position)
 

@@ -12,8 +12,8 @@ from engine.catalogue import TOPICS
 from engine.history.history import Known, device_line, environment_line
 from engine.words import size_text
 from views.html import grid, rung_html
-from views.session.facts import KEPT, Facts, facts_of
-from views.session.page import Page
+from views.session.facts import Facts, facts_of
+from views.session.page import KEPT, Page
 from views.session.place import Place
 
 

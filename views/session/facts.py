@@ -14,9 +14,7 @@ from engine.catalogue import LADDERS
 from engine.history.history import Known
 from engine.records import Settled
 from views.session import work
-from views.session.page import Page
-
-KEPT = 256  # of each kind of what is shared
+from views.session.page import KEPT, Page
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class Facts:
     rows: Sequence[Mapping[str, Any]]
 
 
-class _Same:
+class Same:
     """Measurements that are the very same ones: a new run makes a new one, and what was recorded stays."""
 
     def __init__(self, known: Sequence[Known]) -> None:
@@ -42,16 +40,16 @@ class _Same:
         return hash(self._ids)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._ids == other._ids
+        return isinstance(other, Same) and self._ids == other._ids
 
 
 def facts_of(page: Page) -> Facts:
     """What is known by now about every rung on the page."""
     known = [work.outcome(choice, run) for choice, run in zip(page.choices, page.runs, strict=True)]
-    return _made(page.ladder.name, page.choices, _Same(known))
+    return _made(page.ladder.name, page.choices, Same(known))
 
 
 @lru_cache(maxsize=KEPT)
-def _made(ladder: str, choices: tuple[Settled, ...], same: _Same) -> Facts:
+def _made(ladder: str, choices: tuple[Settled, ...], same: Same) -> Facts:
     frame = tables.ladder_table(LADDERS[ladder], choices, same.known)
     return Facts(same.known, frame, frame.to_dict("records"))

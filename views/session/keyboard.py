@@ -7,6 +7,7 @@ keys there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,8 +21,7 @@ _PRESENT = "present asked"
 def listen() -> None:
     """Connect the server with the browser's script. A page says what its keys do with `on_key`."""
     st.session_state[_ACTIONS] = st.session_state.get(_ACTIONS, {})
-    component = st.components.v2.component("kernel_ladder_browser", js=_CONNECT)
-    component(
+    _component()(
         key="keyboard",
         data={"window": window()},
         on_pressed_change=_pressed,
@@ -29,6 +29,11 @@ def listen() -> None:
         on_popped_change=lambda: None,
         height=0,
     )
+
+
+@lru_cache(maxsize=1)
+def _component() -> Any:
+    return st.components.v2.component("kernel_ladder_browser", js=_CONNECT)
 
 
 def window() -> tuple[int, int]:

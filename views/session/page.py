@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic
-from engine.records import Settled
-from views.session import work
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
+from engine.choices import settle
+from engine.records import Choice, Settled
+from engine.service import service
+from views.session import choices, work
+from views.session.choices import AUTO
 
 WORK = "ladder work"  # the name of the runs that the page waits for
+KEPT = 256  # of each kind of what browsers share
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Page:
-    """A ladder, the rung on the page, and what the menus say.
+    """A ladder, the rung on the page, and what the menus say; the same object for all browsers that look at the same.
+
+    Equal to itself alone, so that what is made of it can be kept for whoever asks again.
 
     `choices`: what the times are of, one a rung; `runs`: what Run runs, which on the emulator may be at another N.
     """
@@ -50,6 +57,53 @@ class Page:
     def run(self) -> Settled:
         """What Run would run."""
         return self.runs[self.position]
+
+
+@lru_cache(maxsize=KEPT)
+def page_of(
+    ladder: str,
+    position: int,
+    chosen: tuple[tuple[str, str], ...],
+    order: str,
+    presenting: bool,
+    found: tuple[service.HostGpu, ...],
+) -> Page:
+    """The page with this rung of a ladder, made once for all browsers. NotRunnable.
+
+    `chosen`: what the menus say; `order`: of execution; `found`: this computer's GPUs.
+    """
+    shown, words = LADDERS[ladder], dict(chosen)
+    asked = tuple(choice_of(rung, words, shown.rungs[position]) for rung in shown.rungs)
+    ran = tuple(run_of(choice, shown, words["device"], order) for choice in asked)
+    return Page(shown, TOPICS[shown.topic], position, asked, ran, presenting)
+
+
+def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:
+    """What the menus say, for one rung. Combining and grid size were chosen for the rung on the page only, its knob for
+    every rung that has the same."""
+    combine, blocks, this = chosen["combine"], chosen["grid"], rung is on_page
+    asked = Choice(
+        kernel=rung.kernel,
+        n=choices.number_of(chosen["n"], "N"),
+        block_size=choices.number_of(chosen["block"], "The block size"),
+        grid_size=None if not this or blocks in ("", AUTO) else choices.number_of(blocks, "The number of blocks"),
+        dtype=chosen["dtype"],
+        cache=chosen["cache"],
+        device=chosen["device"],
+        combine=rung.combine if not this or combine in ("", AUTO) else combine,
+        parameter=choices.parameter_for(KERNELS[rung.kernel], KERNELS[on_page.kernel], chosen["parameter"]),
+    )
+    return settle(asked)
+
+
+def run_of(choice: Settled, ladder: Ladder, device: str, order: str) -> Settled:
+    """What Run runs for a choice: on the emulator in the order that was chosen and, unless the emulator was asked for
+    by name, at an N that it can count in a lecture's patience."""
+    if choice.device != "emulator":
+        return choice
+    schedule = choices.schedule_of(order)
+    n = emulated_n(ladder, choice.n) if device == AUTO else choice.n
+    return replace(choice, n=n, schedule=schedule)
 
 
 def run_sizes(asked: Sequence[Settled]) -> None:
