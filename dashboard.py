@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import streamlit as st
@@ -21,33 +22,26 @@ from views.access.gate import Gate
 from views.access.headers import Headers
 from views.access.return_address import ReturnAddress
 from views.rung import desk
-from views.session import keyboard, server, state
+from views.session import keyboard, lecture, navigation, server, state, work
 from views.session.compressed import CompressedAssets, compress_ahead
 from views.session.endpoints import ROUTES
 from views.session.entry import EntryPage, parts
+from views.session.page import WORK
 from views.session.presence import Presence
 
-FOLDER = Path(__file__).parent
+LADDER = ""  # the address of its page
 
 
-def frame() -> None:
-    """What every page has in common, then the page itself."""
-    st.set_page_config(page_title="Kernel Ladder", page_icon=str(FOLDER / "views" / "html" / "icon.svg"), layout="wide")
+def frame(turn: ExitStack) -> None:
+    """What every page has in common, then the page itself. `turn`: of one that follows; other pages give it up."""
+    st.set_page_config(page_title="Kernel Ladder", page_icon=navigation.icon(), layout="wide")
     if visitor.role() is None:
         badge.ask()
         return
-    ladder = st.Page("views/ladder.py", title="Ladder", icon=":material/stairs:", default=True)
-    page = st.navigation(
-        [
-            ladder,
-            st.Page("views/sweep.py", title="Sweep", icon=":material/grid_on:"),
-            st.Page("views/inside.py", title="Inside", icon=":material/frame_inspect:"),
-            st.Page("views/lab.py", title="Lab", icon=":material/edit:"),
-            st.Page("views/sheets.py", title="Sheets", icon=":material/checklist:"),
-            st.Page("views/machine.py", title="This machine", icon=":material/memory:"),
-        ],
-        position="top",
-    )
+    ladder, *others = navigation.pages()
+    page = st.navigation([ladder, *others], position="top")
+    if page.url_path != LADDER:
+        turn.close()
     keyboard.listen()
     if keyboard.present_asked():  # on a page that has nothing to present of its own
         state.keep("", {"present": "1", **({"show": "motion"} if page.url_path == "inside" else {})})
@@ -67,7 +61,10 @@ def prepare() -> None:
 
 
 if get_script_run_ctx(suppress_warning=True) is not None:
-    frame()
+    with ExitStack() as turn:
+        if state.shown() == LADDER:
+            turn.enter_context(lecture.turn(waiting=work.busy(WORK)))
+        frame(turn)
 else:
     app = st.App(
         Path(__file__),

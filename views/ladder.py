@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from html import escape
 
 import streamlit as st
@@ -61,9 +60,8 @@ def in_order(kernel: Kernel) -> bool:
 
 
 def main() -> None:
-    """The page. Those that follow the lecture are drawn one after the other, as all of them are led at once: the first
-    ones then show a step early, and nobody else's click waits for a hall. One that waits for a run holds up nobody."""
-    with lecture.TURN if lecture.is_followed() and not work.busy(WORK) else nullcontext():
+    """The page; in its turn, if it has just been opened to follow the lecture."""
+    with lecture.turn(waiting=work.busy(WORK)):
         show()
 
 

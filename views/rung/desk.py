@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import streamlit as st
 
 from engine.catalogue import LADDERS, TOPICS
@@ -17,8 +19,8 @@ from views.rung.results import Results
 from views.rung.table import Table
 from views.session import state, work
 from views.session.facts import facts_of
-from views.session.page import WORK, Page
-from views.session.place import Place
+from views.session.page import KEPT, WORK, Page
+from views.session.place import Place, Ready
 from views.session.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
@@ -34,11 +36,7 @@ def show(page: Page, top: Container) -> None:
         buttons(page)
     left, right = st.columns(room.COLUMNS, gap="medium")
     with left, work.RENDER:
-        st.html(
-            rung_html.rung_text(page.rung, page.kernel)
-            + rung_html.rung_source(page.ladder, page.position)
-            + rung_html.rung_conditions(page.rung, page.kernel, page.ladder)
-        )
+        st.html(_about(page))
     with right:
         look = plot_look(page)
         results = Results(page, look, look.pane or look.height or SMALLEST_PLOT)
@@ -56,6 +54,16 @@ def show(page: Page, top: Container) -> None:
 
     work.follow(WORK, draw)
     draw()
+
+
+@lru_cache(maxsize=KEPT)
+def _about(page: Page) -> Ready:
+    """The rung's text and source, made once for all browsers."""
+    return Ready(
+        rung_html.rung_text(page.rung, page.kernel)
+        + rung_html.rung_source(page.ladder, page.position)
+        + rung_html.rung_conditions(page.rung, page.kernel, page.ladder)
+    )
 
 
 def prepare() -> None:

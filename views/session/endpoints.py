@@ -35,7 +35,8 @@ async def _metrics(request: Request) -> Response:
 
 async def _lecture(request: Request) -> Response:
     """Where the lecture is; to who has `seen` a number, once it is another one, or after a while."""
-    found = await asyncio.to_thread(lecture.now)
+    # Of a hall that asks at once nobody but the first needs a thread of its own.
+    found = lecture.now() if lecture.is_at_hand() else await asyncio.to_thread(lecture.now)
     if request.query_params.get("seen") == str(_number(found)):
         found = await asyncio.shield(_another(_number(found)))
     told = {"number": found.number, "address": found.address} if found and found.going else {}

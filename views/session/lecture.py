@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlencode
@@ -24,7 +25,7 @@ OWN = ("present", "follow")  # of an address: whose window it is
 FRESH_S = 0.25  # how long what another server process writes may go unseen
 LASTS = timedelta(hours=12)  # after which a lecture is over that nobody ended
 
-TURN = threading.Semaphore(1)  # of the pages that follow
+TURN = threading.RLock()  # of the pages that follow
 _lock = threading.Lock()
 _found: Lecture | None = None
 _looked = -FRESH_S
@@ -71,6 +72,18 @@ def end() -> None:
     last = now()
     if last is not None and last.going:
         _keep(last.address, last.seen, going=False)
+
+
+def is_at_hand() -> bool:
+    """Whether `now` answers without a look into the store."""
+    return time.monotonic() - _looked < FRESH_S
+
+
+def turn(*, waiting: bool) -> AbstractContextManager[object]:
+    """Held by a page that follows, one after the other, as all of them are led at once: the first ones then show a step
+    early, and nobody else's click waits for a hall. Nothing for another page, and for one that is `waiting` for a run:
+    it would hold up everybody."""
+    return TURN if is_followed() and not waiting else nullcontext()
 
 
 def is_followed() -> bool:

@@ -10,6 +10,17 @@ import streamlit as st
 NOTHING = "<span></span>"  # for a place that holds nothing any more
 
 
+class Ready:
+    """HTML to be sent as it is: in a text, Streamlit looks for what all lines are indented by, which takes longer than
+    all else that it does with one of a page's length."""
+
+    def __init__(self, body: str) -> None:
+        self._body = body
+
+    def _repr_html_(self) -> str:
+        return self._body
+
+
 class Place:
     """A place for HTML."""
 
@@ -21,4 +32,4 @@ class Place:
         """Draw `body` in the place of what was drawn before; nothing, if it stands there already."""
         if body and body != self._drawn:
             # What a container returns for its first element is a place of its own: the next one goes there.
-            self._element, self._drawn = self._element.html(body), body
+            self._element, self._drawn = self._element.html(Ready(body)), body

@@ -64,6 +64,11 @@ def recall(page: str) -> None:
     st.session_state[_PAGE] = page
 
 
+def shown() -> str | None:
+    """The address of the page that was shown last; None before the first."""
+    return st.session_state.get(_PAGE)
+
+
 def recall_for(topic: str, defaults: Mapping[str, str]) -> None:
     """The same for N, block size and type, which each topic has its own of; `defaults` where nothing was chosen yet."""
     here = (st.session_state[_PAGE], topic)

@@ -7,8 +7,7 @@ import html
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -24,7 +23,7 @@ from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
 from views.access.roles import PRESENTER, STUDENT
-from views.session import endpoints, lecture, presence, work
+from views.session import endpoints, lecture, presence, state, work
 from views.session.endpoints import ROUTES
 from views.session.lecture import Lecture
 
@@ -104,21 +103,32 @@ def test_pages_that_follow_take_turns_but_one_that_waits_for_a_run_holds_up_nobo
 ) -> None:
     turns: list[str] = []
 
-    @contextmanager
-    def turn() -> Iterator[None]:
-        turns.append("taken")
-        yield
-        turns.append("over")
+    class Turn:
+        def __enter__(self) -> None:
+            turns.append("taken")
 
-    monkeypatch.setattr(lecture, "TURN", turn())
+        def __exit__(self, *_: object) -> None:
+            turns.append("over")
+
+    monkeypatch.setattr(lecture, "TURN", Turn())
     lecture.show(SLIDE, "")
     opened(**SLIDE)
     assert not turns
-    opened(**SLIDE, follow="1")
+    app = opened(**SLIDE, follow="1")
     assert turns == ["taken", "over"]
+    app.run()
+    assert turns[2:] == ["taken", "taken", "over", "over"], "from its beginning, now that it is known to follow"
     monkeypatch.setattr(work, "busy", lambda _: True)
+    turns.clear()
+    app.run()
     opened(**SLIDE, follow="1")
-    assert turns == ["taken", "over"]
+    assert not turns
+    monkeypatch.undo()
+    monkeypatch.setattr(lecture, "TURN", Turn())
+    restore = state.restore
+    monkeypatch.setattr(state, "restore", lambda page: (turns.append(f"restored {page}"), restore(page)))
+    app.switch_page("views/machine.py").run()
+    assert turns == ["taken", "over", "restored machine"], "no other page follows"
 
 
 def test_a_student_follows_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
