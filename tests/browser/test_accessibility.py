@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -30,6 +32,13 @@ PARTS = (
     "/inside?ladder=harris&n=4096&rung=reduce_strided",
     "/lab?start=tile",
 )
+
+
+# The name of what has the focus, and whether a line is drawn around it.
+FOCUSED = """() => {
+  const at = document.activeElement, { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(at);
+  return [at.innerText, outlineStyle !== 'none' && outlineWidth !== '0px' || boxShadow !== 'none'];
+}"""
 
 
 def violations(page: Page) -> list[str]:
@@ -92,3 +101,17 @@ def test_run_is_among_the_first_tab_stops_and_plots_have_names(page: Page, addre
     expect(pressed).to_have_count(1)
     expect(pressed).to_have_text("#1")
     expect(page.get_by_role("status").filter(has_text="Time:")).to_have_count(1)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_tab_key_shows_where_it_is_and_finds_run_early(
+    page: Page, address: str, scheme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    opened(page, f"{address}{HARRIS}")
+    for stop in range(1, 11):
+        page.keyboard.press("Tab")
+        name, seen = page.evaluate(FOCUSED)
+        assert seen, f"stop {stop}: {name}"
+    assert "Run" in name
