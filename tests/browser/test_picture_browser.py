@@ -278,3 +278,12 @@ def test_a_block_with_much_shared_memory_leaves_its_threads_their_place(
     strip = max(float(each.get("y", "0")) for each in root.iter(f"{SVG}rect"))
     assert max(below) < strip
     assert len(root.findall(f"{SVG}path")) == 16  # of one warp: lower arrows than these hide the lanes
+
+
+@pytest.mark.thorough
+def test_it_opens_where_most_threads_add_not_where_one_takes_the_ragged_end(
+    page: Page, address: str, tmp_path: Path
+) -> None:
+    at_rest(page, f"{address}/inside?ladder=one-launch&rung=reduce_unaligned&n=65536&block=128")
+    texts = [each.text or "" for each in drawing(page, tmp_path).iter(f"{SVG}text")]
+    assert any(text.startswith("all 128 threads · 16 additions each") for text in texts), texts

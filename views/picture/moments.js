@@ -19,11 +19,14 @@ function tells(film, frame) {
 const ones = (bits) => (bits >>> 0).toString(2).replaceAll('0', '').length;
 
 // The moment to begin with: where most bank conflicts are, else where lanes reach furthest for each other's values, else
-// the first multiply-add, sum, value that a whole warp takes from one lane, split or access.
+// where most multiply-adds are, else the first sum of most threads, value that a whole warp takes from one lane, split
+// or access.
 export function opening({ frames, starts }) {
   const worst = Math.max(0, ...frames.map((frame) => Math.max(0, ...frame.touches.flatMap((touch) => touch.conflicts))));
   const furthest = Math.max(0, ...frames.map(reach));
-  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => furthest && reach(f) === furthest, (f) => f.sums.some(({ symbol }) => symbol.startsWith('×')), (f) => f.sums.length, (f) => f.shuffles.length, (f) => f.splits, (f) => f.touches.length];
+  const products = frames.filter(({ sums }) => sums.some(({ symbol }) => symbol.startsWith('×'))), adding = frames.filter(({ sums }) => sums.length);
+  const made = Math.max(0, ...products.map(({ combined }) => combined)), most = Math.max(0, ...adding.map(({ threads }) => threads.length));
+  const wanted = [(f) => worst && f.touches.some((t) => t.conflicts.includes(worst)), (f) => furthest && reach(f) === furthest, (f) => products.includes(f) && f.combined === made, (f) => adding.includes(f) && f.threads.length === most, (f) => f.shuffles.length, (f) => f.splits, (f) => f.touches.length];
   for (const fits of wanted) { const at = frames.findIndex(fits); if (at >= 0) return starts[at] + frames[at].slots * 0.999; }
   return 0;
 }

@@ -7,7 +7,7 @@ import { drawTree } from './tree.js';
 export const MOVED = 0.62; // from here on a value has arrived
 const MOST_TOLD = 20; // arrows that carry their numbers along
 const MOST_ARROWS = 130; // of more only the busiest warp's are drawn
-const LOW = 9; // pixels, at scale 1, of a row of threads: arrows from lane to lane that are lower hide the lanes
+const LOW = 12; // pixels, at scale 1, of a row of threads: arrows from lane to lane that are lower hide the lanes
 
 // What stands still while a frame goes on: before its values have arrived (`moved` false), and after. Tells where the
 // words of global memory stand.
