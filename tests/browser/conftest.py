@@ -28,6 +28,7 @@ FLAGS = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-backgroun
 
 GIVEN = {role: f"the-key-of-{role}" for role in ROLES}
 WINDOW: ViewportSize = {"width": 1280, "height": 720}
+START_S = 120.0  # a dashboard listens within it, whatever else a machine does
 PATIENCE_MS = 45_000  # a busy machine's first page; what is right is seen at once
 
 
@@ -37,11 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
+_taken: list[socket.socket] = []  # so that nobody else is given one of these ports before a server listens there
+
+
 def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens at; it stays this process's until its end."""
+    probe = socket.socket()
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    probe.bind(("", 0))
+    _taken.append(probe)
+    return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -74,7 +80,7 @@ def running(
     finally:
         server.send_signal(signal.SIGTERM)
         try:
-            server.wait(15)
+            server.wait(PATIENCE_MS / 1000)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
@@ -98,7 +104,8 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     """Poll the server until it answers; its log if it does not."""
-    for _ in range(150):
+    ends = time.monotonic() + START_S
+    while time.monotonic() < ends:
         assert server.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
@@ -136,6 +143,13 @@ def laptop(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> I
     context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
+
+
+def tab(browser: Browser) -> Page:
+    """A window of a browser that has never been here."""
+    page = browser.new_context(viewport=WINDOW).new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    return page
 
 
 @pytest.fixture

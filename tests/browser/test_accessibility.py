@@ -8,7 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_dashboard import HARRIS, opened
+from tests.browser.test_dashboard import HARRIS, conversation, opened, run_ended, wait
+from tests.browser.test_steady import SETTLED
 from tests.cases import case
 
 LADDER = f"{HARRIS}&rung=reduce_unroll_volatile"
@@ -52,13 +53,16 @@ def violations(page: Page) -> list[str]:
 
 
 def looked_at(page: Page, url: str) -> None:
+    told = conversation(page)
     opened(page, url)
-    page.wait_for_timeout(1500)  # what Streamlit loads late
+    page.evaluate(SETTLED)  # what Streamlit loads late
     if not any(part in url for part in ("/machine", "/inside", "sizes")):
+        before = len(told)
         page.keyboard.press("r")
-        page.wait_for_timeout(1000)
+        wait(page, lambda: "answered" in told[before:])
         expect(page.locator(".st-key-working")).to_have_count(0)
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+        page.evaluate(SETTLED)
+    run_ended(page)
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
 
 
@@ -84,6 +88,7 @@ def test_run_is_among_the_first_tab_stops_of_the_other_pages(page: Page, address
 
 def tab_stops(page: Page) -> list[str]:
     """What the Tab key reaches first: the pages, and around them the way to the contents, they, the keys, and Run."""
+    expect(page.get_by_test_id("stTopNavLink").first).to_be_visible()
     stops = []
     for _ in range(page.get_by_test_id("stTopNavLink").count() + 4):
         page.keyboard.press("Tab")

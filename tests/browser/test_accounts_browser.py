@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import free_port, served
+from tests.browser.conftest import free_port, served, tab
 from tests.browser.provider import ADA, Provider, identity_provider
-from tests.browser.test_access_browser import SLIDE, tab
+from tests.browser.test_access_browser import SLIDE
 from tests.browser.test_dashboard import heading, opened
 
 ROLES = """

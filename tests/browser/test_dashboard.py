@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, WebSocket, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -27,10 +28,23 @@ def opened(page: Page, url: str) -> Page:
 def drawn(page: Page) -> Page:
     """The page, once it is drawn."""
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    # In mid-run; before it the script does not run either.
     expect(page.locator("body")).to_have_attribute("data-keys", "heard")
+    run_ended(page)
     expect(page.locator(".stException")).to_have_count(0)
     return page
+
+
+def run_ended(page: Page, most_ms: float = PATIENCE_MS) -> None:
+    """Until the script has ended that changes the page."""
+    app = page.locator("[data-testid=stApp]")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=most_ms)
+
+
+def says(page: Page, *choices: str) -> None:
+    """Until the page's address says all of these."""
+    for choice in choices:
+        expect(page).to_have_url(re.compile(rf"[?&]{choice}(&|$)"))
 
 
 def heading(page: Page, words: str) -> None:
@@ -60,6 +74,12 @@ def conversation(page: Page) -> list[str]:
 
     page.on("websocket", listen)
     return told
+
+
+def bottom(part: Locator) -> float:
+    """Where a part ends in the window, in pixels; infinitely low one that is not there."""
+    box = part.bounding_box()
+    return box["y"] + box["height"] if box else inf
 
 
 def wait(page: Page, condition: Callable[[], bool]) -> None:
@@ -122,7 +142,7 @@ def test_arrow_keys_step_and_r_runs(page: Page, address: str) -> None:
     heading(page, "Sequential addressing")
     page.keyboard.press("ArrowLeft")
     heading(page, "bank conflicts")
-    assert "rung=reduce_strided" in page.url
+    says(page, "rung=reduce_strided")
     page.keyboard.press("r")
     counted(page)
 
@@ -158,7 +178,7 @@ def test_present_shows_only_the_rung_and_comes_back(page: Page, address: str) ->
     page.keyboard.press("Escape")
     expect(page.locator("table.ladder").first).to_be_visible()
     heading(page, "bank conflicts")
-    assert "block=256" in page.url and "n=4096" in page.url
+    says(page, "block=256", "n=4096")
 
 
 @pytest.mark.thorough
@@ -167,10 +187,10 @@ def test_a_shared_link_shows_the_same_page(page: Page, address: str) -> None:
     heading(page, "One atomic per element")
     page.keyboard.press("ArrowRight")
     heading(page, "Grid stride")
+    says(page, "rung=reduce_grid_stride_host")
     opened(page, page.url)
     heading(page, "Grid stride")
-    for part in ("ladder=crovella", "n=1000", "block=64", "dtype=float32", "show=time"):
-        assert part in page.url
+    says(page, "ladder=crovella", "n=1000", "block=64", "dtype=float32", "show=time")
 
 
 def test_back_works_at_once_one_press_a_rung_and_one_a_page(page: Page, address: str) -> None:
@@ -179,16 +199,20 @@ def test_back_works_at_once_one_press_a_rung_and_one_a_page(page: Page, address:
     heading(page, "bank conflicts")
     page.keyboard.press("ArrowRight")
     heading(page, "Sequential addressing")
+    says(page, "rung=reduce_sequential")  # what Back leads away from
     page.go_back()
     heading(page, "bank conflicts")
-    expect(page).to_have_url(re.compile("rung=reduce_strided"))
+    says(page, "rung=reduce_strided")
     page.get_by_role("link", name="Sweep").click()
     expect(page).to_have_url(re.compile(r"/sweep\?.*topic=reduction"))
     expect(page.locator("table.heatmap").first).to_be_visible()
+    run_ended(page)
     page.go_back()
     heading(page, "bank conflicts")
+    run_ended(page)
     page.go_back()
     heading(page, "Interleaved addressing, divergent")
+    run_ended(page)
     page.go_forward()
     heading(page, "bank conflicts")
     page.keyboard.press("ArrowRight")
@@ -235,6 +259,7 @@ def test_the_sweep_fills_its_table(page: Page, address: str) -> None:
     page.locator(".st-key-run button").first.click()
     expect(page.locator("td.heat")).to_have_count(2)
     expect(page.locator("td.heat.best")).to_have_count(1)
+    run_ended(page)  # each run of the script offers a file of its own
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
     assert download.value.path().read_text().startswith("Kernel,")

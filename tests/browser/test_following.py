@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import GIVEN
-from tests.browser.test_access_browser import SLIDE, signed_in, tab
+from tests.browser.conftest import GIVEN, tab
+from tests.browser.test_access_browser import SLIDE, signed_in
 from tests.browser.test_dashboard import heading
 
 pytestmark = pytest.mark.thorough

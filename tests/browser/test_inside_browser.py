@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_dashboard import opened
+from tests.browser.test_dashboard import bottom, opened, wait
 
 STRIDED = "/inside?ladder=harris&n=4096&block=128&rung=reduce_strided"
 
@@ -21,9 +21,8 @@ def test_the_slider_steps_through_the_accesses_and_play_goes_on(page: Page, addr
     opened(page, f"{address}{STRIDED}&look=banks")
     expect(sentence(page)).to_contain_text("3 bank conflicts")
     rail = page.locator(".slider-rail-touch-rect")
-    box = rail.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 3, box["y"] + box["height"] / 2)
+    height = float(rail.get_attribute("height") or "nan")
+    rail.click(position={"x": 3, "y": height / 2})  # once it stands still
     expect(sentence(page)).to_contain_text("4 sectors")
     page.locator(".updatemenu-button").first.click()
     expect(sentence(page)).to_contain_text("line 22")
@@ -36,8 +35,7 @@ def test_the_picture_fits_a_small_projector(page: Page, address: str) -> None:
         opened(page, f"{address}{STRIDED}&look={look}")
         chart = page.locator(".st-key-picture .js-plotly-plot")
         expect(chart).to_be_visible()
-        box = chart.bounding_box()
-        assert box is not None and box["y"] + box["height"] <= 720 + 12, (look, box)
+        wait(page, lambda chart=chart: bottom(chart) <= 720 + 12)
 
 
 @pytest.mark.thorough

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_dashboard import HARRIS, heading, opened
+from tests.browser.test_dashboard import HARRIS, heading, opened, says, wait
+
+
+def keep_the_bar(page: Page) -> None:
+    """The mouse shows the bar of a slide, and it stays as long as the mouse is over it."""
+    bar = page.locator(".st-key-bar")
+
+    def under_the_mouse() -> bool:
+        page.mouse.move(400, 300)
+        box = bar.bounding_box()
+        if box:
+            page.mouse.move(box["x"] + 4, box["y"] + 4)
+        return bool(bar.evaluate("bar => bar.matches(':hover')"))
+
+    wait(page, under_the_mouse)
 
 
 def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, address: str) -> None:
@@ -23,25 +38,33 @@ def test_a_presenters_remote_steps_blackens_and_the_bar_fades(page: Page, addres
     page.keyboard.press("PageUp")
     heading(page, "bank conflicts")
     bar = page.locator(".st-key-bar")
-    page.mouse.move(400, 300)
-    expect(bar).to_have_css("opacity", "1")
+    moved = itertools.count(300)
+
+    def shown() -> bool:
+        page.mouse.move(400, next(moved))  # what the mouse shows, fades
+        return bar.evaluate("bar => getComputedStyle(bar).opacity") == "1"
+
+    wait(page, shown)
     expect(bar).to_have_css("opacity", "0")
 
 
 @pytest.mark.thorough
 def test_the_bar_changes_the_block_size_and_the_plot_and_the_cross_leads_out(page: Page, address: str) -> None:
     opened(page, f"{address}{HARRIS}&present=1")
-    page.mouse.move(400, 300)
+    keep_the_bar(page)
     page.locator(".st-key-bar .st-key-block input").click()
     page.get_by_role("option", name="256").click()
     expect(page).to_have_url(re.compile("block=256"))
+    keep_the_bar(page)
     page.locator(".st-key-bar .st-key-plot input").click()
     page.get_by_role("option", name="Speedup").click()
     expect(page).to_have_url(re.compile("show=speedup"))
     expect(page.locator(".st-key-drawing")).to_contain_text("Cumulative speedup")
+    keep_the_bar(page)
     page.locator(".leave").click()
     expect(page.locator("table.ladder").first).to_be_visible()
-    assert "block=256" in page.url and "present" not in page.url
+    says(page, "block=256")
+    expect(page).not_to_have_url(re.compile("present"))
 
 
 @pytest.mark.thorough

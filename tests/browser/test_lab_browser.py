@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import free_port, served
+from tests.browser.conftest import START_S, free_port, served, tab
 from tests.browser.test_dashboard import HARRIS, opened
 
 SAXPY = "/lab?start=saxpy&n=1000"
@@ -32,9 +32,10 @@ def typed(page: Page, before: str, words: str) -> None:
 
 
 def checked(page: Page, words: str) -> None:
-    """Ctrl+Enter, and the answer."""
+    """Ctrl+Enter, and the answer; its marks stand at their lines, and its source is kept."""
     page.locator(".cm-content").press("Control+Enter")
     expect(page.locator(".insideanswer")).to_contain_text(words)
+    expect(page.locator("[data-part=editor]")).to_have_attribute("data-state", "done")
 
 
 def test_what_is_typed_is_checked_and_marked_and_is_there_after_a_reload(page: Page, address: str) -> None:
@@ -117,12 +118,12 @@ def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
     expect(page.locator("[data-part=link]")).not_to_have_value("")
     link = page.locator("[data-part=link]").input_value()
     assert link.startswith(f"{address}/lab?") and "draft=" not in link
-    there = browser.new_context()
-    other = there.new_page()
+    other = tab(browser)
     editor_at(other, link)
     expect(other.locator(".cm-content")).to_contain_text("1 + a * x[i]")
-    assert "source=" not in other.url and "draft=" in other.url
-    there.close()
+    expect(other).to_have_url(re.compile("draft="))
+    expect(other).not_to_have_url(re.compile("source="))
+    other.context.close()
     text.press("Control+End")
     page.keyboard.insert_text("// " + "".join(chr(0x4E00 + 7919 * i % 20_000) for i in range(5000)))
     page.locator("[data-part=share]").click()
@@ -139,11 +140,10 @@ def test_the_server_has_what_the_browser_has_lost_and_shows_it_to_nobody_else(
     page.evaluate("localStorage.clear()")
     page.reload()
     expect(text).to_contain_text("1 + a * x[i]")
-    there = browser.new_context()
-    other = there.new_page()
+    other = tab(browser)
     expect(editor_at(other, page.url)).to_contain_text("a * x[i]")
     expect(other.locator(".cm-content")).not_to_contain_text("1 + a * x[i]")
-    there.close()
+    other.context.close()
 
 
 @pytest.mark.thorough
@@ -179,7 +179,9 @@ def test_a_draft_survives_the_server(page: Page, tmp_path: Path) -> None:
         typed(page, "a * x[i]", "1 + ")
     page.keyboard.type("0 + ")  # while nobody listens
     with served(tmp_path, port):
-        expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-connection-state", "CONNECTED")
+        expect(page.locator("[data-testid=stApp]")).to_have_attribute(
+            "data-test-connection-state", "CONNECTED", timeout=1000 * START_S
+        )  # the longer nobody listened, the more seldom it tries
         expect(page.locator("table.tries tbody tr")).to_have_count(1)
         checked(page, "Wrong")
         page.reload()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import GIVEN, ROOT, free_port
+from tests.browser.conftest import GIVEN, ROOT, START_S, free_port
 from tests.browser.test_access_browser import SLIDE, signed_in
 from tests.browser.test_dashboard import counted, heading
 from tests.service.jobs import until
@@ -75,18 +75,18 @@ def proxied(program: str, folder: Path, dashboard: str) -> Iterator[str]:
         running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     try:
         url = f"https://localhost:{port}"
-        assert until(lambda: asked(f"{url}/healthz") == (200, "ok"), 30.0), log.read_text()
+        assert until(lambda: asked(f"{url}/healthz") == (200, "ok"), START_S), log.read_text()
         yield url
     finally:
         running.send_signal(signal.SIGTERM)
-        running.wait(15)
+        running.wait(START_S)
 
 
 def asked(url: str, **headers: str) -> tuple[int, str]:
     """Status and body."""
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=10, context=TRUSTING) as answer:
+        with urllib.request.urlopen(request, timeout=60, context=TRUSTING) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()

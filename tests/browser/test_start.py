@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from engine.__main__ import main
-from tests.browser.conftest import ROOT, wait_until_healthy
-from tests.service.jobs import until
+from tests.browser.conftest import ROOT, START_S, free_port, wait_until_healthy
+from tests.service.jobs import alive, until
 
 USUAL_PORT = 8501  # Streamlit's
 PROGRAM = [sys.executable, str(ROOT / "dashboard.py")]
@@ -31,11 +31,6 @@ def occupied() -> Iterator[int]:
     """A port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager
@@ -49,12 +44,12 @@ def started(folder: Path, *arguments: str, **variables: str) -> Iterator[tuple[s
         )  # fmt: skip
     try:
         yield server, log
-        assert until(lambda: bool(children(server.pid))), "no worker is started before the first run"
+        assert until(lambda: bool(children(server.pid)), START_S), "no worker is started before the first run"
         workers = children(server.pid)
         server.send_signal(signal.SIGINT)
-        assert server.wait(20) == 0
+        assert server.wait(START_S) == 0
         assert "Traceback" not in log.read_text(), log.read_text()
-        assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()], "processes are left over"
+        assert until(lambda: not any(map(alive, workers))), "processes are left over"
     finally:
         server.kill()
         server.wait()
@@ -69,7 +64,7 @@ def refused(folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
     """The exit status and the words of a start that comes to nothing."""
     environment: Mapping[str, str] = {**os.environ, **variables}
     ended = subprocess.run([*PROGRAM, *arguments], cwd=folder, env=environment, capture_output=True, text=True,
-                           check=False, timeout=60)  # fmt: skip
+                           check=False, timeout=START_S)  # fmt: skip
     return ended.returncode, ended.stdout + ended.stderr
 
 
@@ -105,7 +100,7 @@ def test_if_no_port_was_asked_for_it_takes_the_next_and_says_so(tmp_path: Path) 
             stack.enter_context(socket.create_server(("127.0.0.1", USUAL_PORT)))
         server, log = stack.enter_context(started(tmp_path))
         said = r"Port 8501 is in use: the dashboard takes the next one that is free\..*?(http://127\.0\.0\.1:(\d+))"
-        assert until(lambda: re.search(said, log.read_text(), re.DOTALL) is not None, 30), log.read_text()
+        assert until(lambda: re.search(said, log.read_text(), re.DOTALL) is not None, START_S), log.read_text()
         found = re.search(said, log.read_text(), re.DOTALL)
         assert found is not None
         assert int(found[2]) > USUAL_PORT
@@ -138,7 +133,7 @@ def test_what_streamlit_does_not_know_it_refuses_itself(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_what_is_asked_of_it_from_outside(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     def asked(path: str) -> tuple[int, str, str]:
-        with urllib.request.urlopen(f"{address}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{address}{path}", timeout=60) as answer:
             return answer.status, answer.headers["content-type"], answer.read().decode()
 
     assert asked("/healthz")[::2] == (200, "ok")
@@ -154,13 +149,15 @@ def test_what_is_asked_of_it_from_outside(address: str, capsys: pytest.CaptureFi
 def test_small_answers_do_not_wait_for_one_another(address: str) -> None:
     """A class's first pages are hundreds of small scripts. Sent as asyncio sends them over Streamlit's sockets, each
     waits 40 ms for what the browser's system says of the one before; sent at once, it takes a millisecond or two."""
-    requests, batches = 10, []
+    requests = 10
     host = address.removeprefix("http://")
     with contextlib.closing(http.client.HTTPConnection(host)) as connection:
-        for _ in range(5):
+
+        def quick() -> bool:
             began = time.monotonic()
             for _ in range(requests):
                 connection.request("GET", "/healthz")
                 assert connection.getresponse().read() == b"ok"
-            batches.append(time.monotonic() - began)
-    assert min(batches) < requests * 0.02
+            return time.monotonic() - began < requests * 0.02
+
+        assert until(quick, 30.0), "not once in half a minute, however busy the machine is"

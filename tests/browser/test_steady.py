@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_dashboard import HARRIS, opened
+from tests.browser.test_dashboard import HARRIS, opened, run_ended
 
 MOST = 8  # pixels, across or down
 # Every frame: where each block of the page is, and whether the parts that a result changes are there at all.
@@ -20,6 +20,8 @@ WATCH = """() => {
     const found = new Map(), before = new Map();
     for (const block of document.querySelectorAll(blocks)) {
       if (block.closest('.st-key-working, .st-key-keyboard, .saidaloud, template')) continue;
+      // The bar of a slide that has faded goes out of the way of the progress that a longer run shows.
+      if (!block.checkVisibility({ opacityProperty: true })) continue;
       const at = block.getBoundingClientRect();
       if (!at.width || !at.height) continue;
       const own = [...block.classList].filter((name) => !/emotion|st-key|^e[0-9a-z]{5,}/.test(name)).join('.');
@@ -49,7 +51,7 @@ SETTLED = """() => new Promise((done) => {
     const blocks = [...document.querySelectorAll('.stElementContainer, p, button, label')];
     const now = blocks.map((block) => Object.values(block.getBoundingClientRect().toJSON()).join()).join(' ');
     if (now !== last) [last, since] = [now, performance.now()];
-    if (blocks.length > 40 && performance.now() - since > 500) done(true);
+    if (blocks.length > 10 && performance.now() - since > 500) done(true);
     else requestAnimationFrame(look);
   };
   look();
@@ -60,15 +62,17 @@ WORKING = ".st-key-working .stProgress"
 def moved_and_gone(page: Page) -> dict[str, dict[str, int]]:
     """What moved by more than a few pixels, and what was gone for a frame, since WATCH."""
     expect(page.locator(WORKING)).to_have_count(0)
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    run_ended(page)
     page.wait_for_timeout(500)
+    page.wait_for_function("() => window.watched.frames > 10")
     kept = page.evaluate("() => window.watched")
-    assert kept["frames"] > 10 and kept["blocks"] > 40
+    assert kept["blocks"] > 10  # the slide of Volta has 14, a page more than 40
     return {"moved": {part: by for part, by in kept["moved"].items() if by > MOST}, "gone": kept["gone"]}
 
 
 def watched(page: Page, ends: str) -> dict[str, dict[str, int]]:
     """The same, while R runs the rung again."""
+    page.evaluate(SETTLED)
     page.evaluate(WATCH)
     before = page.locator(".st-key-numbers .outcome").inner_text()
     page.keyboard.press("r")

@@ -13,9 +13,12 @@ from engine.service.worker_slot import WorkerSlot
 
 JOBS = "tests.service.misbehaving"
 SOON_S = 2.0  # the next run starts within this after any failure
+PATIENCE_S = 60.0  # for what happens at once, unless others use the machine
 
 
-def job(name: str, *args: object, deadline: float = 5.0, key: str | None = None, device: str | None = None) -> Job:
+def job(
+    name: str, *args: object, deadline: float = PATIENCE_S, key: str | None = None, device: str | None = None
+) -> Job:
     return Job(f"{JOBS}:{name}", args, deadline=deadline, key=key, device=device)
 
 
@@ -30,11 +33,22 @@ def queue_with(*slots: WorkerSlot) -> Iterator[JobQueue]:
 
 def next_run_is_soon(queue: JobQueue) -> None:
     start = time.monotonic()
-    assert queue.submit(job("add", 1, 2), "neighbour").result(10) == 3
-    assert time.monotonic() - start < SOON_S
+    assert queue.submit(job("add", 1, 2), "neighbour").result(PATIENCE_S) == 3
+    assert soon(time.monotonic() - start)
 
 
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+def soon(took_s: float, most_s: float = SOON_S) -> bool:
+    """Whether something took no longer than `most_s`, or than three starts of a worker now where these take longer:
+    other programs slow down both alike."""
+    if took_s < most_s:
+        return True
+    with queue_with() as queue:
+        start = time.monotonic()
+        queue.submit(job("add", 1, 2), "another").result(PATIENCE_S)
+        return took_s < 3 * (time.monotonic() - start)
+
+
+def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -15,6 +15,7 @@ from typing import Any
 from engine.records import CompileError, NotRunnable, RunFailed
 
 Progress = Callable[[float, str], None]
+SLOW_S = 1.2  # what `slow_warm` takes
 
 
 def process_id() -> int:
@@ -32,16 +33,17 @@ def mark(path: str, word: str) -> str:
     return word
 
 
-def slow_mark(path: str, word: str, seconds: float) -> str:
-    time.sleep(seconds)
-    return mark(path, word)
-
-
 def gate(path: str) -> int:
     """Waits until the file exists."""
     while not Path(path).exists():
         time.sleep(0.01)
     return os.getpid()
+
+
+def mark_behind(door: str, path: str, word: str) -> str:
+    """The same, and then marks."""
+    gate(door)
+    return mark(path, word)
 
 
 def gate_in(trace: str, path: str) -> str:
@@ -152,7 +154,7 @@ def cuda_error(text: str, poison: bool) -> None:
 
 
 def slow_warm() -> None:
-    time.sleep(0.7)
+    time.sleep(SLOW_S)
 
 
 def broken_warm() -> None:

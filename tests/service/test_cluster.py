@@ -81,7 +81,8 @@ def test_what_a_job_does_costs_nobody_anything(cluster: Served) -> None:
         ("hang_in_c", (), JobTimeout),
         ("fail", ("NotRunnable",), NotRunnable),
     ):
-        bad = queue.submit(job(name, *arguments, deadline=0.5), "bad")
+        deadline = 0.5 if failure is JobTimeout else SOON_S
+        bad = queue.submit(job(name, *arguments, deadline=deadline), "bad")
         good = [queue.submit(job("add", number, 1), "good") for number in range(4)]
         with pytest.raises(failure):
             bad.result(SOON_S)
@@ -97,7 +98,7 @@ def test_progress_comes_and_a_job_given_up_is_stopped_there(cluster: Served) -> 
     with pytest.raises(Cancelled):
         handle.result(0)
     for other in [queue.submit(job("add", 1, 1), "b") for _ in queue.slots]:  # no worker is still at it
-        assert other.result(20) == 2
+        assert other.result(SOON_S) == 2
 
 
 def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: Served, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from engine.service.worker import WATCHDOG_S
 from engine.service.worker_slot import WorkerSlot
 from tests.cases import case
 from tests.service import misbehaving
-from tests.service.jobs import JOBS, SOON_S, alive, job, next_run_is_soon, queue_with, until
+from tests.service.jobs import JOBS, PATIENCE_S, SOON_S, alive, job, next_run_is_soon, queue_with, soon, until
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,9 @@ def test_a_job_that_never_ends_is_stopped_at_its_deadline(name: str, capfd: pyte
         next_run_is_soon(queue)
         start = time.monotonic()
         with pytest.raises(JobTimeout, match=r"stopped after 0\.4 s"):
-            queue.submit(job(name, deadline=0.4), "a").result(10)
-        assert 0.4 <= time.monotonic() - start < 1.5
+            queue.submit(job(name, deadline=0.4), "a").result(PATIENCE_S)
+        took_s = time.monotonic() - start
+        assert took_s >= 0.4 and soon(took_s, 1.5)
         next_run_is_soon(queue)
 
 
@@ -43,23 +44,24 @@ def test_a_crash_says_how(
 ) -> None:
     with queue_with() as queue:
         with pytest.raises(WorkerDied, match=words) as died:
-            queue.submit(job(name, *args), "a").result(10)
+            queue.submit(job(name, *args), "a").result(PATIENCE_S)
         assert died.value.exit_code == code
         next_run_is_soon(queue)
 
 
 def test_a_worker_that_dies_while_idle_costs_nobody_a_run() -> None:
     with queue_with() as queue:
-        first = queue.submit(job("process_id"), "a").result(10)
+        first = queue.submit(job("process_id"), "a").result(PATIENCE_S)
         os.kill(first, signal.SIGKILL)
-        assert queue.submit(job("process_id"), "a").result(10) != first
+        assert queue.submit(job("process_id"), "a").result(PATIENCE_S) != first
 
 
 def test_a_killed_job_takes_its_own_programs_with_it(tmp_path: Path) -> None:
     with queue_with() as queue:
         note = tmp_path / "pid"
-        with pytest.raises(JobTimeout):
-            queue.submit(job("start_program", str(note), deadline=0.5), "a").result(10)
+        killed = queue.submit(job("start_program", str(note)), "a")
+        assert until(lambda: note.exists() and note.read_text() != "")
+        killed.cancel()
         assert until(lambda: not alive(int(note.read_text())))
 
 
@@ -68,41 +70,41 @@ def test_the_watchdog_ends_a_worker_that_nobody_kills(capfd: pytest.CaptureFixtu
     worker = slot._warm_worker(lambda: False)
     worker.connection.send(("job", pickle.dumps((f"{JOBS}:hang_in_c", (), {})), 0.2))
     start = time.monotonic()
-    assert worker.process.wait(WATCHDOG_S + 3) == 1
+    assert worker.process.wait(WATCHDOG_S + PATIENCE_S) == 1
     assert time.monotonic() - start > WATCHDOG_S
     slot.close()
 
 
 def test_warming_up_is_not_charged_to_the_first_job() -> None:
     with queue_with(WorkerSlot("emulator", "slow", warm=f"{JOBS}:slow_warm")) as queue:
-        assert queue.submit(job("add", 1, 1, deadline=0.5), "a").result(10) == 2
+        assert queue.submit(job("add", 1, 1, deadline=misbehaving.SLOW_S - 0.2), "a").result(PATIENCE_S) == 2
 
 
 def test_a_worker_that_cannot_warm_up_says_why() -> None:
     with queue_with(WorkerSlot("emulator", "broken", warm=f"{JOBS}:broken_warm")) as queue:
         for _ in range(2):
             with pytest.raises(JobFailed, match="no module of that name"):
-                queue.submit(job("add", 1, 1), "a").result(10)
+                queue.submit(job("add", 1, 1), "a").result(PATIENCE_S)
 
 
 def test_a_poisoned_cuda_context_is_replaced() -> None:
     text = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
     with queue_with(WorkerSlot("gpu", "pretended GPU")) as queue:
-        before = queue.submit(job("process_id"), "a").result(10)
+        before = queue.submit(job("process_id"), "a").result(PATIENCE_S)
         with pytest.raises(RunFailed, match=r"outside every array.*\(CUDA_ERROR_ILLEGAL_ADDRESS\)") as failed:
-            queue.submit(job("cuda_error", text, True), "a").result(10)
+            queue.submit(job("cuda_error", text, True), "a").result(PATIENCE_S)
         assert failed.value.status == "out-of-bounds"
-        assert queue.submit(job("process_id"), "a").result(10) != before
+        assert queue.submit(job("process_id"), "a").result(PATIENCE_S) != before
 
 
 def test_a_harmless_cuda_error_keeps_the_worker() -> None:
     with queue_with(WorkerSlot("gpu", "pretended GPU")) as queue:
-        before = queue.submit(job("process_id"), "a").result(10)
+        before = queue.submit(job("process_id"), "a").result(PATIENCE_S)
         with pytest.raises(RunFailed, match=r"failed on the GPU: bad argument \(CUDA_ERROR_INVALID_VALUE\)"):
-            queue.submit(job("cuda_error", "CUDA_ERROR_INVALID_VALUE: bad argument", False), "a").result(10)
+            queue.submit(job("cuda_error", "CUDA_ERROR_INVALID_VALUE: bad argument", False), "a").result(PATIENCE_S)
         with pytest.raises(NotRunnable, match="smaller N"):
-            queue.submit(job("cuda_error", "cudaErrorMemoryAllocation: out of memory", False), "a").result(10)
-        assert queue.submit(job("process_id"), "a").result(10) == before
+            queue.submit(job("cuda_error", "cudaErrorMemoryAllocation: out of memory", False), "a").result(PATIENCE_S)
+        assert queue.submit(job("process_id"), "a").result(PATIENCE_S) == before
 
 
 @pytest.mark.gpu

@@ -23,7 +23,7 @@ from engine.service.queue import JobQueue
 from engine.service.queue_state import Serving, hosts_text
 from engine.service.slot import Asker, Outcome
 from engine.service.worker_slot import ROOT
-from tests.service.jobs import until
+from tests.service.jobs import PATIENCE_S, until
 
 
 class Slot:
@@ -67,18 +67,18 @@ def test_a_run_whose_host_is_lost_runs_again_elsewhere_once() -> None:
     first, second, third = (Slot(name) for name in "abc")
     queue = JobQueue([first])
     handle = queue.submit(asked(), "s")
-    assert first.begun.wait(5)
+    assert first.begun.wait(PATIENCE_S)
     queue.add(second)
     first.lose()
-    assert second.begun.wait(5) and not handle.done.is_set()
+    assert second.begun.wait(PATIENCE_S) and not handle.done.is_set()
     assert until(lambda: first.closed)  # it takes nothing any more
     assert [one.host for one in queue.state().serving] == ["b"]
     second.lose()
     with pytest.raises(HostLost, match="lost, twice"):
-        handle.result(5)
+        handle.result(PATIENCE_S)
     queue.add(third)
     third.go_on.set()
-    assert queue.submit(asked(), "s").result(5) == "c"
+    assert queue.submit(asked(), "s").result(PATIENCE_S) == "c"
     queue.close()
 
 
@@ -86,7 +86,7 @@ def test_a_host_is_told_whose_run_it_is_and_what_tells_how_long_it_takes() -> No
     slot = Slot("a")
     queue = JobQueue([slot])
     slot.go_on.set()
-    queue.submit(Job("nobody:reads", device="gpu", kind="sum", operations=7), "s", urgent=True).result(5)
+    queue.submit(Job("nobody:reads", device="gpu", kind="sum", operations=7), "s", urgent=True).result(PATIENCE_S)
     assert slot.askers == [Asker("s", True, "sum", 7)]
     queue.close()
 
@@ -95,16 +95,16 @@ def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
     one, two = Slot("a"), Slot("b")
     queue = JobQueue([one])
     handle = queue.submit(asked(), "s")
-    assert one.begun.wait(5)
+    assert one.begun.wait(PATIENCE_S)
     waiting = queue.submit(asked(), "s")
     queue.drop(one)
     one.go_on.set()
-    assert handle.result(5) == "a" and until(lambda: one.closed)
+    assert handle.result(PATIENCE_S) == "a" and until(lambda: one.closed)
     assert waiting.progress == (0.0, "Waiting for a worker: none is there")
     assert waiting.expected_wait_s() is None
     queue.add(two)
     two.go_on.set()
-    assert waiting.result(5) == "b"
+    assert waiting.result(PATIENCE_S) == "b"
     queue.close()
 
 
@@ -113,8 +113,8 @@ def test_a_run_goes_to_the_model_it_asks_for_or_to_the_one_there_is_most_of() ->
     queue = JobQueue(slots)
     for slot in slots:
         slot.go_on.set()
-    assert {queue.submit(asked(), "s").result(5) for _ in range(9)} <= {"b", "c"}
-    assert queue.submit(asked("T4"), "s").result(5) == "a"
+    assert {queue.submit(asked(), "s").result(PATIENCE_S) for _ in range(9)} <= {"b", "c"}
+    assert queue.submit(asked("T4"), "s").result(PATIENCE_S) == "a"
     with pytest.raises(Rejected, match="no A100"):
         queue.submit(asked("A100"), "s")
     assert hosts_text(queue.state().serving) == "a: 1 x T4; b: 1 x H200; c: 1 x H200"
@@ -125,7 +125,7 @@ def test_what_waits_for_a_kind_that_stays_away_takes_another_or_ends() -> None:
     gone, here = Slot("a"), Slot("b", name="T4")
     queue = JobQueue([gone])
     handles = {model: queue.submit(replace(asked(), model=model, key=model), "s") for model in (None, "H200")}
-    assert gone.begun.wait(5)
+    assert gone.begun.wait(PATIENCE_S)
     queue.add(here)
     queue.drop(gone)
     queue.give_up(60.0)  # it may come back
@@ -136,10 +136,10 @@ def test_what_waits_for_a_kind_that_stays_away_takes_another_or_ends() -> None:
     assert until(lambda: gone.closed)
     queue.give_up(0.0)
     here.go_on.set()
-    assert handles[None].result(5) == fourth.result(5) == "b"
+    assert handles[None].result(PATIENCE_S) == fourth.result(PATIENCE_S) == "b"
     for handle in (handles["H200"], third):
         with pytest.raises(Rejected, match="no H200"):
-            handle.result(5)
+            handle.result(PATIENCE_S)
     queue.close()
 
 
@@ -158,7 +158,7 @@ WITHOUT = (
 def test_without_dask_a_cluster_is_refused_with_what_to_install(command: list[str]) -> None:
     environment = {**os.environ, "DASK_SCHEDULER_ADDRESS": "tls://127.0.0.1:1"}
     done = subprocess.run([sys.executable, "-c", WITHOUT, *command], cwd=ROOT, env=environment, text=True,
-                          capture_output=True, timeout=60)  # fmt: skip
+                          capture_output=True, timeout=200)  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert "requirements-cluster.txt" in done.stderr and "Traceback" not in done.stderr
 
@@ -194,16 +194,16 @@ def test_runs_of_several_dashboards_wait_on_a_host_by_the_queues_rules() -> None
     jobs.setup(Tasks())
 
     def asked(session: str, urgent: bool) -> None:
-        jobs.run(session, pickle.dumps((f"of:{session}", (), {})), 5.0, "gpu", None, session, urgent, "", 0)
+        jobs.run(session, pickle.dumps((f"of:{session}", (), {})), PATIENCE_S, "gpu", None, session, urgent, "", 0)
 
     threads = [threading.Thread(target=asked, args=(name, name == "presenter")) for name in ("one", "two", "presenter")]
     threads[0].start()
-    assert slot.begun.wait(5)
+    assert slot.begun.wait(PATIENCE_S)
     threads[1].start()
     assert until(lambda: queue.state().waiting["gpu"] == 1)
     threads[2].start()  # for which what runs makes way
     for thread in threads:
-        thread.join(10.0)
+        thread.join(PATIENCE_S)
     assert [asker.session for asker in slot.askers] == ["one", "presenter", "two"]
     assert queue.state().sessions == 0 and not jobs._sessions
     queue.close()

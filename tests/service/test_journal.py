@@ -16,7 +16,7 @@ from engine.service.queue import JobQueue
 from engine.service.slot import Outcome
 from engine.service.worker_slot import WorkerSlot
 from engine.store import database
-from tests.service.jobs import job, until
+from tests.service.jobs import PATIENCE_S, job, until
 
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [0-9.e+-]+$')
 
@@ -34,13 +34,13 @@ def test_every_end_has_its_word_its_line_and_its_count(tmp_path: Path, caplog: p
     with caplog.at_level(logging.INFO, "kernel_ladder.jobs"):
         try:
             handles = [queue.submit(each, "a session of somebody") for each in jobs]
-            assert queue.submit(jobs[0], "another").result(10) == 2  # joined, or kept
+            assert queue.submit(jobs[0], "another").result(PATIENCE_S) == 2  # joined, or kept
             stopped = queue.submit(job("endless_steps"), "a session of somebody")
-            assert until(lambda: stopped.position() == 0, 30.0)
+            assert until(lambda: stopped.position() == 0)
             queue.submit(job("add", 1, 1), "a session of somebody").cancel()  # before any worker has it
             assert len(ends) == 7 and ends[6].ran_s is None
             stopped.cancel()
-            assert until(lambda: len(ends) == 8, 30.0)
+            assert until(lambda: len(ends) == 8)
             state = queue.state()
         finally:
             queue.close()

@@ -17,19 +17,19 @@ from engine.service.failures import Cancelled, Rejected
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import ROOT, WorkerSlot
 from tests.cases import case
-from tests.service.jobs import alive, job, until
+from tests.service.jobs import PATIENCE_S, alive, job, soon, until
 
 
 def test_closing_cancels_everything_and_leaves_no_process() -> None:
     queue = JobQueue([WorkerSlot("emulator", "one")])
-    process_id = queue.submit(job("process_id"), "a").result(10)
+    process_id = queue.submit(job("process_id"), "a").result(PATIENCE_S)
     if sys.platform == "linux":  # where memory is short, it is ended and not the server
         assert Path(f"/proc/{process_id}/oom_score_adj").read_text().strip() == "500"
     handles = [queue.submit(job("endless_loop", deadline=60), "a") for _ in range(3)]
     assert until(lambda: handles[0].position() == 0)
     start = time.monotonic()
     queue.close()
-    assert time.monotonic() - start < 2
+    assert soon(time.monotonic() - start)
     for handle in handles:
         with pytest.raises(Cancelled):
             handle.result(0)
@@ -44,14 +44,14 @@ def test_a_queue_outlives_the_thread_that_made_it() -> None:
 
     def page() -> None:
         queue = JobQueue([WorkerSlot("emulator", "plain")])
-        made.append((queue, queue.submit(job("process_id"), "a").result(10)))
+        made.append((queue, queue.submit(job("process_id"), "a").result(PATIENCE_S)))
 
     thread = threading.Thread(target=page)
     thread.start()
     thread.join()
     queue, process_id = made[0]
     time.sleep(0.2)
-    assert queue.submit(job("process_id"), "a").result(10) == process_id
+    assert queue.submit(job("process_id"), "a").result(PATIENCE_S) == process_id
     queue.close()
 
 
@@ -61,7 +61,7 @@ from engine.service.job import Job
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
 queue = JobQueue([WorkerSlot("emulator", "plain")])
-print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(10), flush=True)
+print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(60), flush=True)
 if sys.argv[1] != "idle":
     handle = queue.submit(Job("tests.service.misbehaving:" + sys.argv[1], deadline=60), "a")
     while handle.position():

@@ -9,7 +9,7 @@ import pytest
 from engine.service.failures import Cancelled
 from engine.service.queue import JobQueue
 from tests.cases import case
-from tests.service.jobs import job, next_run_is_soon, queue_with, until
+from tests.service.jobs import PATIENCE_S, job, next_run_is_soon, queue_with, until
 
 
 def test_progress_is_seen_while_the_job_runs(shared: JobQueue, tmp_path: Path) -> None:
@@ -17,30 +17,30 @@ def test_progress_is_seen_while_the_job_runs(shared: JobQueue, tmp_path: Path) -
     for step in range(8):
         assert until(lambda step=step: handle.progress == (step / 8, f"step {step}")), handle.progress
         (tmp_path / str(step)).touch()
-    assert handle.result(10) == 8
+    assert handle.result(PATIENCE_S) == 8
     assert handle.progress == (1.0, "Done")
 
 
 def test_cancelling_a_job_that_reports_progress_keeps_its_worker(shared: JobQueue) -> None:
-    before = shared.submit(job("process_id"), "a").result(10)
+    before = shared.submit(job("process_id"), "a").result(PATIENCE_S)
     handle = shared.submit(job("endless_steps"), "a")
     assert until(lambda: handle.progress[1] == "going on")
     handle.cancel()
     with pytest.raises(Cancelled):
         handle.result(0)
-    assert shared.submit(job("process_id"), "a").result(10) == before
+    assert shared.submit(job("process_id"), "a").result(PATIENCE_S) == before
 
 
 @pytest.mark.parametrize("name", [case(name, quick=name == "endless_loop") for name in ("endless_loop", "hang_in_c")])
 def test_cancelling_a_job_that_does_not_listen_kills_it(name: str) -> None:
     with queue_with() as queue:
-        before = queue.submit(job("process_id"), "a").result(10)
+        before = queue.submit(job("process_id"), "a").result(PATIENCE_S)
         handle = queue.submit(job(name, deadline=60), "a")
         assert until(lambda: handle.position() == 0)
         handle.cancel()
         assert handle.done.is_set()
         next_run_is_soon(queue)
-        assert queue.submit(job("process_id"), "a").result(10) != before
+        assert queue.submit(job("process_id"), "a").result(PATIENCE_S) != before
 
 
 def test_cancelling_a_waiting_job_means_that_it_never_runs(shared: JobQueue, tmp_path: Path) -> None:
@@ -49,15 +49,15 @@ def test_cancelling_a_waiting_job_means_that_it_never_runs(shared: JobQueue, tmp
     waiting = shared.submit(job("mark", str(trace), "x"), "a")
     waiting.cancel()
     door.touch()
-    first.result(10)
-    shared.submit(job("add", 1, 1), "a").result(10)
+    first.result(PATIENCE_S)
+    shared.submit(job("add", 1, 1), "a").result(PATIENCE_S)
     assert waiting.done.is_set()
     assert not trace.exists()
 
 
 def test_cancelling_after_the_end_changes_nothing(shared: JobQueue) -> None:
     handle = shared.submit(job("add", 1, 1), "a")
-    assert handle.result(10) == 2
+    assert handle.result(PATIENCE_S) == 2
     handle.cancel()
     assert handle.result(0) == 2
 
@@ -76,7 +76,7 @@ def test_sessions_take_turns_and_positions_say_so(shared: JobQueue, tmp_path: Pa
     assert handles["c0"].progress == (0.0, "In the queue, 2 runs ahead")
     door.touch()
     for handle in handles.values():
-        handle.result(10)
+        handle.result(PATIENCE_S)
     assert trace.read_text().split() == expected
 
 
@@ -87,19 +87,21 @@ def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: 
     new = shared.submit(job("add", 3, 3), "a", supersede=True)
     door.touch()
     with pytest.raises(Cancelled):
-        old.result(10)
-    assert (new.result(10), other.result(10)) == (6, 4)
-    first.result(10)
+        old.result(PATIENCE_S)
+    assert (new.result(PATIENCE_S), other.result(PATIENCE_S)) == (6, 4)
+    first.result(PATIENCE_S)
 
 
 def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tmp_path: Path) -> None:
-    trace = tmp_path / "trace"
-    same = job("slow_mark", str(trace), "x", 0.2, key="superseded")
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    same = job("mark_behind", str(door), str(trace), "x", key="superseded")
     old = shared.submit(same, "a")
+    assert until(lambda: old.position() == 0)
     new = shared.submit(same, "a", supersede=True)
     with pytest.raises(Cancelled):
-        old.result(10)
-    assert new.result(10) == "x"
+        old.result(PATIENCE_S)
+    door.touch()
+    assert new.result(PATIENCE_S) == "x"
     assert trace.read_text() == "x\n"
 
 
@@ -115,7 +117,7 @@ def test_who_is_urgent_goes_first_and_takes_a_run_along_that_was_waited_for(shar
     assert [handle.position() for handle in (*presenters, students, *handles)] == [1, 2, 2, 3, 4, 5]
     door.touch()
     for handle in (*handles, students, *presenters):
-        handle.result(10)
+        handle.result(PATIENCE_S)
     assert trace.read_text().split() == ["own", "shared", "a", "b", "c"]
 
 
@@ -127,7 +129,7 @@ def test_the_wait_is_told_from_what_has_run(tmp_path: Path) -> None:
         assert until(lambda: first.position() == 0)
         assert first.expected_wait_s() == 0.0 and waiting.expected_wait_s() is None
         door.touch()
-        assert first.result(10) == waiting.result(10)
+        assert first.result(PATIENCE_S) == waiting.result(PATIENCE_S)
         door.unlink()
         busy, behind = (queue.submit(job("gate", str(door)), "a") for _ in range(2))
         assert until(lambda: busy.position() == 0)
@@ -147,7 +149,7 @@ def test_who_has_gone_waits_for_nothing_and_keeps_nobodys_run(shared: JobQueue, 
     shared.leave("never here")
     assert mine.done.is_set() and waiting.done.is_set() and joined.done.is_set() and not other.done.is_set()
     door.touch()
-    assert other.result(10) > 0 and not trace.exists()
+    assert other.result(PATIENCE_S) > 0 and not trace.exists()
 
 
 def test_a_newer_click_replaces_only_what_still_waits(shared: JobQueue, tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_a_newer_click_replaces_only_what_still_waits(shared: JobQueue, tmp_path
     shared.leave("a", waiting_only=True)
     assert waiting.cancelled and not running.cancelled and not other.cancelled
     door.touch()
-    assert running.result(10) > 0 and other.result(10) == 4
+    assert running.result(PATIENCE_S) > 0 and other.result(PATIENCE_S) == 4
 
 
 # Stopped at its next step, and killed.
@@ -170,14 +172,14 @@ def test_a_long_run_makes_way_for_an_urgent_one_once_and_is_run_again(name: str,
         long, next_one = queue.submit(job(name, deadline=60), "a"), queue.submit(job("add", 1, 1), "b")
         assert until(lambda: long.position() == 0)
         urgent = queue.submit(job("add", 2, 2), "p", urgent=True)
-        assert urgent.result(30) == 4
+        assert urgent.result(PATIENCE_S) == 4
         assert not long.done.is_set() and not long.cancelled
         assert until(lambda: long.position() == 0)  # it has a worker again, before what came after it
         assert not next_one.done.is_set()
         second = queue.submit(job("add", 3, 3), "p", urgent=True)
         assert not until(second.done.is_set, 0.2) and second.position() == 1
         long.cancel()
-        assert (second.result(30), next_one.result(30)) == (6, 2)
+        assert (second.result(PATIENCE_S), next_one.result(PATIENCE_S)) == (6, 2)
 
 
 def test_what_somebody_urgent_waits_for_makes_no_way(tmp_path: Path) -> None:
@@ -189,4 +191,4 @@ def test_what_somebody_urgent_waits_for_makes_no_way(tmp_path: Path) -> None:
         another = queue.submit(job("add", 2, 2), "q", urgent=True)
         assert until(lambda: another.position() == 1)
         door.touch()
-        assert students.result(10) == presenters.result(10) and another.result(10) == 4
+        assert students.result(PATIENCE_S) == presenters.result(PATIENCE_S) and another.result(PATIENCE_S) == 4

@@ -14,13 +14,15 @@ from engine.service import queue as job_queue
 from engine.service.failures import Cancelled, Rejected, WorkerDied
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import WorkerSlot
-from tests.service.jobs import job, queue_with, until
+from tests.service.jobs import PATIENCE_S, job, queue_with, until
 
 
 def test_identical_jobs_share_one_run(shared: JobQueue, tmp_path: Path) -> None:
-    trace = tmp_path / "trace"
-    handles = [shared.submit(job("slow_mark", str(trace), "x", 0.2, key="joined"), f"s{i}") for i in range(30)]
-    assert {handle.result(10) for handle in handles} == {"x"}
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    same = job("mark_behind", str(door), str(trace), "x", key="joined")
+    handles = [shared.submit(same, f"s{i}") for i in range(30)]
+    door.touch()
+    assert {handle.result(PATIENCE_S) for handle in handles} == {"x"}
     assert trace.read_text() == "x\n"
     assert not any(handle.kept for handle in handles)
 
@@ -28,14 +30,14 @@ def test_identical_jobs_share_one_run(shared: JobQueue, tmp_path: Path) -> None:
 def test_a_finished_value_is_kept_unless_a_fresh_one_is_asked_for(shared: JobQueue, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     same = job("mark", str(trace), "x", key="kept")
-    assert shared.submit(same, "a").result(10) == "x"
+    assert shared.submit(same, "a").result(PATIENCE_S) == "x"
     again = shared.submit(same, "b")
     assert again.kept
     assert again.done.is_set()
     assert again.result(0) == "x"
     assert again.finished_utc is not None
     assert trace.read_text() == "x\n"
-    assert shared.submit(same, "b", fresh=True).result(10) == "x"
+    assert shared.submit(same, "b", fresh=True).result(PATIENCE_S) == "x"
     assert trace.read_text() == "x\nx\n"
 
 
@@ -43,7 +45,7 @@ def test_failures_are_not_kept(shared: JobQueue) -> None:
     for _ in range(2):
         handle = shared.submit(job("fail", "NotRunnable", key="failure"), "a")
         with pytest.raises(NotRunnable):
-            handle.result(10)
+            handle.result(PATIENCE_S)
         assert not handle.kept
 
 
@@ -56,7 +58,7 @@ def test_a_shared_run_ends_only_with_its_last_holder(shared: JobQueue, tmp_path:
         first.result(0)
     assert not second.done.is_set()
     door.touch()
-    assert second.result(10) > 0
+    assert second.result(PATIENCE_S) > 0
     last = shared.submit(job("endless_steps", key="one holder"), "a")
     last.cancel()
     again = shared.submit(job("endless_steps", key="one holder"), "b")  # not joined to a run that is being stopped
@@ -68,8 +70,8 @@ def test_kept_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "KEPT_BYTES", 80_000)
     with queue_with() as queue:
         for index in range(12):
-            queue.submit(job("large", 9_000, key=f"k{index}"), "a").result(10)
-        queue.submit(job("large", 20_000, key="too large"), "a").result(10)
+            queue.submit(job("large", 9_000, key=f"k{index}"), "a").result(PATIENCE_S)
+        queue.submit(job("large", 20_000, key="too large"), "a").result(PATIENCE_S)
         assert not queue.submit(job("large", 20_000, key="too large"), "a").kept
         assert queue.submit(job("large", 9_000, key="k11"), "a").kept
         assert not queue.submit(job("large", 9_000, key="k0"), "a").kept
@@ -87,8 +89,8 @@ def test_a_full_queue_rejects(shared: JobQueue, monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(Rejected, match="The queue is full"):
         shared.submit(job("add", 1, 1), "c")
     door.touch()
-    assert [handle.result(10) for handle in handles] == [2] * 5
-    assert shared.submit(job("add", 1, 1), "a").result(10) == 2
+    assert [handle.result(PATIENCE_S) for handle in handles] == [2] * 5
+    assert shared.submit(job("add", 1, 1), "a").result(PATIENCE_S) == 2
 
 
 @pytest.mark.thorough
@@ -116,23 +118,24 @@ def test_jobs_go_to_slots_of_their_device() -> None:
     slots = [WorkerSlot(kind, kind, environment={"SLOT": kind}) for kind in ("gpu", "emulator")]
     with queue_with(*slots) as queue:
         handles = {kind: queue.submit(job("environment", "SLOT", device=kind), "a") for kind in ("emulator", "gpu")}
-        assert {kind: handle.result(10) for kind, handle in handles.items()} == {"emulator": "emulator", "gpu": "gpu"}
+        ran_on = {kind: handle.result(PATIENCE_S) for kind, handle in handles.items()}
+    assert ran_on == {"emulator": "emulator", "gpu": "gpu"}
     with queue_with() as queue, pytest.raises(Rejected, match="no gpu"):
         queue.submit(job("add", 1, 1, device="gpu"), "a")
 
 
 def test_a_worker_can_be_nice() -> None:
     with queue_with(WorkerSlot("emulator", "nice", nice=5)) as queue:
-        assert queue.submit(job("niceness"), "a").result(10) == min(19, os.nice(0) + 5)
+        assert queue.submit(job("niceness"), "a").result(PATIENCE_S) == min(19, os.nice(0) + 5)
 
 
 def test_one_worker_after_the_other_is_started_only_where_runs_wait_for_one(tmp_path: Path) -> None:
     """A warm worker takes the next run; two runs at once take two workers."""
     with queue_with(*(WorkerSlot("emulator", name) for name in "ab")) as queue:
-        first = {queue.submit(job("process_id"), "a").result(10) for _ in range(8)}
+        first = {queue.submit(job("process_id"), "a").result(PATIENCE_S) for _ in range(8)}
         assert len(first) == 1
         door = tmp_path / "door"
-        both = [queue.submit(job("gate", str(door), deadline=20.0), "a") for _ in range(2)]
+        both = [queue.submit(job("gate", str(door)), "a") for _ in range(2)]
         assert until(lambda: all(handle.position() == 0 for handle in both))
         door.touch()
-        assert len({handle.result(20) for handle in both} | first) == 2
+        assert len({handle.result(PATIENCE_S) for handle in both} | first) == 2

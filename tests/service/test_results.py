@@ -11,41 +11,41 @@ from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.failures import JobFailed
 from engine.service.job import Job
 from engine.service.queue import JobQueue
-from tests.service.jobs import JOBS, job, next_run_is_soon, queue_with
+from tests.service.jobs import JOBS, PATIENCE_S, job, next_run_is_soon, queue_with
 
 
 def test_a_value_comes_back(shared: JobQueue) -> None:
-    assert shared.submit(job("add", 2, 3), "a").result(10) == 5
+    assert shared.submit(job("add", 2, 3), "a").result(PATIENCE_S) == 5
 
 
 def test_the_job_runs_in_another_process_which_stays(shared: JobQueue) -> None:
-    first = shared.submit(job("process_id"), "a").result(10)
-    assert first == shared.submit(job("process_id"), "b").result(10) != os.getpid()
+    first = shared.submit(job("process_id"), "a").result(PATIENCE_S)
+    assert first == shared.submit(job("process_id"), "b").result(PATIENCE_S) != os.getpid()
 
 
 def test_a_large_value_comes_back(shared: JobQueue) -> None:
-    assert len(shared.submit(job("large", 50_000_000), "a").result(10)) == 50_000_000
+    assert len(shared.submit(job("large", 50_000_000), "a").result(PATIENCE_S)) == 50_000_000
 
 
 def test_keywords_reach_the_function(shared: JobQueue) -> None:
-    assert shared.submit(Job(f"{JOBS}:add", (1,), keywords=(("b", 5),)), "a").result(10) == 6
+    assert shared.submit(Job(f"{JOBS}:add", (1,), keywords=(("b", 5),)), "a").result(PATIENCE_S) == 6
 
 
 def test_the_engines_exceptions_come_back_as_themselves(shared: JobQueue) -> None:
     with pytest.raises(NotRunnable, match="power of two"):
-        shared.submit(job("fail", "NotRunnable"), "a").result(10)
+        shared.submit(job("fail", "NotRunnable"), "a").result(PATIENCE_S)
     with pytest.raises(CompileError, match="line 3") as compile_error:
-        shared.submit(job("fail", "CompileError"), "a").result(10)
+        shared.submit(job("fail", "CompileError"), "a").result(PATIENCE_S)
     assert compile_error.value.log == "a.cu(3): error: expected a ;"
     assert compile_error.value.line == 3
     with pytest.raises(RunFailed, match="barrier") as run_failed:
-        shared.submit(job("fail", "RunFailed"), "a").result(10)
+        shared.submit(job("fail", "RunFailed"), "a").result(PATIENCE_S)
     assert (run_failed.value.status, run_failed.value.line) == ("deadlock", 7)
 
 
 def test_any_other_exception_comes_back_as_job_failed(shared: JobQueue) -> None:
     with pytest.raises(JobFailed, match=r"ZeroDivisionError: division by zero\.$") as failed:
-        shared.submit(job("fail", "ZeroDivisionError"), "a").result(10)
+        shared.submit(job("fail", "ZeroDivisionError"), "a").result(PATIENCE_S)
     assert (failed.value.type, failed.value.text) == ("ZeroDivisionError", "division by zero")
     assert "misbehaving.py" in failed.value.traceback
     next_run_is_soon(shared)
@@ -62,11 +62,11 @@ def test_any_other_exception_comes_back_as_job_failed(shared: JobQueue) -> None:
     ],
 )
 def test_odd_endings_are_job_failed_too(shared: JobQueue, name: str, args: tuple[object, ...], kind: str) -> None:
-    before = shared.submit(job("process_id"), "a").result(10)
+    before = shared.submit(job("process_id"), "a").result(PATIENCE_S)
     with pytest.raises(JobFailed) as failed:
-        shared.submit(job(name, *args), "a").result(10)
+        shared.submit(job(name, *args), "a").result(PATIENCE_S)
     assert failed.value.type.endswith(kind)
-    assert shared.submit(job("process_id"), "a").result(10) == before
+    assert shared.submit(job("process_id"), "a").result(PATIENCE_S) == before
 
 
 def test_arguments_that_cannot_travel_are_the_callers_error(shared: JobQueue) -> None:
@@ -76,7 +76,7 @@ def test_arguments_that_cannot_travel_are_the_callers_error(shared: JobQueue) ->
 
 def test_a_job_cannot_read_our_input_nor_write_our_output(shared: JobQueue, capfd: pytest.CaptureFixture[str]) -> None:
     with queue_with() as queue:  # a worker that was started under this test's output
-        assert queue.submit(job("chatter"), "a").result(10) == ""
+        assert queue.submit(job("chatter"), "a").result(PATIENCE_S) == ""
     assert capfd.readouterr().out == ""
 
 

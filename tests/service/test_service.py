@@ -16,7 +16,7 @@ from engine.service import service, slots
 from engine.service.handle import Handle
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import ROOT
-from tests.service.jobs import job
+from tests.service.jobs import PATIENCE_S, job
 
 CHOICE = settle(Choice("reduce_sequential", n=1000, block_size=128, device="emulator"))
 
@@ -78,7 +78,9 @@ def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(
 def test_every_failure_is_a_record(
     shared: JobQueue, name: str, args: tuple[object, ...], status: str, reason: str, log: str | None
 ) -> None:
-    handle = shared.submit(job(name, *args, deadline=0.3 if name == "endless_loop" else 5.0, device="emulator"), "a")
+    handle = shared.submit(
+        job(name, *args, deadline=0.3 if name == "endless_loop" else PATIENCE_S, device="emulator"), "a"
+    )
     measurement = service.measurement_of(handle, CHOICE)
     assert isinstance(measurement, Measurement)
     assert measurement.status == status
