@@ -32,7 +32,7 @@ class Rules:
     ) -> None:
         """The rules, for the units `at` of a shadow. `array` is None for shared memory.
 
-        `strength`: 0 an ordinary access, 1 one of a flag, 2 an atomic.
+        `strength`: 0 an ordinary access, 1 one of a flag, 2 an atomic. A copy is judged when it starts.
         """
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
@@ -63,23 +63,35 @@ class Rules:
             shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
         if shadow.read_at_all:
-            first, last, lines, reader_kinds = shadow.readers(at)
-            for before in (first, last):
-                for now in present:
-                    bad = clocks.unordered(before, now, None, shared)
-                    if strength:
-                        bad &= reader_kinds == 0
-                    if bad.any():
-                        self._findings.races(access, lanes, bad, now, before, lines, None, array)
+            self._compare_with_readers(access, shadow, at, lanes, present, array, strength)
         if site.arrives_later:
             shadow.copies.start(at, lanes.high, site.line)
         else:
             shadow.write(at, high, site.line, strength)
         if site.op == "st" and (high is not low or not (lanes.unique or (shadow.writer[at] == lanes.high).all())):
-            columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
-            lost = collision(access, columns, self._info, shared)
-            if lost is not None:
-                self._findings.clash(access, *lost, array)
+            self._look_for_a_clash(access, lanes, array)
+
+    def _compare_with_readers(
+        self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
+        array: DeviceArray | None, strength: int,
+    ) -> None:  # fmt: skip
+        """Whoever writes must come after those who have read."""
+        first, last, lines, kinds = shadow.readers(at)
+        for before in (first, last):
+            for now in present:
+                bad = self._clocks.unordered(before, now, None, array is None)
+                if strength:
+                    bad &= kinds == 0
+                if bad.any():
+                    self._findings.races(access, lanes, bad, now, before, lines, None, array)
+
+    def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
+        """Lanes of one store may write different values to one place."""
+        shared = array is None
+        columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
+        lost = collision(access, columns, self._info, shared)
+        if lost is not None:
+            self._findings.clash(access, *lost, array)
 
     def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
         """bool: what is read was stored as a flag is (volatile), but as a number for others, which a later flag tells
