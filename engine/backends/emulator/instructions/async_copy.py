@@ -105,21 +105,20 @@ class _Source:
         """The words to be written. `sizes`: the bytes that each lane reads; whoever reads none may point anywhere."""
         if sizes is None or int(sizes.min()) == int(sizes.max()) == self._size:
             return self._port.load(raw, mask)
-        sizes = np.broadcast_to(sizes, (mask.height, mask.width)).astype(np.int64)
+        reading = np.broadcast_to(sizes > 0, (mask.height, mask.width))
         if mask.dense is not None:
-            sizes = np.where(mask.dense, sizes, 0)
-        if (sizes > self._size).any():
-            self._refuse(mask, sizes)
-        reading = sizes > 0
+            reading = reading & mask.dense
         if not reading.any():
             return [np.zeros((1, 1), np.uint32)] * self._port.site.count
         lanes = Mask(mask.rows, mask.columns, reading)
-        if (reading & (sizes < self._size)).any():
-            return self._read_parts(signed(raw), lanes, sizes)
+        if (reading & (sizes != self._size)).any():
+            return self._read_parts(signed(raw), lanes, reading * sizes.astype(np.int64))
         return [np.where(reading, word, np.uint32(0)) for word in self._port.load(raw, lanes)]
 
     def _read_parts(self, raw: Value, mask: Mask, sizes: Array) -> list[Array]:
         port = self._port
+        if (sizes > self._size).any():
+            self._refuse(mask, sizes)
         pieces = port.pieces(raw, mask, sizes)
         port.tell(replace(port.access("global", raw, mask, None, ()), sizes=sizes))
         words = [np.zeros(sizes.shape, np.uint32) for _ in range(port.site.count)]
