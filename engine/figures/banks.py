@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from engine.backends.emulator.watching.passes import BANKS, LANES, WORD
+from engine.backends.emulator.registers.masks import WARP
+from engine.backends.emulator.watching.passes import BANKS, WORD
 from engine.backends.emulator.watching.trace import Request, Trace, TracedStep
 from engine.figures.look import AMBER, BLUE, GREEN, GREY, IDLE, ON_PAGE, ORANGE, RED, Figure, Look
 from engine.words import many
@@ -38,7 +39,7 @@ def moments(trace: Trace, warp: int) -> list[Moment]:
 
 def shown_moments(found: Sequence[Moment]) -> Sequence[Moment]:
     """As many of them, from the first on, as `bank_figure` draws."""
-    squares = accumulate(LANES * max(1, step.size // WORD if step.space == "shared" else 1) for _, step, _ in found)
+    squares = accumulate(WARP * max(1, step.size // WORD if step.space == "shared" else 1) for _, step, _ in found)
     return found[: min(MOST_FRAMES, sum(sofar <= MOST_SQUARES for sofar in squares))]
 
 
@@ -110,8 +111,8 @@ def _frame(position: int, most: int, step: TracedStep, request: Request) -> list
             told.append([f"{name}, sector {served}", turns[lane]])
     awake = [place >= 0 for place in request.places]
     beside = {
-        "x": [-2] * LANES,
-        "y": list(range(LANES)),
+        "x": [-2] * WARP,
+        "y": list(range(WARP)),
         "marker": {"color": [GREY if on else IDLE for on in awake],
                    "symbol": ["square" if on else "square-open" for on in awake]},
         "customdata": ["active" if on else "idle" for on in awake],

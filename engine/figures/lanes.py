@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from engine.backends.emulator.watching.passes import LANES
+from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.trace import Trace, TracedStep
 from engine.figures.look import GREY, IDLE, LINES, ON_PAGE, RED, Figure, Look
 
@@ -29,11 +29,11 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
     `warp` None: all threads of the block (up to MOST_ROWS), else the 32 lanes of one warp. Red triangles: branches that
     split a warp.
     """
-    warps = range(min(trace.warps, MOST_ROWS // LANES)) if warp is None else range(warp, warp + 1)
+    warps = range(min(trace.warps, MOST_ROWS // WARP)) if warp is None else range(warp, warp + 1)
     steps = shown_steps(trace, warp)
     colours = line_colours(trace)
     order = list(colours)
-    rows = [[_colour(step, w, lane, order) for step in steps] for w in warps for lane in range(LANES)]
+    rows = [[_colour(step, w, lane, order) for step in steps] for w in warps for lane in range(WARP)]
     kinds = [IDLE, *colours.values()]
     scale = [[edge, colour] for i, colour in enumerate(kinds) for edge in (i / len(kinds), (i + 1) / len(kinds))]
     heat = {
@@ -55,7 +55,7 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
         "type": "scatter",
         "mode": "markers",
         "x": split,
-        "y": [-0.5 - 0.8 * len(rows) / LANES] * len(split),
+        "y": [-0.5 - 0.8 * len(rows) / WARP] * len(split),
         "marker": {"symbol": "triangle-down", "size": 10, "color": RED},
         "cliponaxis": False,
         "hovertemplate": "a branch splits the warp<extra></extra>",
@@ -71,10 +71,10 @@ def lane_figure(trace: Trace, warp: int | None, look: Look = ON_PAGE) -> Figure:
         "dragmode": False,
         "hoverlabel": {"font": {"size": size}},
         "xaxis": {**axis, "title": {"text": "time: steps of the block", "font": {"size": size - 2}, "standoff": 4}},
-        "yaxis": {**axis, "range": [len(rows) - 0.5, -0.5 - 1.6 * len(rows) / LANES], "tickvals": ticks,
+        "yaxis": {**axis, "range": [len(rows) - 0.5, -0.5 - 1.6 * len(rows) / WARP], "tickvals": ticks,
                   "title": {"text": "thread" if warp is None else "lane", "font": {"size": size - 2}, "standoff": 2}},
         "shapes": [
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": i * LANES - 0.5, "y1": i * LANES - 0.5,
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": i * WARP - 0.5, "y1": i * WARP - 0.5,
              "line": {"color": GREY, "width": 1}}
             for i in range(1, len(warps))
         ],
@@ -93,9 +93,9 @@ def _colour(step: TracedStep, warp: int, lane: int, order: Sequence[int]) -> int
 
 def shown_steps(trace: Trace, warp: int | None) -> list[TracedStep]:
     """The steps that `lane_figure` draws: those in which a shown warp takes part, as many as can be drawn."""
-    warps = range(min(trace.warps, MOST_ROWS // LANES)) if warp is None else range(warp, warp + 1)
+    warps = range(min(trace.warps, MOST_ROWS // WARP)) if warp is None else range(warp, warp + 1)
     steps = [step for step in trace.steps if any(step.lanes[w] for w in warps)]
-    return steps[: MOST_CELLS // (LANES * len(warps))]
+    return steps[: MOST_CELLS // (WARP * len(warps))]
 
 
 def active_lanes(trace: Trace, warp: int | None) -> float | None:

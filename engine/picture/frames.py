@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
-from engine.backends.emulator.watching.passes import LANES
 from engine.backends.emulator.watching.trace import TracedStep
 from engine.picture.beats import Beat
 from engine.picture.runs import in_runs
@@ -124,7 +124,7 @@ def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> 
 
 def active_threads(lanes: Sequence[int]) -> list[int]:
     """Sets of lanes, one a warp -> thread numbers."""
-    return [warp * LANES + lane for warp, bits in enumerate(lanes) for lane in range(LANES) if bits >> lane & 1]
+    return [warp * WARP + lane for warp, bits in enumerate(lanes) for lane in range(WARP) if bits >> lane & 1]
 
 
 def _telling(
@@ -148,7 +148,7 @@ def _telling(
 
 def _touch(step: TracedStep, active: Sequence[int], arrays: Sequence[TracedArray], valued: bool) -> Touch:
     by_warp = {request.warp: request for request in step.requests}
-    lanes = [(by_warp[thread // LANES], thread % LANES) for thread in active]
+    lanes = [(by_warp[thread // WARP], thread % WARP) for thread in active]
     warps = range(len(step.lanes))
     carried = step.carried if valued else None
     return Touch(

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import hooks_of
-from engine.backends.emulator.watching.passes import BANKS, LANES, WORD
+from engine.backends.emulator.watching.passes import BANKS, WORD
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.choices import settle
 from engine.picture import picture as pictures
@@ -164,7 +165,7 @@ def test_a_bank_is_stacked_as_high_as_the_passes_that_serve_it(kernel, deepest):
             for thread, place, served in zip(
                 threads, out_of_runs(touch.places), out_of_runs(touch.served), strict=True
             ):
-                stacks[thread // LANES, (array.start + place) // WORD % BANKS].add(served)
+                stacks[thread // WARP, (array.start + place) // WORD % BANKS].add(served)
             for warp, passes in enumerate(touch.passes):
                 assert max([len(stack) for (w, _), stack in stacks.items() if w == warp], default=0) <= passes
                 highest = max((max(stack) for (w, _), stack in stacks.items() if w == warp), default=0)
@@ -209,9 +210,7 @@ def test_shuffles_name_the_lane_that_is_read():
     for frame in frames:
         for shuffle in frame.shuffles:
             sources = out_of_runs(shuffle.sources)
-            assert len(sources) == 128 and all(
-                a // LANES == b // LANES for a, b in zip(sources, range(128), strict=True)
-            )
+            assert len(sources) == 128 and all(a // WARP == b // WARP for a, b in zip(sources, range(128), strict=True))
 
 
 def test_independent_lanes_stand_at_different_lines():

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.backends.emulator.watching.passes import BANKS, LANES, WORD, shared_wavefronts
+from engine.backends.emulator.registers.masks import WARP
+from engine.backends.emulator.watching.passes import BANKS, WORD, shared_wavefronts
 from engine.records import Array
 
 
@@ -18,7 +19,7 @@ def served_in(address: Array, active: Array, size: int, op: str) -> tuple[int, .
     """
     wanted, _ = shared_wavefronts(address, active, size, op)
     phases = max(1, size // WORD)
-    lanes = np.arange(LANES).reshape(phases, -1).tolist()
+    lanes = np.arange(WARP).reshape(phases, -1).tolist()
     units = (np.asarray(address, np.int64) // max(size, WORD)).tolist()
     awake = np.asarray(active, bool).tolist()
     served = _walk(lanes, units, awake, BANKS // phases, op == "atom")
@@ -32,7 +33,7 @@ def _walk(
     phases: Sequence[Sequence[int]], units: Sequence[int], awake: Sequence[bool], row: int, alone: bool
 ) -> list[int]:
     """Phase after phase; in each, every bank serves one unit a pass. `alone`: no two lanes share a pass of a bank."""
-    served = [0] * LANES
+    served = [0] * WARP
     done = 0
     for lanes in phases:
         queues: dict[int, list[int]] = {}

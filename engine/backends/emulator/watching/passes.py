@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.backends.emulator.registers.masks import WARP
 from engine.records import Array
 
-LANES = 32
 BANKS = 32
 WORD = 4
 SECTOR = 32
@@ -25,14 +25,14 @@ SIZES = (1, 2, 4, 8, 16)
 def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, int]:
     """(wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st", "atom"."""
     wavefronts, conflicts = shared_wavefronts_batch(
-        np.reshape(address, (LANES, 1)), np.reshape(active, (LANES, 1)), size, op
+        np.reshape(address, (WARP, 1)), np.reshape(active, (WARP, 1)), size, op
     )
     return int(wavefronts[0]), int(conflicts[0])
 
 
 def global_sectors(address: Array, active: Array, size: int, op: str) -> int:
     """Sectors of one global request: `address`, `active` of shape (32,); op "ld", "st", "atom" or "red"."""
-    return int(global_sectors_batch(np.reshape(address, (LANES, 1)), np.reshape(active, (LANES, 1)), size, op)[0])
+    return int(global_sectors_batch(np.reshape(address, (WARP, 1)), np.reshape(active, (WARP, 1)), size, op)[0])
 
 
 def shared_wavefronts_batch(address: Array, active: Array, size: int, op: str) -> tuple[Array, Array]:
@@ -108,7 +108,7 @@ def _merged_passes(
 ) -> tuple[Array, Array]:
     """(wavefronts, phases with an active lane) where equal units are served together."""
     columns = unit.shape[1]
-    width = LANES // phases
+    width = WARP // phases
     pairs = _pairs(unit, active) if may_pair else None
     # (phase, lane in phase, column)
     low = (unit | idle).reshape(phases, width, columns).min(axis=1)
@@ -138,8 +138,8 @@ def _pairs(unit: Array, active: Array) -> Array:
     """Columns whose loads are paired: all active lanes t and t^1, or all t and t^2, ask for the same unit."""
     found = np.zeros(unit.shape[1], dtype=bool)
     for step in (1, 2):
-        wanted = unit.reshape(LANES // (2 * step), 2, step, -1)
-        awake = active.reshape(LANES // (2 * step), 2, step, -1)
+        wanted = unit.reshape(WARP // (2 * step), 2, step, -1)
+        awake = active.reshape(WARP // (2 * step), 2, step, -1)
         differs = (wanted[:, 0] != wanted[:, 1]) & awake[:, 0] & awake[:, 1]
         found |= ~differs.any(axis=(0, 1))
     return found
@@ -168,7 +168,7 @@ def _atomic_passes(unit: Array, active: Array, phases: int, units_per_row: int) 
     lane, column = np.nonzero(active)
     bins = phases * units_per_row
     bank = (
-        column * bins + lane // (LANES // phases) * units_per_row + (unit[lane, column] & np.uint32(units_per_row - 1))
+        column * bins + lane // (WARP // phases) * units_per_row + (unit[lane, column] & np.uint32(units_per_row - 1))
     )
     filled = np.bincount(bank, minlength=columns * bins).reshape(columns, phases, units_per_row).max(axis=2)
     return filled.sum(axis=1), np.count_nonzero(filled, axis=1)
@@ -210,7 +210,7 @@ def _atomic_sectors(address: Array, active: Array) -> Array:
     start = np.flatnonzero(first)
     wanted = rows.ravel()[start]
     times = np.diff(start, append=rows.size)  # how many lanes want each distinct address
-    column = start // LANES
+    column = start // WARP
     sector = wanted >> _log2(SECTOR)
     opens = np.empty(start.size, dtype=bool)
     opens[:1] = True

@@ -22,7 +22,7 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.watching.bank_passes import served_in
 from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.passes import LANES, SECTOR, global_sectors, shared_wavefronts
+from engine.backends.emulator.watching.passes import SECTOR, global_sectors, shared_wavefronts
 from engine.compile.names import readable
 from engine.records import Array
 
@@ -281,5 +281,5 @@ def _request(warp: int, offset: Array, address: Array, active: Array, access: Ac
 
 def lane_sets(rows: Array) -> tuple[int, ...]:
     """bool[T] -> one 32-bit set of lanes a warp."""
-    packed = np.packbits(rows.reshape(-1, LANES), axis=1, bitorder="little")
+    packed = np.packbits(rows.reshape(-1, WARP), axis=1, bitorder="little")
     return tuple(packed.view("<u4").ravel().tolist())
