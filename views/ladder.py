@@ -95,7 +95,8 @@ def show() -> None:
          "follow": st.session_state.get("follow")}
     )  # fmt: skip
     try:
-        page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, service.gpus())
+        plot = str(st.session_state.get("show") or "")
+        page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, plot, service.gpus())
     except NotRunnable as refused:
         st.error(str(refused), icon=":material/block:")
         keyboard.on_key({})

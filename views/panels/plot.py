@@ -68,10 +68,11 @@ def plots_of(page: Page) -> Mapping[str, str]:
     return words | {name: scene.title for name, scene in panels.scenes_of(page).items()}
 
 
+@lru_cache(maxsize=KEPT)
 def plot_shown(page: Page) -> str:
     """Which plot is drawn: the one that was asked for, else the rung's own, else the ladder's, else the times."""
-    words, asked = plots_of(page), st.session_state.get("show")
-    return next(name for name in (asked, page.rung.picture, page.ladder.picture, "time") if name in words)
+    words = plots_of(page)
+    return next(name for name in (page.plot, page.rung.picture, page.ladder.picture, "time") if name in words)
 
 
 def rows_of(page: Page) -> int:

@@ -24,6 +24,7 @@ class Page:
     Equal to itself alone, so that what is made of it can be kept for whoever asks again.
 
     `choices`: what the times are of, one a rung; `runs`: what Run runs, which on the emulator may be at another N.
+    `plot`: the one that was asked for, which the rung may lack; "" for none.
     """
 
     ladder: Ladder
@@ -32,6 +33,7 @@ class Page:
     choices: tuple[Settled, ...]
     runs: tuple[Settled, ...]
     presenting: bool
+    plot: str = ""
 
     @property
     def rung(self) -> Rung:
@@ -66,6 +68,7 @@ def page_of(
     chosen: tuple[tuple[str, str], ...],
     order: str,
     presenting: bool,
+    plot: str,
     found: tuple[service.HostGpu, ...],
 ) -> Page:
     """The page with this rung of a ladder, made once for all browsers. NotRunnable.
@@ -75,7 +78,7 @@ def page_of(
     shown, words = LADDERS[ladder], dict(chosen)
     asked = tuple(choice_of(rung, words, shown.rungs[position]) for rung in shown.rungs)
     ran = tuple(run_of(choice, shown, words["device"], order) for choice in asked)
-    return Page(shown, TOPICS[shown.topic], position, asked, ran, presenting)
+    return Page(shown, TOPICS[shown.topic], position, asked, ran, presenting, plot)
 
 
 def choice_of(rung: Rung, chosen: Mapping[str, str], on_page: Rung) -> Settled:

@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from engine import tables
+from engine.catalogue import LADDERS
 from engine.choices import settle
 from engine.figures import ladder as figures
 from engine.history import history
+from engine.lectures import conditions
+from engine.lectures import paper as figures_of_lectures
 from engine.records import Choice
 from tests.made import measured
 from tests.views.pages import figures_of, html_of, opened
 from views.html import grid
-from views.panels import plot
-from views.session import facts
+from views.panels import paper, plot
+from views.session import facts, page
 
 HERE = {"ladder": "harris", "n": "2048", "rung": "reduce_strided"}
 
@@ -55,6 +58,23 @@ def test_a_second_browser_is_shown_what_was_made_for_the_first(made: Counter[str
     assert figures_of(second) == figures_of(first)
     second.button("previous").click().run()
     assert made == {"table": 1, "html": 2, "figure": 1, "validated": 1}
+
+
+def test_browsers_at_one_rung_look_at_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    lines = figures_of_lectures.lines
+    monkeypatch.setattr(page, "settle", lambda choice: (made.append("choice"), settle(choice))[1])
+    monkeypatch.setattr(figures_of_lectures, "lines", lambda *of: (made.append("lecture"), lines(*of))[1])
+    page.page_of.cache_clear()
+    paper._drawn.cache_clear()
+    opened(**HERE)
+    assert Counter(made) == {"choice": len(LADDERS["harris"].rungs), "lecture": 1}
+    opened(**HERE)
+    assert len(made) == len(LADDERS["harris"].rungs) + 1
+    asked = conditions.choices(LADDERS["harris"], "emulator")[0][0]
+    history.remember(asked, measured(asked, device={"kind": "emulator"}, time_us=None))
+    assert "✓" in html_of(opened(**HERE)).partition('class="papers"')[2]
+    assert made[-1] == "lecture" and len(made) == len(LADDERS["harris"].rungs) + 2
 
 
 def test_what_was_run_meanwhile_is_shown(made: Counter[str]) -> None:

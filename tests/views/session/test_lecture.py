@@ -98,6 +98,13 @@ def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_
     assert told("seen=0") == {}, "nobody presents, and when no page is there any more nobody waits"
 
 
+def test_a_hall_that_asks_at_once_is_told_without_a_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lecture, "FRESH_S", 60.0)
+    lecture.show(SLIDE, "")
+    monkeypatch.setattr(asyncio, "to_thread", None)
+    assert told()["number"] == going().number
+
+
 def test_pages_that_follow_take_turns_but_one_that_waits_for_a_run_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
