@@ -9,7 +9,7 @@ from typing import Any
 from engine.backends.emulator.watching.trace import Trace
 from engine.choices import settle
 from engine.history.contract import flat, measurement_of
-from engine.history.recordings import load
+from engine.history.recordings import entries
 from engine.measuring import measure as measuring
 from engine.measuring import tracing
 from engine.records import Choice, Measurement
@@ -37,5 +37,5 @@ def trace(choice: Choice, block: int = 0, launch: int = 1, schedule: str | None 
 
 def recorded_kernels(choices: Iterable[Choice]) -> bool:
     """Whether all kernels that are to run on a GPU are in a recording at all: a new one is first recorded later."""
-    known = {measurement.kernel for measurement in load()}
+    known = {entry.key[0] for entry in entries()}
     return all(choice.kernel in known for choice in choices if choice.device == "gpu")

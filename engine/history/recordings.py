@@ -164,14 +164,6 @@ def _from_first_form(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "sessions": [session], "columns": columns}
 
 
-def load(folder: Path = FOLDER) -> list[Measurement]:
-    """Every recorded run as a Measurement with origin "recorded"; empty where nothing was recorded.
-
-    A kernel whose code has changed since carries the badge "recorded with an earlier version of this kernel".
-    """
-    return [entry.measurement for entry in entries(folder)]
-
-
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A recorded run, whose Measurement is made when it is first asked for: a page shows a few of tens of thousands.
@@ -186,7 +178,8 @@ class Entry:
 
     @cached_property
     def measurement(self) -> Measurement:
-        """The run as a Measurement: at every call the same."""
+        """The run as a Measurement with origin "recorded", at every call the same. Where the kernel's code has changed
+        since, it carries the badge "recorded with an earlier version of this kernel"."""
         recording, row = self.recording, self.row
         named = dict(zip(KEY, self.key, strict=True))
         kernel = KERNELS[named["kernel"]]
@@ -214,7 +207,7 @@ class Entry:
 
 @lru_cache(maxsize=4)
 def entries(folder: Path = FOLDER) -> tuple[Entry, ...]:
-    """Every recorded run of a kernel that there is."""
+    """Every recorded run of a kernel that there is; none where nothing was recorded."""
     if not folder.is_dir():
         return ()
     paths = sorted(folder.glob("*.json.gz"))

@@ -108,11 +108,11 @@ def test_from_click_to_number_in_300_ms():
 
 
 def test_recording_writes_rows_that_load_back(tmp_path):
-    from engine.history.recordings import load
+    from engine.history.recordings import entries
     from engine.recording.recorder import record
 
     path = record(quick=True, folder=tmp_path, budget_s=60)
-    rows = load(tmp_path)
+    rows = [entry.measurement for entry in entries(tmp_path)]
     assert path.stat().st_size < 100_000
     assert {row.status for row in rows} <= {"ok", "wrong"} and any(row.peers for row in rows)
     assert all(row.origin == "recorded" and row.device["name"] for row in rows)

@@ -2,6 +2,7 @@ import gzip
 import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,12 +10,12 @@ import pytest
 from engine.catalogue import KERNELS, LADDERS, TOPICS
 from engine.choices import key, settle
 from engine.history import history, recordings
-from engine.history.recordings import Recording, load, read, still_holds, this_session, write
+from engine.history.recordings import Recording, entries, read, still_holds, this_session, write
 from engine.plan import plan
 from engine.recording import recorder
 from engine.recording.contents import ELEMENT_SIZES, Item, contents
 from engine.recording.recorder import record
-from engine.records import CACHE_STATES, Choice, NotRunnable, RunFailed
+from engine.records import CACHE_STATES, Choice, Measurement, NotRunnable, RunFailed
 
 DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}
 AROUND = {"driver": "580.1", "commit": "abc", "utc": "2026-11-21T00:00:00+00:00"}
@@ -30,6 +31,10 @@ OK = {"session": 0, "grid_size": 8, "status": "ok", "time_us": 8.0, "low_us": 7.
 def recording_of(rows=None, **changes) -> Recording:
     session = replace(this_session(AROUND), **changes)
     return Recording(DEVICE, (session,), {KEY: OK} if rows is None else rows)
+
+
+def load(folder: Path) -> list[Measurement]:
+    return [entry.measurement for entry in entries(folder)]
 
 
 def test_what_was_written_is_read_back(tmp_path):
