@@ -6,6 +6,7 @@ copy engine, so that no warp loads or stores anything; to the search for races t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -77,14 +78,12 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
         if (counts % _UNIT).any():
             raise PtxError(f"{item.opcode} copies a number of bytes that is no multiple of {_UNIT}", line)
 
-        active = np.ones(shape, bool) if mask.dense is None else mask.dense
-        for count in np.unique(counts[active & (counts > 0)]).tolist():
-            move.set_out(end, count, Mask(mask.rows, mask.columns, active & (counts == count)))
+        for count, lanes in _by_count(counts, mask):
+            move.set_out(end, count, lanes)
 
         def arrive(some: Mask) -> None:
-            active = np.ones(shape, bool) if some.dense is None else some.dense
-            for count in np.unique(counts[active & (counts > 0)]).tolist():
-                move(start, end, count, Mask(some.rows, some.columns, active & (counts == count)))
+            for count, lanes in _by_count(counts, some):
+                move(start, end, count, lanes)
             place.tell(keys, some)
             arriving = lanes_of(keys, some)
             amounts = arriving.of(counts, shape)
@@ -95,6 +94,13 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
+def _by_count(counts: Array, mask: Mask) -> Iterator[tuple[int, Mask]]:
+    """The lanes of a mask that copy as many bytes as each other: (bytes, these lanes)."""
+    active = np.ones(counts.shape, bool) if mask.dense is None else mask.dense
+    for count in np.unique(counts[active & (counts > 0)]).tolist():
+        yield count, Mask(mask.rows, mask.columns, active & (counts == count))
+
+
 class _Engine:
     """Copies as many bytes for each lane of a mask, once their ends are known to lie where they may."""
 
@@ -102,7 +108,9 @@ class _Engine:
         self._from, self._to = port_from, port_to
 
     def set_out(self, end: Array, count: int, mask: Mask) -> None:
-        """The observers hear of a copy that is to arrive later."""
+        """A copy starts, to where it may go; the observers hear of it."""
+        for first in (end, end + (count - _UNIT)):
+            self._to.offsets(first, first, mask, self._to.machine.words("shared"), "shared")
         for hook in self._to.machine.hooks.on_copy:
             site = replace(self._to.site, count=count // 4)
             hook(Access(site, "shared", end + self._to.offset, mask, None, ()))
@@ -112,9 +120,8 @@ class _Engine:
         machine = self._from.machine
         words = machine.words("shared")
         self._from.pieces(start + (count - _UNIT), mask)
-        self._to.offsets(end, end + (count - _UNIT), mask, words, "shared")
         pieces = self._from.pieces(start, mask)
-        places = self._to.offsets(start, end, mask, words, "shared")
+        places = self._to.offsets(end, end, mask, words, "shared")
         columns = np.broadcast_to(mask.columns_at()[None, :], end.shape)
         steps = np.arange(count // 4)
         for piece in pieces:

@@ -82,6 +82,11 @@ def test_a_source_outside_its_array_is_found_unless_nothing_is_read_from_it():
         after(body % "0")
 
 
+def test_a_copy_outside_shared_memory_is_found_when_it_starts():
+    with pytest.raises(RunFailed, match="line 7: thread 3 of block 0 writes element 259 of the shared array `s`"):
+        after("__pipeline_memcpy_async(&s[0][t + (t >= 3 ? 256 : 0)], &in[t], 4);", observers=[Hazards()])
+
+
 PART = """asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :: "r"((unsigned)__cvta_generic_to_shared(&s[0][4 * t])), "l"(&in[FROM]), "r"(SIZE));
     asm volatile("cp.async.wait_all;");"""

@@ -172,6 +172,8 @@ ENDING = {
         mbarrier(BULK).replace("_, [%0], 256", "_, [%0], 512"), "never ends: 256 bytes that it expects are not"),
     "nobody initialised it": (
         mbarrier().replace("if (t < 2)", "if (t < 0)"), "executes mbarrier.* on a barrier which nobody has"),
+    "a bulk copy to a place outside": (
+        mbarrier(BULK).replace("at(s[k])", "at(s[k + 9])"), "thread 0 of block 0 writes element .* of the shared"),
 }  # fmt: skip
 
 

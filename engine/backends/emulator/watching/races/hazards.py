@@ -16,7 +16,7 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.state.memory import DeviceArray
+from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks
@@ -225,9 +225,9 @@ class Hazards(Observer):
                 yield access.array, in_all_blocks(access, self._info)
             return
         lanes = in_all_blocks(access, self._info)
-        numbers = lanes.address >> 36
+        numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
-            array = self._machine.space.at(int(number) << 36)
+            array = self._machine.space.at(int(number) << RANGE_BITS)
             if array is not None and array.base in self._watched:
                 here = numbers == number
                 yield array, lanes.where(here)
