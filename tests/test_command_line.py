@@ -65,7 +65,7 @@ def run(engine: Command) -> Run:
     ],
 )
 def test_a_process_ends_with_the_exit_status(arguments: list[str], status: int, words: str):
-    done = subprocess.run([sys.executable, "-m", "engine", *arguments], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "engine", *arguments], capture_output=True, text=True, timeout=250)
     assert done.returncode == status and words in done.stdout + done.stderr
 
 

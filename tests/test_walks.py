@@ -61,7 +61,7 @@ def shell(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", text], cwd=folder, env={**os.environ, "PATH": path, "PYTHONPATH": ""},
-        capture_output=True, text=True, check=False, timeout=200,
+        capture_output=True, text=True, check=False, timeout=280,
     )  # fmt: skip
 
 

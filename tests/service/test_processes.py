@@ -17,7 +17,7 @@ from engine.service.failures import Cancelled, Rejected
 from engine.service.queue import JobQueue
 from engine.service.worker_slot import ROOT, WorkerSlot
 from tests.cases import case
-from tests.service.jobs import PATIENCE_S, alive, job, soon, until
+from tests.service.jobs import PATIENCE_S, STARTS, alive, job, soon, until
 
 
 def test_closing_cancels_everything_and_leaves_no_process() -> None:
@@ -76,8 +76,8 @@ time.sleep(60)
 def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
     """A process whose worker is in this state, the worker's id, and how many seconds "at once" may take.
 
-    That is 2 s, or as long as the start took where that is more: it does several times the work of an end, and other
-    programs slow both down alike. Whoever waits for the job instead takes a minute.
+    That is 2 s, or a few times as long as the start took where that is more: it does several times the work of an end,
+    and other programs slow both down alike, if not at every moment. Whoever waits for the job instead takes a minute.
     """
     began = time.monotonic()
     command = [sys.executable, "-c", PARENT, state]
@@ -87,7 +87,7 @@ def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
             worker = int(process.stdout.readline())
             assert process.stdout.readline() == "busy\n"
             assert alive(worker)
-            yield process, worker, max(2.0, time.monotonic() - began)
+            yield process, worker, min(50.0, max(2.0, STARTS * (time.monotonic() - began)))
         finally:
             process.kill()
 

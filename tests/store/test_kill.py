@@ -42,7 +42,7 @@ def killed(process: subprocess.Popen[str], clicks: int, chance: random.Random) -
         os.getpid()
     process.kill()
     told = process.stdout.read().split()
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
     return int(told[-1]) if told else clicks - 1
 

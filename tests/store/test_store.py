@@ -27,7 +27,7 @@ def in_another_process(code: str, count: int = 1) -> list[str]:
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(count)
     ]
-    said = [process.communicate(timeout=60) for process in started]
+    said = [process.communicate(timeout=200) for process in started]
     assert [process.returncode for process in started] == [0] * count, said
     return [out for out, _ in said]
 

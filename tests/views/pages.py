@@ -9,12 +9,13 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+PATIENCE_S = 200  # a busy machine's run of a page
 DASHBOARD = Path(__file__).parents[2] / "dashboard.py"
 
 
 def opened(page: str = "", **address: str) -> AppTest:
     """The dashboard at this address, run once; `page` is a file of views/."""
-    app = AppTest.from_file(str(DASHBOARD), default_timeout=60)
+    app = AppTest.from_file(str(DASHBOARD), default_timeout=PATIENCE_S)
     if page:
         app.run()
         app.switch_page(f"views/{page}.py")

@@ -63,7 +63,7 @@ def asked(
     # In a thread: there may be an event loop in this one.
     thread = threading.Thread(target=lambda: asyncio.run(app(scope, receive, send)))
     thread.start()
-    thread.join(10.0)
+    thread.join(60.0)
     if sent and sent[0]["type"] == "websocket.close":
         return Answer(403, (), "")
     start = sent[0]

@@ -7,14 +7,14 @@ import time
 
 from streamlit.testing.v1 import AppTest
 
-from tests.views.pages import asked, html_of, opened
+from tests.views.pages import PATIENCE_S, asked, html_of, opened
 from tests.views.test_inside_page import picture_of
 
 
 def moving(**address: str) -> AppTest:
     """A page whose picture has come in: in a browser it looks for it again and again."""
     app = opened(**address)
-    until = time.monotonic() + 40
+    until = time.monotonic() + PATIENCE_S
     while not mounted(app) and time.monotonic() < until:
         time.sleep(0.2)
         app.run()
