@@ -65,7 +65,7 @@ def size_lines(
         "ticktext": [size_text(n) for n in ticks],
     }
     top = 1.05 * max((value for line in data for value in line["y"]), default=0.0) or 1.0
-    layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "range": [0, top]}
+    layout["yaxis"] |= {"title": {"text": COLUMNS[metric].heading}, "range": [0, top], "tickformat": ","}
     longest = max((len(name) for _, _, name, _ in ends), default=0)
     layout["margin"] |= {"l": 70, "r": 30 + round(longest * (look.font - 1) * LETTER), "t": 16}
     layout["annotations"] = _end_labels(ends, top, layout["height"] - 80, look)

@@ -127,3 +127,22 @@ def test_the_whole_plot_stands_beside_the_code_on_a_small_projector(page: Page, 
     expect(page.locator(".st-key-drawing .main-svg").first).to_be_visible()
     plot = page.locator(".st-key-drawing")
     wait(page, lambda: bottom(plot) <= 720 and (plot.bounding_box() or {"height": 0})["height"] >= 220)
+
+
+# The word in the corner has a place of its own: behind the last time, or on the next line.
+APART = """() => {
+  const corner = document.querySelector('.outcome summary');
+  const [end, time, room] = [corner, corner?.querySelector('time:last-of-type'), corner?.querySelector('.more')]
+    .map((part) => part?.getBoundingClientRect());
+  if (!time || !room) return false;
+  return room.right <= end.right + 1 && (room.top > time.bottom - 4 || room.left >= time.right - 1);
+}"""
+
+
+@pytest.mark.thorough
+def test_the_word_for_the_rest_of_an_outcome_covers_none_of_it(page: Page, address: str) -> None:
+    """One line that reaches the corner: the word goes to the next."""
+    opened(page, f"{address}/?ladder=crovella-atomics&rung=add_without_atomics")
+    page.keyboard.press("r")
+    expect(page.locator(".outcome")).to_contain_text("Correct")
+    wait(page, lambda: page.evaluate(APART))

@@ -116,6 +116,7 @@ def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
     telling = f'<div class="said">{said}</div>'
     if more or len(re.sub("<[^>]+>", "", said)) > TWO_LINES:
         rest = "".join(f"<h3>{escape(name)}</h3><pre tabindex='0'>{escape(text)}</pre>" for name, text in more)
+        telling = f'<div class="said">{said}<i class="more"></i></div>'  # with room for the word in the corner
         telling = f"<details><summary>{telling}</summary>{rest}</details>"
     return f'<div class="outcome {kind}">{telling}</div>'
 
