@@ -13,9 +13,9 @@ import pytest
 
 from docs import library_ratios
 from docs.draw_architecture import PICTURE, floors, svg
-from engine.__main__ import _parser
 from engine.catalogue import KERNELS
 from engine.catalogue.kernels_page import PAGE
+from engine.commands import _parser
 from engine.records import Choice
 from views.session.server import flags
 
@@ -115,7 +115,7 @@ def test_the_pictures_are_there_and_small() -> None:
 
 def test_the_architecture_is_drawn_from_the_imports() -> None:
     """Which also shows that no room imports another in a circle."""
-    assert floors()[-1] == ["engine/__main__", "views"]
+    assert floors()[-1] == ["engine/__main__"] and "views" in floors()[-2]
     assert PICTURE.read_text(encoding="utf-8") == svg(), "run `python -m docs.draw_architecture`"
 
 
