@@ -31,14 +31,14 @@ from engine.records import (
 )
 from engine.records.words import number_text
 
-# How long one run may take before its worker is replaced, in seconds: a lecture's patience, and a margin for a GPU
-# that compiles, feeds 2^30 elements and checks them. The emulator gives up before that, as it can name the line.
+# The longest run in seconds before its worker is replaced. A lecture waits no longer, and a GPU needs the rest to
+# compile, feed 2^30 elements and check them. The emulator gives up earlier, because it can name the line.
 DEADLINES_S = {"gpu": 60.0, "emulator": 45.0}
-SHOWN = 32  # elements of an answer that a record keeps: enough to see what it is
+SHOWN = 32  # elements of an answer that a record keeps
 
 
 def measure(choice: Settled, progress: Progress | None = None) -> Measurement:
-    """One checked and, on a GPU, timed record. Raises NotRunnable, CompileError or RunFailed; see `failed`."""
+    """Return a record that was checked and, on a GPU, timed. NotRunnable, CompileError or RunFailed; see `failed`."""
     say = progress or quiet
     made = plan(choice)
     backend = backend_of(made)
@@ -49,7 +49,7 @@ def measure(choice: Settled, progress: Progress | None = None) -> Measurement:
     if checked.ok:
         say(0.5, "Timing")
         timing = backend.time(made, say)
-    if timing is not None and not backend.times:  # beside an emulator the time of a CPU is a remark, no figure
+    if timing is not None and not backend.times:  # beside the emulator, the CPU's time is a remark and not a figure
         run = replace(run, badges=(f"{run.badges[0]}, {timing.time_us:,.0f} µs", *run.badges[1:]))
         run = replace(run, notes={**run.notes, "cpu_time_us": timing.time_us})
         timing = None
@@ -57,7 +57,7 @@ def measure(choice: Settled, progress: Progress | None = None) -> Measurement:
 
 
 def failed(choice: Choice, error: Exception) -> Measurement:
-    """The record of a run that gave no answer: its status and the sentence that says why."""
+    """Return the record of a run that gave no answer: its status and one sentence that says why."""
     log = error.log if isinstance(error, CompileError) else None
     findings: tuple[Finding, ...] = ()
     if isinstance(error, RunFailed) and error.finding:
@@ -68,7 +68,7 @@ def failed(choice: Choice, error: Exception) -> Measurement:
 
 
 def verdict(checked: Check, findings: Sequence[Finding]) -> tuple[Status, str | None]:
-    """What a run with this answer and these findings is called, and why in a sentence, unless all is well."""
+    """Return the status of a run with this answer and these findings, and a sentence that says why it is not "ok"."""
     if not checked.ok:
         result, expected = number_text(checked.result), number_text(checked.expected)
         return "wrong", f"The answer is wrong: {result} instead of {expected}."
@@ -83,7 +83,7 @@ def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Meas
     device = backend_named(choice.device).describe()
     rates = Rates()
     if timing:
-        # A rung of the CPU reaches no part of the GPU's peak.
+        # A rung on the CPU uses no part of the GPU's peak.
         beside = "cpu" in run.notes or not kernel_named(choice.kernel).has_peak
         peak = None if beside else peak_of(device, topic.metric, choice.dtype)
         rates = rates_of(made.bytes_moved, made.flops, timing.time_us, topic.metric, peak)
@@ -106,7 +106,7 @@ def _record(made: Plan, run: Run, checked: Check, timing: Timing | None) -> Meas
 
 
 def with_first_elements(output: Array, checked: Check) -> Check:
-    """The check with the first SHOWN elements of an answer that is an array, None for what is no finite number."""
+    """Return the check with the first SHOWN elements of an array answer; None for an element that is not finite."""
     if output.size < 2:
         return checked
     first = tuple(value if np.isfinite(value) else None for value in output.ravel()[:SHOWN].tolist())

@@ -15,8 +15,10 @@ from engine.machine.rates import fp32_lanes
 
 @dataclass(frozen=True)
 class HostGpu:
-    """One GPU. `uuid`: what CUDA_VISIBLE_DEVICES calls it, in whatever order CUDA counts. `capability`: its compute
-    capability, as "90"; "" and 0 `multiprocessors` where the driver does not say."""
+    """One GPU. `uuid`: its name in CUDA_VISIBLE_DEVICES, in any order. `capability`: its compute capability, as "90".
+
+    `capability` is "" and `multiprocessors` is 0 if the driver does not report them.
+    """
 
     name: str
     uuid: str
@@ -29,24 +31,26 @@ _told: tuple[HostGpu, ...] | None = None
 
 
 def tell(found: tuple[HostGpu, ...] | None) -> None:
-    """From now on `gpus` are these, of other computers that serve this process; None: its own computer's again."""
+    """Set the GPUs of this process to those of other computers that serve it; None: this computer's own GPUs again."""
     global _told
     _told = found
 
 
 def gpus() -> tuple[HostGpu, ...]:
-    """The GPUs that this process may use: those that it was told of, or else those of this computer."""
+    """Return the GPUs that this process may use."""
     return own_gpus() if _told is None else _told
 
 
 @lru_cache(maxsize=1)
 def own_gpus() -> tuple[HostGpu, ...]:
-    """This computer's, as CUDA_VISIBLE_DEVICES says; () without a fit driver. Asked once."""
+    """Return this computer's GPUs under CUDA_VISIBLE_DEVICES; empty without a suitable driver. The driver is asked
+    once.
+    """
     return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def device_summary() -> str:
-    """The GPUs in words for the environment line: "2 x NVIDIA H200, driver 580.65.06" or "no GPU"."""
+    """Describe the GPUs for the environment line: "2 x NVIDIA H200, driver 580.65.06" or "no GPU"."""
     found = gpus()
     if not found:
         return "no GPU"
@@ -56,9 +60,9 @@ def device_summary() -> str:
 
 
 def visible(found: tuple[HostGpu, ...], setting: str | None) -> tuple[HostGpu, ...]:
-    """Those of `found` that CUDA would see with this CUDA_VISIBLE_DEVICES: numbers, or beginnings of UUIDs.
+    """Return the GPUs of `found` that CUDA would see with this CUDA_VISIBLE_DEVICES (indices, or prefixes of UUIDs).
 
-    As in CUDA, the first entry that names no GPU hides itself and all that follow.
+    As in CUDA, the first entry that names no GPU hides itself and all entries after it.
     """
     if setting is None:
         return found
@@ -75,7 +79,7 @@ def visible(found: tuple[HostGpu, ...], setting: str | None) -> tuple[HostGpu, .
 
 
 def _size(nvml: Any, handle: Any) -> tuple[str, int]:
-    """Compute capability and multiprocessors, which the library counts by their FP32 lanes; ("", 0): it cannot say."""
+    """Return compute capability and number of multiprocessors (the library reports FP32 lanes); ("", 0) if unknown."""
     try:
         capability = "".join(map(str, nvml.nvmlDeviceGetCudaComputeCapability(handle)))
         return capability, nvml.nvmlDeviceGetNumGpuCores(handle) // fp32_lanes(capability)
@@ -87,7 +91,7 @@ def _all_gpus() -> tuple[HostGpu, ...]:
     try:
         nvml: Any = importlib.import_module("pynvml")
         nvml.nvmlInit()
-    except Exception:  # not installed, no driver, no permission: all mean that there is no GPU to be had
+    except Exception:  # not installed, no driver or no permission: there is no usable GPU
         return ()
     try:
         if nvml.nvmlSystemGetCudaDriverVersion() < CUDA_NEEDED:
@@ -100,19 +104,19 @@ def _all_gpus() -> tuple[HostGpu, ...]:
             )
             for handle in handles
         )
-    except nvml.NVMLError:  # a GPU that fell off the bus, say
+    except nvml.NVMLError:  # for example, a GPU that fell off the bus
         return ()
     finally:
         nvml.nvmlShutdown()
 
 
 def cores() -> int:
-    """How many cores this process may run on."""
+    """Return the number of cores that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def memory_bytes() -> int:
-    """The memory of this computer."""
+    """Return the memory of this computer in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""In what state a number was measured: versions, clocks, temperature, who else computes. Reads; changes nothing."""
+"""The state in which a number was measured: versions, clocks, temperature, other processes on the GPU. Read-only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-CUDA_NEEDED = 13000  # the driver must know CUDA 13
-# What NVML calls a reason why the clock is below its maximum, and whether that slows a kernel down.
+CUDA_NEEDED = 13000  # the driver must support CUDA 13
+# NVML's reasons for a clock below its maximum, and whether each slows a kernel down.
 THROTTLE_REASONS = {
     0x4: "power cap",
     0x8: "hardware slowdown",
@@ -26,13 +26,13 @@ THROTTLE_REASONS = {
 
 @lru_cache(maxsize=1)
 def has_gpu() -> bool:
-    """Whether CUDA 13 can use a GPU here. Asks the driver itself, so that a page need not load CuPy."""
+    """Return whether CUDA 13 can use a GPU here. It asks the driver, so that a page need not load CuPy."""
     return driver_state() == "ok"
 
 
 @lru_cache(maxsize=1)
 def driver_state() -> str:
-    """ "ok", or one sentence on what is missing."""
+    """Return "ok", or one sentence that says what is missing."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -48,7 +48,7 @@ def driver_state() -> str:
 
 
 def environment() -> dict[str, Any]:
-    """Versions and, with a GPU, its state at this moment: clocks, temperature, power, why it is slowed down."""
+    """Return versions and, with a GPU, its current clocks, temperature, power and throttle reasons."""
     return {**_versions(), **_gpu_state(), "utc": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
@@ -74,7 +74,7 @@ def _commit() -> str | None:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return os.environ.get("KERNEL_LADDER_COMMIT")  # where the program runs without its repository
+        return os.environ.get("KERNEL_LADDER_COMMIT")  # if the program runs outside its repository
     return asked.stdout.strip() or None
 
 
@@ -98,7 +98,7 @@ def _gpu_state() -> dict[str, Any]:
         try:
             state[name] = ask()
         except (pynvml.NVMLError, AttributeError):
-            continue  # not every GPU, and no container, answers everything
+            continue  # some GPUs and most containers answer only part of this
     return state
 
 
@@ -107,7 +107,7 @@ def _reasons(bits: int) -> list[str]:
 
 
 def foreign_processes() -> list[int]:
-    """Processes of others that compute on this GPU now: their ids. Our own workers (same parent) do not count."""
+    """Return the ids of other users' processes that compute on this GPU now. Workers of this program do not count."""
     handle = _nvml_handle()
     if handle is None:
         return []
@@ -118,7 +118,7 @@ def foreign_processes() -> list[int]:
     except pynvml.NVMLError:
         return []
     if os.getpid() not in pids:
-        # In a container the ids are the host's, and one of them is ours.
+        # In a container these ids are the host's, and one of them is this process.
         return pids[1:]
     return [pid for pid in pids if pid not in (os.getpid(), os.getppid()) and _parent(pid) != os.getppid()]
 
@@ -132,7 +132,7 @@ def _parent(pid: int) -> int | None:
 
 @lru_cache(maxsize=1)
 def _nvml_handle() -> Any:
-    """NVML's handle of the GPU that this process computes on; None without a driver."""
+    """Return NVML's handle of the GPU that this process uses; None without a driver."""
     if not has_gpu():
         return None
     try:
@@ -141,7 +141,7 @@ def _nvml_handle() -> Any:
 
         pynvml.nvmlInit()
         return pynvml.nvmlDeviceGetHandleByPciBusId(runtime.deviceGetPCIBusId(runtime.getDevice()))
-    except Exception:  # NVML is a courtesy: whatever it lacks, the numbers stand without it
+    except Exception:  # NVML is optional: a number stands without it
         return None
 
 
@@ -151,7 +151,7 @@ ROOT = Path(__file__).parents[2]
 
 @lru_cache(maxsize=2)
 def program_version(*files: str) -> str:
-    """A digest of the text of these files: of ENGINE and KERNELS, equal where the same choice runs the same."""
+    """Return a digest of the text of these files. Two programs with equal ENGINE and KERNELS run a choice alike."""
     found = hashlib.sha256()
     for path in sorted(path for pattern in files for path in ROOT.glob(pattern)):
         found.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())

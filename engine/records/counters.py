@@ -1,6 +1,6 @@
-"""Every counter, once: its name, its title, what it means, where it is shown and what it is derived from.
+"""The table of counters: name, title, meaning, where it is shown, and how it is derived.
 
-A new counter is one row here and, on the emulator, one observer that counts it.
+A new counter is one row here and one observer of the emulator that counts it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ LAUNCHES, FINDINGS = "launches", "findings"
 
 @dataclass(frozen=True)
 class Counter:
-    """One row. `meaning` is a sentence for a student.
+    """One counter. `meaning`: a sentence for a student.
 
-    `json`: the counter's place in --json, None where it is not there. Every other counter is derived: the sum of
-    `parts`, divided by the sum of `per` where that is given; or, as `whole_run` says, known of the whole run only, so
-    that no line has a part of it. `in_ptx`: it counts what the PTX says, from which the GPU makes other instructions;
-    `assembled`: it counts what the GPU's assembler makes of the PTX.
-    `lines`: offered for the heat of the source's lines; `plots`: for plots, sweeps and files; `table`: a column of a
-    ladder's table. `full`: the value that is best, where more is better; elsewhere less is.
+    `json`: its place in --json; None: it is not in --json. A counter without a place is derived: the sum of `parts`,
+    divided by the sum of `per` if that is given. `whole_run`: it is known for the whole run only, not by line.
+    `in_ptx`: it counts PTX instructions, which the GPU translates into others; `assembled`: it counts instructions of
+    the GPU's machine code. `lines`: offered as heat of the source's lines; `plots`: in plots, sweeps and files;
+    `table`: a column of a ladder's table. `full`: the best value, if more is better; otherwise less is better.
     """
 
     name: str
@@ -39,7 +38,7 @@ class Counter:
 
     @property
     def label(self) -> str:
-        """The title, and the code that it counts in: "Branches (PTX)"."""
+        """Return the title with the code that it counts in: "Branches (PTX)"."""
         return f"{self.title} (PTX)" if self.in_ptx else self.title
 
 
@@ -115,7 +114,7 @@ IN_TABLE: tuple[str, ...] = tuple(name for name, row in COUNTERS.items() if row.
 
 
 def with_derived(counts: Mapping[str, float]) -> dict[str, float]:
-    """`counts`, and every counter that follows from them; what lacks a part, or is a share of nothing, is left out."""
+    """Return `counts` with every derived counter. A counter that lacks a part, or divides by zero, is left out."""
     found = dict(counts)
     for row in COUNTERS.values():
         if row.name in counts or not row.parts or not counts.keys() >= {*row.parts, *row.per}:
@@ -127,6 +126,6 @@ def with_derived(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def plotted(counts: Mapping[str, float] | None) -> dict[str, float | None]:
-    """The counters of plots, sweeps and files; None for what was not counted."""
+    """Return the counters of plots, sweeps and files; None if nothing was counted."""
     found = with_derived(counts or {})
     return {name: found.get(name) for name in IN_PLOTS}

@@ -28,7 +28,7 @@ _UNITS = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def whole_number(text: str) -> int:
-    """A number as it is typed: "1000", "4,194,304", "4_194_304", "2^22", "4M". ValueError if it is none."""
+    """Return the number that a user typed: "1000", "4,194,304", "4_194_304", "2^22", "4M". ValueError: it is no number."""
     plain = text.strip().replace(",", "").replace("_", "").replace(" ", "")
     base, power, exponent = plain.partition("^")
     if power:
@@ -42,7 +42,7 @@ def whole_number(text: str) -> int:
 
 
 def text_of(key: str, value: object) -> str:
-    """A cell of column or counter `key`: "12.3 µs", "1,203", "2.33×"; "" for what was not measured."""
+    """Return the text of a table cell: "12.3 µs", "1,203", "2.33×"; "" for a value that was not measured."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     if not isinstance(value, int | float):
@@ -63,7 +63,7 @@ def text_of(key: str, value: object) -> str:
 
 
 def time_text(us: float) -> str:
-    """A time with the unit that suits it: "8.05 ms", "12.3 µs"."""
+    """Return a time with a suitable unit: "8.05 ms", "12.3 µs"."""
     for size, unit in ((1e6, "s"), (1e3, "ms")):
         if us >= size:
             return f"{three_digits(us / size)} {unit}"
@@ -71,7 +71,7 @@ def time_text(us: float) -> str:
 
 
 def count_text(count: int) -> str:
-    """A count that can be read from afar: "1,234", "12.3 M"."""
+    """Return a count that is readable from afar: "1,234", "12.3 M"."""
     for size, unit in ((10**9, "G"), (10**6, "M")):
         if count >= size:
             return f"{three_digits(count / size)} {unit}"
@@ -79,29 +79,29 @@ def count_text(count: int) -> str:
 
 
 def many(count: int, noun: str) -> str:
-    """ "1 line", "1,234 lines"."""
+    """Return a count with its noun: "1 line", "1,234 lines"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size_text(n: int) -> str:
-    """N as the lectures write it: "2^22", "1,000"."""
+    """Return N as the lectures write it: "2^22", "1,000"."""
     return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else f"{n:,}"
 
 
 def number_text(value: float) -> str:
-    """An answer: a whole number in full, "2,073,687,720"; another one with nine digits."""
+    """Return an answer: an integer in full, "2,073,687,720"; a float with nine digits."""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.9g}"
 
 
 def sizes_text(sizes: Sequence[int]) -> str:
-    """Several N: "256, 512, 1,000"; many of the same ratio as "2^10, 2^11, … 2^30"."""
+    """Return several N: "256, 512, 1,000", or "2^10, 2^11, … 2^30" if their ratio is constant."""
     ratios = {later / earlier for earlier, later in pairwise(sizes)}
     texts = [size_text(n) for n in sizes]
     return f"{texts[0]}, {texts[1]}, … {texts[-1]}" if len(sizes) > 4 and len(ratios) == 1 else ", ".join(texts)
 
 
 def three_digits(value: float) -> str:
-    """A number to about three digits: "1,203", "45.7", "2.33", "0.012"."""
+    """Return a number with about three digits: "1,203", "45.7", "2.33", "0.012"."""
     if value >= 99.95:
         return f"{value:,.0f}"
     if 0 < value < 0.095:

@@ -1,9 +1,9 @@
-"""Time a prepared plan, with its peers in turn: how a number comes about, and what it is worth.
+"""Time a prepared plan in turn with the libraries that do the same work.
 
-A sample is `flush, event, work, event`, queued on a GPU that has nothing else to do: the flush hides the host, so the
-events see the GPU alone. Where nothing hides it (a hot cache, work that is slow to enqueue) a kernel that waits on the
-GPU's own clock stands in front. The plan and its peers take turns, so that a drift of the clock falls on all of them.
-A plan that ends on the host is timed by the host's clock, from the launch to the sum in hand.
+A sample is `flush, event, work, event`, queued on an idle GPU: the flush hides the host's launch time, so the events
+measure the GPU alone. If no flush hides it (a hot cache, work that is slow to enqueue), a kernel that waits on the
+GPU's own clock runs first. The plan and the libraries take turns, so a drift of the clock affects all of them. A plan
+that ends on the host is timed by the host's clock, from the launch to the finished sum.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ PRECISION = 0.01  # stop when half of the median's 95% interval is below this fr
 BUDGET_MS = 120.0
 MAX_SAMPLES = 300
 MIN_SAMPLES = 15
-LEAST_BUDGETS = 10  # fewer than 15 samples, down to 3, where 15 would take longer than so many budgets
-BATCH_US = 8_000.0  # of GPU time between two looks at the stop rule
+LEAST_BUDGETS = 10  # accept fewer than 15 samples, down to 3, if 15 take longer than this many budgets
+BATCH_US = 8_000.0  # microseconds of GPU time between two checks of the stop rule
 LATENCY_BOUND_US = 10.0
 NOISY = 0.05
 THROTTLED = 0.96
-HOST_MARGIN = 1.5  # a delay must outlast the host by this much
+HOST_MARGIN = 1.5  # the delay is this many times the host's time
 
 
 @dataclass(frozen=True)
 class Work:
-    """Something to time: a plan, a peer, or the empty kernel. `fetch`: what the host does after it, if that counts."""
+    """Something to time: a plan, a library's call, or the empty kernel. `fetch`: the host's part after it, if that
+    counts.
+    """
 
     name: str
     enqueue: Callable[[], object]
@@ -57,10 +59,10 @@ def time_plan(
     budget_ms: float = BUDGET_MS,
     max_samples: int = MAX_SAMPLES,
 ) -> Timing:
-    """Median, 95% interval and all samples of a plan in microseconds, beside the peers of those names, in turn.
+    """Time a plan in microseconds, in turn with the libraries of those names: median, 95% interval and all samples.
 
-    `cache`: "cold-clean", "cold-dirty" or "hot". Stops at 1%, at `budget_ms` or at `max_samples`, but not before 15
-    samples; fewer, down to 3, where 15 would take ten times the budget. Raises NotRunnable and RunFailed.
+    `cache`: "cold-clean", "cold-dirty" or "hot". Sampling stops at 1%, at `budget_ms` or at `max_samples`, but not
+    before 15 samples; fewer, down to 3, if 15 take ten times the budget. NotRunnable and RunFailed.
     """
     if cache not in CACHE_STATES:
         raise NotRunnable(f"There is no cache state {cache!r}; choose {', '.join(CACHE_STATES)}.")
@@ -118,10 +120,10 @@ def _badges(timing: Timing, notes: dict[str, Any]) -> tuple[str, ...]:
 def _sampled(
     works: Sequence[Work], cache: str, budget_ms: float, max_samples: int, clock: probes.Clock, say: Progress
 ) -> tuple[list[list[float]], dict[str, Any]]:
-    """Samples of each work, taken in turn: lists of equal length, in microseconds; and notes on how they came about."""
+    """Sample each work in turn: lists of equal length in microseconds, and notes on the sampling."""
     batch = _host_batch if works[0].fetch else _event_batch
     flush = probes.flush(cache)
-    # Loads every module before anything waits for it, and shows how long a sample takes.
+    # This loads every module before the timing, and shows how long a sample takes.
     delays = [0] * len(works)
     batch(works, flush, delays, 1)
     host_us = [_host_us(work) for work in works]
@@ -129,7 +131,7 @@ def _sampled(
     estimates = batch(works, flush, delays, 1)
     flush_us = _flush_us(cache)
     if batch is _event_batch:
-        # A hot sample queues the work twice: once to warm the cache.
+        # A hot sample queues the work twice; the first run warms the cache.
         delays = [_delay_ns(own if flush else 2 * own, flush_us) for own in host_us]
     longest = max(times[0] for times in estimates)
     least = int(min(max(LEAST_BUDGETS * budget_ms * 1e3 / longest, 3), MIN_SAMPLES))
@@ -199,15 +201,17 @@ def _host_batch(
 
 
 def _delay_ns(host_us: float, flush_us: float) -> int:
-    """How long the GPU must be held so that the host is done queueing: 0 where the flush is long enough."""
+    """Return how long the GPU must wait until the host has queued its work, in ns; 0 if the flush is long enough."""
     needed = HOST_MARGIN * host_us
     if flush_us >= needed:
         return 0
-    return 5_000 * ceil(1 + (needed - flush_us) / 5)  # in steps, so that the prebuilt kernels are few
+    return 5_000 * ceil(1 + (needed - flush_us) / 5)  # rounded to steps, so that few delay kernels are built
 
 
 def _host_us(work: Work) -> float:
-    """The host's time to queue one piece of work between its two events: the least of a few, or one of a slow one."""
+    """Return the host's time to queue one piece of work between its events: the least of a few tries; one for slow
+    work.
+    """
     begin, end = _events(2)
     least = float("inf")
     first = perf_counter()
@@ -231,7 +235,7 @@ def _flush_us(cache: str) -> float:
 
 @lru_cache(maxsize=16)
 def _floor_us(cache: str, path: str) -> float:
-    """The empty kernel on the same path: what a launch costs when it does nothing. Shown, never subtracted."""
+    """Return the time of the empty kernel on the same path, the cost of a launch. It is shown, never subtracted."""
     if path == "host":
         work = Work("empty", probes.empty(), stream().synchronize)
     else:

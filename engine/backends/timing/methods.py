@@ -1,7 +1,8 @@
-"""What a recorded time depends on beside the kernel: the functions that enqueue, sample and reduce, as a digest.
+"""The digest of how times are measured: of the functions that enqueue, sample and reduce.
 
-The digest is taken from the functions themselves, not from their files: moving or renaming a module, an import, a
-comment or a docstring leaves every recorded run valid; a changed statement or constant does not.
+Recorded times depend on these functions and on their kernel. The digest is taken from the functions' syntax trees: to
+move or rename a module, an import, a comment or a docstring leaves every recorded run valid; a changed statement or
+constant does not.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from pathlib import Path
 
 from engine.catalogue.libraries import PEERS
 
-# A method -> the names, by module, that decide what its samples mean. A name that is gone is a KeyError, so that none
-# is forgotten when code moves.
+# A method -> the names, by module, that decide what its samples mean. A missing name raises KeyError, so moved code
+# cannot be forgotten.
 METHODS: dict[str, dict[str, tuple[str, ...]]] = {
     "gpu": {
         "engine.backends.timing.gpu": (
@@ -72,40 +73,44 @@ METHODS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 
-FIRST_PEERS = ("sum", "matrix product", "bfloat16 product")  # the operations whose peers are those of "peers"
+FIRST_PEERS = (
+    "sum",
+    "matrix product",
+    "bfloat16 product",
+)  # the operations whose libraries are timed by the method "peers"
 
 
 def method_of_peers(operation: str) -> str:
-    """The method that times an operation's peers, "" where there are none."""
+    """Return the method that times an operation's libraries, "" if it has none."""
     if not PEERS.get(operation):
         return ""
-    if operation in METHODS:  # one that came later, whose digest leaves those of the others alone
+    if operation in METHODS:  # an operation that was added later; the digests of the others stay as they were
         return operation
     return "peers" if operation in FIRST_PEERS else "libraries"
 
 
 @lru_cache(maxsize=1)
 def methods() -> dict[str, str]:
-    """Each method's digest, as the code is now."""
+    """Return each method's digest of the present code."""
     return {name: digest_of({text_of(module): names for module, names in parts.items()})
             for name, parts in METHODS.items()}  # fmt: skip
 
 
 def digest_of(parts: dict[str, tuple[str, ...]]) -> str:
-    """A digest of the named functions, classes and constants of each module's text. KeyError for a missing name."""
+    """Return a digest of the named functions, classes and constants of each module's text. KeyError: a name is missing."""
     code = (dumped for text, names in parts.items() for dumped in _definitions(text, names))
     return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
 
 
 def text_of(module: str) -> str:
-    """The text of a module, found but not imported: what times needs a GPU."""
+    """Return the text of a module without importing it, because the modules that time need a GPU."""
     found = find_spec(module)
     assert found is not None and found.origin is not None
     return Path(found.origin).read_text(encoding="utf-8")
 
 
 def _definitions(text: str, names: tuple[str, ...]) -> list[str]:
-    """The definitions as syntax trees in the order asked for, without docstrings."""
+    """Return the definitions as syntax trees in the given order, without docstrings."""
     found: dict[str, str] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -123,7 +128,7 @@ def _definitions(text: str, names: tuple[str, ...]) -> list[str]:
 
 
 def _dump(node: ast.AST) -> str:
-    """A syntax tree as Python 3.11 writes it: the same code has the same digest with every later one."""
+    """Return a syntax tree as Python 3.11 writes it, so the digest is the same under later versions."""
     if sys.version_info >= (3, 13):
         text = ast.dump(node, show_empty=True)
     else:

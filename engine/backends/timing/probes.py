@@ -1,6 +1,6 @@
-"""The helpers of timing that run on the GPU: L2 flushes, a delay, clock stamps, the empty kernel, the read ceiling.
+"""The timing helpers that run on the GPU: L2 flushes, a delay, clock stamps, the empty kernel, the read ceiling.
 
-All are set up once per process and stay warm, so that timing one more rung costs only its samples.
+Each is built once per process, so timing another rung costs only its samples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.records import Launch, Scalar, Source
 CLOCK_RATE_KHZ, L2_BYTES = 13, 38  # cudaDevAttrClockRate, cudaDevAttrL2CacheSize
 FLUSH_FILL = 0xA5
 READ_THREADS = 256
-CEILING_BYTES = 4 << 30  # far beyond L2; a read of it takes about a millisecond
+CEILING_BYTES = 4 << 30  # much larger than L2; reading it takes about a millisecond
 
 Enqueue = Callable[[], object]
 
@@ -69,7 +69,7 @@ extern "C" __global__ void read_all(const int4 *in, unsigned int count, int *sin
 
 
 def _probe(kernel: str, grid: int, block: int, *arguments: Any) -> Enqueue:
-    """A prebuilt launch of a probe; arrays and scalars in the kernel's order."""
+    """Prepare a launch of a probe; arrays and scalars in the kernel's order."""
     arrays = {f"a{i}": argument for i, argument in enumerate(arguments) if not isinstance(argument, Scalar)}
     names = tuple(argument if isinstance(argument, Scalar) else f"a{i}" for i, argument in enumerate(arguments))
     launch, kept = launcher(Launch(kernel, SOURCE, (grid, 1, 1), (block, 1, 1), names), arrays)
@@ -82,19 +82,19 @@ def _probe(kernel: str, grid: int, block: int, *arguments: Any) -> Enqueue:
 
 @lru_cache
 def attribute(number: int) -> int:
-    """A cudaDeviceAttr of the process's device; some take the driver 0.2 ms each."""
+    """Return a cudaDeviceAttr of the process's device. Some take the driver 0.2 ms."""
     return int(runtime.deviceGetAttribute(number, runtime.getDevice()))
 
 
 @lru_cache(maxsize=1)
 def empty() -> Enqueue:
-    """The empty kernel: one block of 32 threads."""
+    """Return a launch of the empty kernel: one block of 32 threads."""
     return _probe("empty", 1, 32)
 
 
 @lru_cache(maxsize=1)
 def empty_graph() -> Enqueue:
-    """A graph of the empty kernel alone."""
+    """Return a graph of the empty kernel."""
     launch = empty()
     stream().begin_capture()
     launch()
@@ -105,13 +105,13 @@ def empty_graph() -> Enqueue:
 
 @lru_cache(maxsize=64)
 def delay(nanoseconds: int) -> Enqueue:
-    """A kernel that holds the stream for `nanoseconds` of device time."""
+    """Return a kernel that blocks the stream for `nanoseconds` of device time."""
     return _probe("delay", 1, 1, Scalar("uint32", nanoseconds))
 
 
 @lru_cache(maxsize=1)
 def _flush_buffer() -> Any:
-    """Twice the L2, filled with something that is not zero."""
+    """Return a buffer of twice the L2, filled with nonzero values."""
     array = cupy.empty(2 * attribute(L2_BYTES), np.uint8)
     runtime.memsetAsync(array.data.ptr, FLUSH_FILL, array.nbytes, stream().ptr)
     return array
@@ -119,10 +119,10 @@ def _flush_buffer() -> Any:
 
 @lru_cache(maxsize=3)
 def flush(cache: str) -> Enqueue | None:
-    """What brings the L2 into the named state. None for "hot", where the timed work itself runs before.
+    """Return a launch that brings the L2 into the named state; None for "hot", which runs the timed work itself first.
 
-    "cold-clean": reads twice the L2, so that it holds nothing of ours and nothing to write back. "cold-dirty": sets as
-    many bytes as the L2 has, so that the timed kernel pays for writing them back, as after any other kernel that wrote.
+    "cold-clean" reads twice the L2, so that it holds none of our data and nothing to write back. "cold-dirty" writes as
+    many bytes as the L2 has, so that the timed kernel pays for writing them back, as after any kernel that wrote.
     """
     if cache == "hot":
         return None
@@ -134,7 +134,7 @@ def flush(cache: str) -> Enqueue | None:
 
 
 def reader(buffer: Any, blocks_per_multiprocessor: int) -> Enqueue:
-    """A kernel that reads all of `buffer` (a multiple of 16 bytes)."""
+    """Return a kernel that reads all of `buffer` (a multiple of 16 bytes)."""
     grid = blocks_per_multiprocessor * attribute(MULTIPROCESSORS)
     return _probe("read_all", grid, READ_THREADS, buffer, Scalar("uint32", buffer.nbytes // 16), _sink())
 
@@ -145,7 +145,7 @@ def _sink() -> Any:
 
 
 class Clock:
-    """The multiprocessors' clock rate over stretches of the stream, from stamps around each of them."""
+    """The clock rate of the multiprocessors over stretches of the stream, from time stamps around each."""
 
     def __init__(self) -> None:
         self._stamps = cupy.empty((2, 2), np.uint64)
@@ -153,11 +153,11 @@ class Clock:
         self._nanoseconds = self._cycles = 0
 
     def start(self) -> None:
-        """Stamp before the stretch."""
+        """Put a stamp before the stretch."""
         self._enqueue[0]()
 
     def stop(self) -> None:
-        """Stamp after the stretch; `read` once the stream is done."""
+        """Put a stamp after the stretch; call `read` once the stream is done."""
         self._enqueue[1]()
 
     def read(self) -> None:
@@ -168,17 +168,19 @@ class Clock:
             self._cycles += end_cycles - begin_cycles
 
     def megahertz(self) -> float | None:
-        """The mean clock rate of the stretches; None below half a millisecond, which the coarse timer cannot carry."""
+        """Return the mean clock rate of the stretches; None below half a millisecond, which the coarse timer cannot
+        resolve.
+        """
         return 1e3 * self._cycles / self._nanoseconds if self._nanoseconds > 500_000 else None
 
 
 def max_megahertz() -> float:
-    """The highest clock rate of the multiprocessors, as the device states it."""
+    """Return the highest clock rate of the multiprocessors that the device reports."""
     return attribute(CLOCK_RATE_KHZ) / 1e3
 
 
 def wake() -> None:
-    """Keep the GPU busy until its clock is up: an idle GPU starts at a sixth of it. At most 50 ms."""
+    """Keep the GPU busy until its clock is at full speed (an idle GPU starts at a sixth of it), at most 50 ms."""
     for _ in range(50):
         clock = Clock()
         clock.start()
@@ -190,7 +192,7 @@ def wake() -> None:
 
 
 def elapsed_us(work: Enqueue, samples: int) -> float:
-    """The median time of `work` between two events, in microseconds, with a delay that hides the host."""
+    """Return the median time of `work` between two events in microseconds, with a delay that hides the host."""
     times = []
     for _ in range(samples):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -205,10 +207,12 @@ def elapsed_us(work: Enqueue, samples: int) -> float:
 
 @lru_cache(maxsize=1)
 def read_ceiling_gb_s() -> float:
-    """The fastest that this GPU reads its memory, in GB/s: the best of a few grid sizes over a large buffer."""
+    """Return the fastest rate at which this GPU reads its memory in GB/s: the best of a few grid sizes on a large
+    buffer.
+    """
     size = min(CEILING_BYTES, runtime.memGetInfo()[0] // 4 // 16 * 16)
     with stream():
-        # Outside the pool, so that the memory is free again at once.
+        # Allocated outside the pool, so that the memory is free again at once.
         memory = cupy.cuda.MemoryPointer(cupy.cuda.memory.Memory(size), 0)
         buffer = cupy.ndarray((size,), np.uint8, memptr=memory)
         runtime.memsetAsync(memory.ptr, FLUSH_FILL, size, stream().ptr)

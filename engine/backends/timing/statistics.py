@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 
 CONFIDENCE = 0.95
-SAME = 1.03  # medians, and what follows from them, that differ by less than this are the same
+SAME = 1.03  # medians that differ by less than this factor count as equal
 
 
 def median(values: Sequence[float]) -> float:
@@ -20,9 +20,10 @@ def median(values: Sequence[float]) -> float:
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95% confidence interval of the median from order statistics: no assumption about the distribution.
+    """Return the 95% confidence interval of the median from order statistics, without an assumption on the
+    distribution.
 
-    Fewer than 6 values cannot carry 95%: the interval is then their whole range. ValueError for none.
+    Fewer than 6 values cannot give 95%: the interval is then their whole range. ValueError for none.
     """
     ordered = sorted(values)
     if not ordered:
@@ -33,7 +34,9 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 @lru_cache(maxsize=1024)
 def _interval_rank(count: int) -> int:
-    """The largest r for which the median lies between the r-th smallest and r-th largest value (from 0) with 95%."""
+    """Return the largest r for which the median lies between the r-th smallest and r-th largest value (from 0) with
+    95%.
+    """
     tail, rank = 0, 0
     for successes in range(count // 2):
         tail += comb(count, successes)
@@ -44,13 +47,13 @@ def _interval_rank(count: int) -> int:
 
 
 def half_width(values: Sequence[float]) -> float:
-    """Half the median's interval, as a fraction of the median."""
+    """Return half the width of the median's interval as a fraction of the median."""
     low, high = median_interval(values)
     return (high - low) / 2 / median(values)
 
 
 def spread(values: Sequence[float]) -> float:
-    """The interquartile range as a fraction of the median."""
+    """Return the interquartile range as a fraction of the median."""
     low, high = np.percentile(values, (25, 75))
     return float(high - low) / median(values)
 
@@ -58,10 +61,10 @@ def spread(values: Sequence[float]) -> float:
 def paired_ratio(
     numerators: Sequence[float], denominators: Sequence[float], resamples: int = 1000, seed: int = 1
 ) -> tuple[float, float, float]:
-    """The median of numerators[i] / denominators[i], with its 95% bootstrap interval: (ratio, low, high).
+    """Return the median of numerators[i] / denominators[i] with its 95% bootstrap interval: (ratio, low, high).
 
-    The samples are pairs taken one after the other, so a drift of the clock falls on both and cancels. ValueError for
-    none, or where one has no partner.
+    The samples are pairs, taken one after the other, so a drift of the clock affects both and cancels. ValueError: no
+    samples, or unequal counts.
     """
     if len(numerators) != len(denominators) or not numerators:
         raise ValueError("A paired ratio needs as many numerators as denominators, and at least one.")
