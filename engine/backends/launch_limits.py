@@ -39,7 +39,7 @@ def check_fits(step: Launch, gpu: GpuModel) -> None:
     large.
     """
     check_sizes(step)
-    oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers are counted for the oldest capability that the compiler supports
+    oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers of the oldest known
     needed = resources_of(step.source, step.kernel, oldest)
     shared = needed.shared_bytes + step.shared_bytes
     if shared > gpu.block_shared_bytes:

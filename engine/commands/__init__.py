@@ -22,7 +22,7 @@ from engine.commands.output import SESSION, exit_status
 from engine.records import NotRunnable
 from engine.records.words import whole_number
 
-EVERY = "all"  # ladders, in the place of their names
+EVERY = "all"  # stands for all ladders
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The command `history`: what this computer measured, for other programs, and how much of it is kept."""
+"""The command `history`: export what this computer measured, and prune it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.store import database, measurements
 
 
 def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
-    """`history export` and `history prune`. `number` reads one."""
+    """Add `history export` and `history prune`. `number` parses a number."""
     history = commands.add_parser("history", help="what was measured here: export it, or keep less of it")
     actions = history.add_subparsers(required=True, metavar="{export,prune}")
     export = actions.add_parser("export", help="every measurement, the earliest first")
@@ -70,7 +70,7 @@ def _prune(options: argparse.Namespace) -> int:
 
 
 def _records(days: int | None) -> Iterator[dict[str, Any]]:
-    """The flat records of `--json`, as they were kept."""
+    """Return the stored flat records of `--json`."""
     since = "" if days is None else _days_ago(days)
     return (json.loads(row.record) for row in measurements.all_rows() if row.utc >= since)
 

@@ -1,4 +1,4 @@
-"""What works on this machine, and one fix a line. Every check answers; none raises."""
+"""What works on this computer, with one fix per line. Every check gives an answer; none raises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REINSTALL = "pip install -r requirements.txt -c constraints.txt"
 
 @dataclass(frozen=True)
 class DoctorCheck:
-    """One line: what was looked at, whether it works, what was found, and (where it does not) what to do."""
+    """One line: what was checked, whether it works, what was found, and the fix if it does not work."""
 
     name: str
     ok: bool
@@ -36,13 +36,13 @@ class _Missing(Exception):
 
 
 def doctor() -> list[DoctorCheck]:
-    """All checks in the order in which one needs the other."""
+    """Return all checks, each after those that it depends on."""
     asked = {"cluster": _cluster} if os.environ.get(service.CLUSTER) else {}
     return [_checked(name, look) for name, look in (_CHECKS | asked).items()]
 
 
 def server_check(address: str) -> DoctorCheck:
-    """Whether a dashboard that runs at `address` can work."""
+    """Check whether a dashboard that runs at `address` can work."""
     ok, detail = ready(address)
     return DoctorCheck("server", ok, detail, None if ok else "Look into the server's log, or start it again.")
 
@@ -53,13 +53,13 @@ def _checked(name: str, look: Callable[[], str]) -> DoctorCheck:
     except _Missing as missing:
         detail, fix = missing.args
         return DoctorCheck(name, False, detail, fix)
-    except Exception as error:  # a check that breaks is an answer too
+    except Exception as error:  # a check that crashes is an answer too
         first = next(iter(str(error).splitlines()), "")
         return DoctorCheck(name, False, f"{type(error).__name__}: {first}", REINSTALL)
 
 
 def _python() -> str:
-    return sys.version.split()[0]  # an older Python than 3.11 does not get as far as this line
+    return sys.version.split()[0]  # a Python older than 3.11 does not reach this line
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def _cluster() -> str:
 
 
 def _store() -> str:
-    kept = measurements.count()  # which opens it
+    kept = measurements.count()  # this opens it
     trouble = database.trouble()
     if trouble:
         raise _Missing(f"{database.folder() / database.FILE} cannot be used", trouble)

@@ -17,8 +17,8 @@ from engine.lab.kernels import Kernel, KernelRun, kernel, kernels
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
 
-_LISTED = 8  # kernels that are named
-_FIRST = 8  # elements of an array that are shown
+_LISTED = 8  # kernels that a refusal names
+_FIRST = 8  # elements of an array that are printed
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def emulate(
     file: Path, name: str | None, grid: Sequence[int], block: Sequence[int], words: Sequence[str], *, shared: int,
     cooperative: bool, schedule: str | None,
 ) -> Answer:  # fmt: skip
-    """Launch a kernel of `file` on the emulator; `words`: its arguments. What goes wrong is in the answer."""
+    """Launch a kernel of `file` on the emulator; `words`: its arguments. An error is part of the answer."""
     asked = {"file": str(file), "kernel": name, "grid": list(grid), "block": list(block)}
     try:
         arguments = [argument_of(word) for word in words]
@@ -71,9 +71,10 @@ def _told(run: KernelRun, status: str) -> list[str]:
 
 
 def check(file: Path, name: str | None) -> Answer:
-    """Compile a file's kernels, all or `name`: their parameters, the compiler's warnings, what is not emulated.
+    """Compile a file's kernels, all or `name`: their parameters, the compiler's warnings, unsupported instructions.
 
-    A template is compiled with the arguments that `name` gives, or the file itself."""
+    A template is compiled with the arguments that `name` or the file gives.
+    """
     asked: dict[str, Any] = {"file": str(file)}
     try:
         found = (kernel(file, name),) if name else kernels(file)
@@ -112,7 +113,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _unknown(one: Kernel) -> list[tuple[str, int | None]]:
-    """What the emulator lacks of a kernel, each with its line. InvalidPtx: nobody takes the file."""
+    """Return the instructions of a kernel that the emulator lacks, each with its line. InvalidPtx: the PTX is not
+    valid.
+    """
     try:
         return [(item.opcode, item.line) for item in not_emulated(load(one.source, one.symbol))]
     except InvalidPtx:
@@ -142,7 +145,9 @@ if TYPE_CHECKING:
 
 
 def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[argparse.Namespace], int]) -> None:
-    """`emulate` and `check`: `command` is handed options whose `answer(options)` is an Answer. `number` reads one."""
+    """Add `emulate` and `check`. `command` gets options whose `answer(options)` is an Answer. `number` parses a
+    number.
+    """
     emulate = commands.add_parser("emulate", help="any kernel of any .cu file, on the emulator")
     emulate.add_argument("--grid", type=number, nargs="+", default=[1], metavar="G", help="blocks, in x y z")
     emulate.add_argument("--block", type=number, nargs="+", default=[256], metavar="B", help="threads, in x y z")
@@ -164,7 +169,7 @@ def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[
 
 
 def _emulated(options: argparse.Namespace) -> Answer:
-    start()  # it warms up while this process imports
+    start()  # the server warms up while this process imports
 
     return emulate(
         options.file, options.kernel, options.grid, options.block, options.arg, shared=options.shared,

@@ -1,4 +1,4 @@
-"""The command `peers`: which libraries this computer can measure the kernels against."""
+"""The command `peers`: the libraries that this computer can measure the kernels against."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.records import NotRunnable
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """`python -m engine peers`."""
+    """Add `peers`."""
     peers = commands.add_parser("peers", help="the libraries that the kernels are measured against: built, and tried")
     peers.add_argument("--json", action="store_true")
     peers.set_defaults(command=_peers)
@@ -23,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _peers(options: argparse.Namespace) -> int:
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU.replace("Recording", "A library beside a kernel"))
-    trial = importlib.import_module("engine.backends.gpu.peer_trial")  # CuPy: only where a GPU is used
+    trial = importlib.import_module("engine.backends.gpu.peer_trial")  # CuPy is imported only if a GPU is used
     for refused in trial.build():
         print(refused, file=sys.stderr)
     found = list(trial.tried())

@@ -30,7 +30,7 @@ from engine.records import (
 
 
 def add_parsers(commands: Any, number: Callable[[str], int]) -> None:
-    """`run`, `sweep` and `code`. `number` reads one."""
+    """Add `run`, `sweep` and `code`. `number` parses a number."""
     run = commands.add_parser("run", help="one kernel: its answer checked, then its time or its counters")
     code = commands.add_parser(
         "code", help="why a kernel is fast: registers, occupancy, its hottest loop, the roofline"
@@ -154,15 +154,16 @@ def _read(path: Path) -> str:
 
 
 def _measured(choices: Sequence[Choice]) -> list[Measurement]:
-    """Each choice through an isolated worker: a crash or an endless kernel costs one sentence. The workers end with
-    this process."""
+    """Run each choice in an isolated worker, so that a crash or an endless kernel costs one sentence. The workers end
+    with this process.
+    """
     from engine.service import service
 
     return service.measured(choices, SESSION)
 
 
 def rows() -> list[dict[str, Any]]:
-    """One flat row a kernel, as `python -m engine kernels --json` prints it."""
+    """Return one flat row per kernel, as `python -m engine kernels --json` prints it."""
     return [
         {
             "kernel": kernel.name,
@@ -181,7 +182,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def lines() -> list[str]:
-    """One line a kernel: its name, its title, and its knob where it has one."""
+    """Return one line per kernel: its name, its title, and its parameter if it has one."""
     return [f"{kernel.name:28} {kernel.title}{_knob(kernel)}" for kernel in KERNELS.values()]
 
 
@@ -191,7 +192,7 @@ def _knob(kernel: Kernel) -> str:
 
 
 def _range(values: Sequence[int]) -> str:
-    """ "1 to 32", or the values where some between are not offered."""
+    """Return "1 to 32" for consecutive values, else the values."""
     if len(values) > 1 and list(values) == list(range(values[0], values[-1] + 1)):
         return f"{values[0]:,} to {values[-1]:,}"
     return " ".join(map(str, values))

@@ -1,27 +1,27 @@
-"""What a command says on a terminal: a measurement, and how it ended."""
+"""How a command prints a measurement, and its exit status."""
 
 from __future__ import annotations
 
 from engine.records import Measurement
 
-SESSION = "command line"  # whose runs a command's are
-_FAILED = 3  # a crash, a deadline
+SESSION = "command line"  # the session of a command's runs
+_FAILED = 3  # a crash or a deadline
 _EXIT_STATUS = {"ok": 0, "wrong": 1, "hazard": 1, "refused": 2, "compile-error": 2}
 
 
 def exit_status(status: str) -> int:
-    """The exit status of a command that ended so: 0 ok, 1 wrong or with findings, 2 refused, 3 the run failed."""
+    """Return the exit status: 0 ok, 1 wrong or with findings, 2 refused, 3 the run failed."""
     return _EXIT_STATUS.get(status, _FAILED)
 
 
 def text(measurement: Measurement) -> str:
-    """Its line, then what the kernel printed and the compiler's log."""
+    """Return the measurement's line, then the kernel's printf output and the compiler's log."""
     log = measurement.log if measurement.log != measurement.reason else None
     return "\n".join([sentence(measurement), *measurement.printed, *([log] if log else [])])
 
 
 def sentence(m: Measurement) -> str:
-    """What was asked, and how it ended: its reason, or its time and rates, or its result."""
+    """Return what was asked and how it ended: the reason, or the time and rates, or the result."""
     asks = m.choice
     device = m.device.get("name") or m.device["kind"]
     asked = [f"n {asks.n:,}", f"block {asks.block_size}"]

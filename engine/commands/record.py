@@ -51,13 +51,15 @@ POWERS = tuple(2**power for power in range(10, 31))
 ELEMENT_SIZES = tuple(2**power for power in range(20, 29, 2))
 ELEMENT_BLOCK = 256
 LARGE_SIZES, LARGE_OPERATIONS = (2**26, 2**28), ("prefix sum", "selection", "maximum")
-LARGER = 2  # sizes beyond the ladder's own at which a knob is turned
+LARGER = 2  # sizes beyond the ladder's own at which a parameter is varied
 
 
 @dataclass(frozen=True)
 class Item:
-    """A choice to be timed in these states of the cache; left out where one run is predicted to take longer than
-    `limit_s`. `part`: what it belongs to, in words. `every_peer`: beside all libraries and not the first alone."""
+    """A choice to be timed in these cache states; left out if one run is predicted to take longer than `limit_s`.
+
+    `part`: what it belongs to, in words. `every_peer`: time it beside all libraries and not only the first.
+    """
 
     choice: Settled
     part: str
@@ -67,7 +69,7 @@ class Item:
 
 
 def contents(quick: bool = False) -> Iterator[Item]:
-    """Every choice of a recording, in the order in which it is made; a choice may come twice. `quick`: few of them."""
+    """Return every choice of a recording in order; a choice may come twice. `quick`: few of them."""
     if quick:
         for topic in TOPICS.values():
             yield from _sweep(topic, topic.kernels[0].dtypes[:1], topic.sizes[1::3], COLD, (topic.default_block_size,))
@@ -76,7 +78,7 @@ def contents(quick: bool = False) -> Iterator[Item]:
     yield from _rungs()
     yield from _lectures()
     yield from _knobs()
-    harris = LADDERS["harris"]  # whose page asks how many elements a thread should take
+    harris = LADDERS["harris"]  # its page asks how many elements a thread should take
     yield from _elements(reduction, (harris.n,), harris.block_size)
     yield from _elements(reduction, ELEMENT_SIZES, ELEMENT_BLOCK)
     yield from _types()
@@ -99,7 +101,7 @@ def _ladders_of(kernel: Kernel) -> list[Ladder]:
 
 
 def _rungs() -> Iterator[Item]:
-    """What every ladder opens on."""
+    """Every rung as its ladder opens."""
     for ladder in LADDERS.values():
         for n in _sizes_of(ladder):
             for rung in ladder.rungs:
@@ -110,7 +112,7 @@ def _rungs() -> Iterator[Item]:
 
 
 def _lectures() -> Iterator[Item]:
-    """The conditions of every figure that a lecture prints, and the runs that decide what it claims to be faster."""
+    """The conditions of every figure that a lecture prints, and the runs that decide its claims about speed."""
     for name in conditions.published_ladders():
         for choice, _ in conditions.choices(LADDERS[name], "gpu"):
             yield Item(choice, "published figures", limit_s=1.5)
@@ -121,7 +123,7 @@ def _lectures() -> Iterator[Item]:
 
 
 def _knobs() -> Iterator[Item]:
-    """Every value of every knob, at the size of the kernel's first ladder and at a few larger ones."""
+    """Every value of every parameter, at the size of the kernel's first ladder and at a few larger ones."""
     for kernel in KERNELS.values():
         if kernel.parameter is None:
             continue
@@ -135,7 +137,7 @@ def _knobs() -> Iterator[Item]:
 
 
 def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator[Item]:
-    """Every number of elements per thread, of the kernels that stride over the grid."""
+    """Every number of elements per thread of the grid-stride kernels."""
     for n in sizes:
         for kernel in topic.kernels:
             if strides(kernel) and block_size in kernel.block_sizes:
@@ -146,7 +148,7 @@ def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator
 
 
 def _types() -> Iterator[Item]:
-    """Every element type of every kernel, where its ladders open."""
+    """Every element type of every kernel, at its ladders' sizes."""
     for kernel in KERNELS.values():
         for dtype in kernel.dtypes:
             for ladder in _ladders_of(kernel):
@@ -157,7 +159,7 @@ def _types() -> Iterator[Item]:
 
 
 def _large() -> Iterator[Item]:
-    """Beyond the sizes of menus: where nothing but the memory's speed is left, beside the libraries."""
+    """Sizes beyond the menus, where only the memory's speed counts, beside the libraries."""
     for topic in TOPICS.values():
         for kernel in topic.kernels:
             if operation_of(kernel.name) in LARGE_OPERATIONS:
@@ -192,9 +194,9 @@ def _on_gpu(kernel: str, n: int, block_size: int, grid_size: int | None = None, 
     return settle(Choice(kernel, n, block_size, grid_size, device="gpu", **chosen))
 
 
-BUDGET_S = 520.0  # one recording must fit a short loan of a GPU
-SAMPLING_MS = 8.0  # a row; 15 samples at least
-SLOW_US = 200e3  # from here on the state of the cache does not matter: only the first state is recorded
+BUDGET_S = 520.0  # one recording must fit into a short use of a GPU
+SAMPLING_MS = 8.0  # milliseconds per row, with at least 15 samples
+SLOW_US = 200e3  # beyond this size the cache state does not matter: only the first state is recorded
 
 
 def record(
@@ -205,9 +207,9 @@ def record(
 ) -> Path:
     """Measure the catalogue on this GPU and write `folder`/<gpu-name>.json.gz; returns its path.
 
-    A file of the same GPU is completed: rows that a new measurement would only repeat stay, also from another commit;
-    the others stay until they are measured anew. `quick`: one block size and a few sizes, in a file of its own. Stops
-    after `budget_s` seconds. NotRunnable without a GPU.
+    An existing file of the same GPU is completed: rows that a new measurement would only repeat stay, also from another
+    commit; the others stay until they are measured again. `quick`: one block size and a few sizes, in a separate file.
+    Stops after `budget_s` seconds. NotRunnable without a GPU.
     """
     if not has_gpu():
         raise NotRunnable(NEEDS_GPU)
@@ -249,7 +251,7 @@ class _Recorder:
                 if slow := self._take(choice, item):
                     left_out[slow] = left_out.get(slow, 0) + 1
             except RunFailed as failed:
-                # The GPU's context is lost with it. What was measured stays, and the next recording passes this by.
+                # The GPU's context is lost too. The rows stay, and the next recording skips this choice.
                 self._add({cache: {"status": failed.status, "reason": str(failed)} for cache in item.caches}, choice)
                 left_out[f"{choice.kernel} failed: {failed}"] = self._absent(choices[number + 1 :])
                 break
@@ -291,7 +293,7 @@ class _Recorder:
         return None
 
     def _lacks_peers(self, own: Key) -> bool:
-        """Whether the row was taken when a sum had one library beside it: with the first state of the cache."""
+        """Return whether the row was taken when a sum had only one library beside it, in the first cache state."""
         row, kernel = self.recording.rows[own], kernel_named(own[0])
         then = self.recording.sessions[row["session"]]
         several = kernel.processor == "gpu" and len(peers_named(kernel.name)) > 1
@@ -305,23 +307,24 @@ class _Recorder:
 
 
 def _key(choice: Settled, cache: str) -> Key:
-    """The row of a choice in a state of the cache."""
+    """Return the row's key of a choice in a cache state."""
     return key(replace(choice, cache=cache))
 
 
 def _speed_key(choice: Settled) -> Key:
-    """What has one speed, whatever its n and the cache."""
+    """Return the identity of all choices with one speed, whatever their n and cache state."""
     return key(replace(choice, n=0, cache=""))
 
 
 def _measured(made: Plan, caches: tuple[str, ...], every_peer: bool) -> dict[str, Row]:
-    """The rows of one choice by state of the cache: its answer is checked once. Beside it stands the first library that
-    is here, or `every_peer`."""
+    """Measure one choice in each cache state; its answer is checked once. Beside it runs the first library, or
+    `every_peer`.
+    """
     row: Row = {"grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
     topic = topic_of(made.choice.kernel)
     if host_step(made):
         return dict.fromkeys(caches, row | _on_cpu(topic, made))
-    from engine.backends.gpu import launches, peers  # CuPy: only where a GPU is used
+    from engine.backends.gpu import launches, peers  # CuPy is imported only if a GPU is used
     from engine.backends.timing import gpu
 
     prepared = launches.prepare(made, topic.input_recipe(made.choice))
@@ -341,7 +344,7 @@ def _measured(made: Plan, caches: tuple[str, ...], every_peer: bool) -> dict[str
 
 
 def _on_cpu(topic: Topic, made: Plan) -> Row:
-    """A rung that runs on the CPU: the state of the GPU's cache is nothing to it."""
+    """Measure a rung on the CPU, which does not depend on the GPU's cache state."""
     backend = Cpu("gpu")
     run = backend.run(made, quiet)
     checked = topic.check(made, run.output)
@@ -374,6 +377,6 @@ def _timed(timed: Timing) -> Row:
 
 
 def _told(peer: Timing) -> list[float | None]:
-    """What a row says of a peer, in the order of PEER."""
+    """Return the columns PEER of a library."""
     values = (peer.time_us, peer.low_us, peer.high_us, peer.ratio, peer.ratio_low, peer.ratio_high)
     return [None if value is None else round(value, 4) for value in values]

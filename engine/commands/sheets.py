@@ -17,7 +17,7 @@ from engine.sheets.submissions import handed_in
 
 
 def listed(name: str | None) -> Answer:
-    """All sheets, or one: its text, its checks and the file to start from. The solution is not told."""
+    """Return all sheets, or one: its text, its checks and the file to start from, without its solution."""
     try:
         found = [load(each) for each in ([name] if name else names())]
     except NotRunnable as refused:
@@ -60,7 +60,7 @@ def _choices(check: object) -> list[tuple[str, str]]:
 
 
 def grade(name: str, paths: Sequence[Path]) -> Answer:
-    """The submissions at these paths. Status "wrong" where one of them did not pass."""
+    """Grade the submissions at these paths. Status "wrong" if one of them failed."""
     try:
         sheet = load(name)
         found = handed_in(sheet, paths)
@@ -71,7 +71,7 @@ def grade(name: str, paths: Sequence[Path]) -> Answer:
 
 
 def progress(name: str | None) -> Answer:
-    """Who is where: everybody in one sheet, check by check; or in all sheets, how many checks they have passed."""
+    """Return the progress of all students: in one sheet check by check; in all sheets the number of passed checks."""
     try:
         sheets = [load(each) for each in ([name] if name else names())]
     except NotRunnable as refused:
@@ -99,7 +99,7 @@ _NAMED = "a name, or a folder with a sheet.toml"
 
 
 def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> None:
-    """`sheets`, `grade` and `progress`: `command` is handed options whose `answer(options)` is an Answer."""
+    """Add `sheets`, `grade` and `progress`. `command` gets options whose `answer(options)` is an Answer."""
     listed = commands.add_parser("sheets", help="the lab sheets; with a name, what it asks and what to start from")
     listed.add_argument("sheet", nargs="?", metavar="SHEET", help=_NAMED)
     listed.set_defaults(command=command, answer=_listed)

@@ -1,4 +1,4 @@
-"""How large an element of an array is that a .cu file declares: PTX knows its bytes, and not its type."""
+"""The element size of arrays that a .cu file declares. PTX knows an array's bytes but not its type."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _ASKED = "kernel_ladder_element_bytes"
 
 @lru_cache(maxsize=256)
 def element_bytes(source: Source, name: str) -> int | None:
-    """Bytes of an element of the array `name`, by its declaration; None where the file declares none, or several kinds.
+    """Return the bytes of an element of the array `name`; None if the file declares none of that name, or several
+    types.
 
-    The compiler is asked, as it alone knows a struct's size.
+    The compiler computes it, because only it knows a struct's size.
     """
     if source.foreign:
         try:

@@ -16,7 +16,7 @@ from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES, SENTENC
 from engine.compile.process import apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
-_SPLICE = re.compile(r"\\[ \t]*\r?\n")  # joins two lines, also within a word
+_SPLICE = re.compile(r"\\[ \t]*\r?\n")  # a line splice, also inside a word
 _GAP = r"(?:[ \t]|/\*(?s:.*?)\*/)*"
 _ASKS = re.compile(
     rf"(?:#|%:|\?\?=){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(.*)|\b__has_(?:include(?:_next)?|embed)\b{_GAP}(.*)"
@@ -27,9 +27,11 @@ _COMMENTED = re.compile(r"\s*//(?:(?!\*/).)*$")
 
 
 def check_includes(source: Source, folders: tuple[str, ...]) -> None:
-    """CompileError, with its line, for an #include of an absolute path, of a parent folder, of a name that a macro
-    makes, or of a file that lies in the current folder and not in one of `folders`."""
-    text = _SPLICE.sub(lambda splice: "\0", source.text)  # so that lines can still be counted
+    """Raise CompileError with its line for an #include of an absolute path, a parent folder or a macro's name.
+
+    The same for a file that lies in the current folder and in none of `folders`.
+    """
+    text = _SPLICE.sub(lambda splice: "\0", source.text)  # keeps the line numbers
     for asked in _ASKS.finditer(text.replace("\0", "")):
         reason = _refused(asked, source, folders)
         if reason is not None:
@@ -59,7 +61,7 @@ def _refused(asked: re.Match[str], source: Source, folders: tuple[str, ...]) -> 
 
 
 def _line_of(text: str, place: int) -> int:
-    """The line of a place in `text` without its splices, each of which is one NUL."""
+    """Return the line of an index into `text`, in which a NUL stands for each splice."""
     parts = text.split("\0")
     line, at = 1, 0
     for number, part in enumerate(parts):
@@ -72,21 +74,21 @@ def _line_of(text: str, place: int) -> int:
     return line
 
 
-# What the emulator reads, and what its access rules were measured on: they ask what the assembler makes of that PTX.
+# The emulator reads PTX of this architecture, and its access rules were measured on the machine code of that PTX.
 EMULATED_ARCHITECTURE, ASSEMBLED_ARCHITECTURE = "compute_90", "sm_90"
-# cooperative_groups.h without libcu++, which would be 9 of 10 parts of the compile time. The functions come out the
-# same; missing is only what takes a cuda::atomic, so a file that names `cuda` gets all of it.
+# cooperative_groups.h without libcu++, which takes nine tenths of the compile time. The functions come out the same;
+# only functions that take a cuda::atomic are missing, so a file that names `cuda` gets all of libcu++.
 _LEAN_GROUPS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 _NAMES_CUDA = re.compile(r"\bcuda\s*::|<cuda/|\bnamespace\s+cuda\b")
-# The C headers that students' files include out of habit. NVRTC knows their functions already but has no such files;
-# where one defines types or constants, CUDA's own C++ library has them. They are files, and not handed to NVRTC as
-# texts: with texts it was seen to crash after compile errors.
+# The C headers that students' files include out of habit. NVRTC knows their functions but has no such files; CUDA's
+# own C++ library has the types and constants of some. They are files because NVRTC was seen to crash after compile
+# errors if it is given headers as texts.
 STANDARD_HEADERS = Path(__file__).parent / "include"
 TENSOR_MAP_BYTES = 128
 _PARAMETER = re.compile(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+(?:\[(\d+)\])?")
-# Headers of CUDA's that lie in packages of their own, and those: one is small and required, the other has 60 MB.
+# CUDA headers from separate packages: one is small and required, the other has 60 MB.
 _PACKAGES = {"crt/mma.h": "nvidia-cuda-crt", "curand_kernel.h": "nvidia-curand"}
-# What the compiler says first of a kernel whose parameter has an unknown type, which it says next.
+# The compiler's first message about a parameter of unknown type; the next message names the type.
 _CONSEQUENCE = re.compile(r'error: (?:attribute "__\w+__" does not apply here|incomplete type "void" is not allowed)')
 _ADVICE = (
     (
@@ -104,8 +106,9 @@ _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.
 
 @dataclass(frozen=True)
 class Compiled:
-    """`ptx`, and the `cubin`: none for a virtual architecture. `symbols`: what the kernels of `Source.names` are called
-    in them. `warnings`: the compiler's log of a source that compiles."""
+    """`ptx`, and the `cubin` for a real architecture. `symbols`: the kernels of `Source.names` in them. `warnings`: the
+    log.
+    """
 
     ptx: bytes
     cubin: bytes
@@ -114,9 +117,9 @@ class Compiled:
 
 
 def compile_source(source: Source, architecture: str) -> bytes:
-    """`source` for `architecture`: PTX text for "compute_90", a cubin for "sm_90". CompileError with the .cu line.
+    """Compile `source` to PTX for "compute_90", or to a cubin for "sm_90". CompileError with the .cu line.
 
-    Where the emulator will ask for the cubin too, since there is shared memory, both are made in one compilation.
+    One compilation makes both if the emulator will need the cubin too, because the kernel uses shared memory.
     NotRunnable: the source needs another GPU.
     """
     made = compiled(source, architecture)
@@ -124,7 +127,7 @@ def compile_source(source: Source, architecture: str) -> bytes:
 
 
 def compiled(source: Source, architecture: str) -> Compiled:
-    """`compile_source`, and what the compiler says beside it. A foreign text is compiled in a process of its own."""
+    """Compile, and return the compiler's warnings too. A foreign text is compiled in a separate process."""
     if not source.foreign:
         return compiled_here(source, architecture)
     if (source, architecture) not in _foreign:
@@ -133,31 +136,31 @@ def compiled(source: Source, architecture: str) -> Compiled:
 
 
 def keep(source: Source, architecture: str, made: Compiled) -> None:
-    """Remember what a process of its own has made of a foreign text."""
+    """Remember the result that a separate process made of a foreign text."""
     while len(_foreign) >= _KEPT:
         del _foreign[next(iter(_foreign))]
     _foreign[source, architecture] = made
-    if made.cubin and architecture == EMULATED_ARCHITECTURE:  # both were made in one compilation
+    if made.cubin and architecture == EMULATED_ARCHITECTURE:  # one compilation made both
         _foreign[source, ASSEMBLED_ARCHITECTURE] = made
 
 
 def compiled_here(source: Source, architecture: str) -> Compiled:
-    """`compiled`, in this process."""
+    """Compile in this process."""
     if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
-        if source.foreign and "mma.h" in source.text:  # what that unrolls to may take the assembler too long
+        if source.foreign and "mma.h" in source.text:  # its unrolled code may take the assembler too long
             made = _compiled(source, architecture)
             if not assembled(made.ptx):
                 return made
         try:
             return _compiled(source, ASSEMBLED_ARCHITECTURE)
         except CompileError as error:
-            if "ptxas" not in error.log:  # what only the assembler refuses is PTX all the same
+            if "ptxas" not in error.log:  # the PTX is valid even if the assembler refuses it
                 raise
     return _compiled(source, architecture)
 
 
 def assembled(ptx: bytes) -> bool:
-    """Whether the assembler is asked what it makes of this."""
+    """Return whether the assembler's view of this source is needed."""
     return len(ptx) <= ASSEMBLED_BYTES
 
 
@@ -167,7 +170,7 @@ _foreign: dict[tuple[Source, str], Compiled] = {}
 
 @lru_cache(maxsize=_KEPT)
 def _compiled(source: Source, architecture: str) -> Compiled:
-    from cupy_backends.cuda.libs import nvrtc  # heavy: only where something is compiled
+    from cupy_backends.cuda.libs import nvrtc  # a heavy import, needed only to compile
 
     check_includes(source, include_folders())
     options = (
@@ -203,7 +206,9 @@ def _compiled(source: Source, architecture: str) -> Compiled:
 
 
 def compile_launch(launch: Launch, architecture: str) -> bytes:
-    """A launch's source for `architecture`, once its kernel is there and takes what the launch passes: CompileError."""
+    """Compile the source of a launch, and check that its kernel exists and takes the launch's arguments.
+    CompileError.
+    """
     ptx = compile_source(launch.source, EMULATED_ARCHITECTURE).decode()
     wanted = [_bytes_of(argument) for argument in launch.args]
     found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
@@ -233,7 +238,7 @@ def _bytes_of(argument: str | Scalar | TensorMap) -> int:
 
 
 def _fitting(source: Source, architecture: str) -> str:
-    """The architecture with the letter that the source's instructions need: "sm_90a"."""
+    """Return the architecture with the letter that the source's instructions need: "sm_90a"."""
     if not source.capability or not architecture.startswith("sm_"):
         return architecture
     check_capability(source.capability, architecture[3:], source.name)
@@ -241,7 +246,7 @@ def _fitting(source: Source, architecture: str) -> str:
 
 
 def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
-    """NotRunnable where `name` needs another compute capability (as in Source) than `gpu`, or this GPU, has ("90")."""
+    """Raise NotRunnable if `name` needs another compute capability (as in Source) than `gpu` or this GPU ("90") has."""
     wanted, only = int(needed.rstrip("a") or 0), needed.endswith("a")
     if int(own) < wanted or (only and int(own) != wanted):
         raise NotRunnable(
@@ -252,8 +257,9 @@ def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
 
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[str, ...]:
-    """Where headers lie: those of C, `cooperative_groups.h` (the runtime wheel's), and CuPy's bundled CCCL: libcu++,
-    CUB and Thrust."""
+    """Return the header folders: C, `cooperative_groups.h` (the runtime's wheel), and CuPy's CCCL (libcu++, CUB,
+    Thrust).
+    """
     folders = [STANDARD_HEADERS, *(folder / "cu13" / "include" for folder in _package("nvidia"))]
     cccl = (folder / "_core" / "include" / "cupy" / "_cccl" for folder in _package("cupy"))
     folders += [folder / part for folder in cccl for part in ("libcudacxx", "cub", "thrust")]
@@ -261,7 +267,7 @@ def include_folders() -> tuple[str, ...]:
 
 
 def _package(name: str) -> tuple[Path, ...]:
-    """Where a package lies, found but not imported: CuPy takes half a second."""
+    """Return a package's folder without importing it: CuPy takes half a second."""
     found = find_spec(name)
     return tuple(Path(folder) for folder in found.submodule_search_locations or ()) if found else ()
 
@@ -273,7 +279,7 @@ def _shortened(log: str) -> str:
 
 
 def _explained(source: Source, log: str) -> CompileError:
-    """The first error of the log in one sentence: one of the file's own lines, if there is one."""
+    """Return the first error of the log in one sentence, preferably one in the file's own lines."""
     lines = [text for text in log.splitlines() if _ERROR.search(text)]
     own = re.compile(re.escape(source.name) + r"\((\d+)\): ")
     first = next(

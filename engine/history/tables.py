@@ -24,7 +24,7 @@ MEASURED, LECTURE, COUNTED = "Measured", "The lecture", "Counted by the emulator
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `key` in the DataFrame, its title and unit on the screen, the group it stands under."""
+    """One column: `key` in the DataFrame, its title and unit on the screen, its group."""
 
     key: str
     title: str
@@ -34,7 +34,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Title and unit: "Bandwidth (GB/s)"."""
+        """The title with the unit: "Bandwidth (GB/s)"."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
@@ -115,28 +115,31 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-SAME_LINE = 0.03  # lines that are nearer to each other are one
+SAME_LINE = 0.03  # lines of a plot that are nearer to each other are drawn as one
 
 
 def ladder_table(ladder: Ladder, choices: Sequence[Settled], facts: Sequence[Known]) -> pd.DataFrame:
-    """One row a rung, in the ladder's order; `choices` and `facts` stand beside its rungs.
+    """Return one row per rung, in the ladder's order; `choices` and `facts` are in the same order.
 
-    Times in us, bandwidth in GB/s, throughput in GFLOP/s. None where nothing was measured, or where the run failed.
-    `step` is the time of the rung before over this one, `cumulative` the time of the first comparable rung over this
-    one; both only between kernels that do the same work on the same kind of processor, and times of one device.
+    Times in us, bandwidth in GB/s, throughput in GFLOP/s; None if not measured or if the run failed. `step` is the time
+    of the rung before over this one, `cumulative` the time of the first comparable rung over this one; both only
+    between kernels that do the same work on the same kind of processor, and between times of one device.
     """
     rows = [
         _ladder_row(rung, choice, fact, _speedup(ladder, facts, i - 1, i),
                     _speedup(ladder, facts, baseline_of(ladder, facts, i), i))
         for i, (rung, choice, fact) in enumerate(zip(ladder.rungs, choices, facts, strict=True))
     ]  # fmt: skip
-    # dtype object: a missing number stays None, and a whole number stays whole.
+    # dtype object keeps None for a missing number, and keeps integers
     return pd.DataFrame(rows, dtype=object)
 
 
 def baseline_of(ladder: Ladder, facts: Sequence[Known], position: int) -> int | None:
-    """The rung that the cumulative speedup at `position` counts from: from the ladder's baseline on, the first that is
-    comparable, is right and did not fail. None where there is no other such rung."""
+    """Return the rung that the cumulative speedup at `position` counts from: the first comparable right rung from the
+    baseline on.
+
+    None if there is no other such rung.
+    """
     kernels = [KERNELS[rung.kernel] for rung in ladder.rungs]
     alike = [
         i
@@ -177,13 +180,13 @@ def _ladder_row(
 
 
 def counted_text(row: Mapping[str, Any], key: str) -> str:
-    """A counter of a ladder's row, "≈" before it where a GPU counts otherwise; "" where nothing was counted."""
+    """Return the text of a counter in a ladder's row, with "≈" if a GPU's count differs; "" if nothing was counted."""
     text = text_of(key, row[key])
     return f"≈ {text}" if row[key] and row["caveats"] else text
 
 
 def checked_by(measurement: Measurement) -> str:
-    """Where an answer was checked: "live", "emulated" or "recorded"."""
+    """Return the origin of an answer's check: "live", "emulated" or "recorded"."""
     if measurement.origin == "recorded":
         return "recorded"
     return "live" if measurement.device.get("kind") == "gpu" else "emulated"
@@ -196,7 +199,7 @@ def _numbers(timed: Measurement | None) -> dict[str, float | None]:
 
 
 def _beside(timed: Measurement | None) -> dict[str, object]:
-    """The fastest library that was timed beside it, and its time over this one."""
+    """Return the fastest library that was timed beside the run, and its time over the run's."""
     ratios = {name: peer.ratio for name, peer in timed.peers.items() if peer.ratio} if timed else {}
     library = min(ratios, key=lambda name: ratios[name], default=None)
     return {"ratio": ratios[library] if library else None, "library": library}
@@ -208,7 +211,7 @@ def _same_bits(kernel: Kernel, choice: Settled) -> str | None:
 
 
 def value_of(measurement: Measurement, key: str) -> float | None:
-    """The value of a column that is a time, a rate or a counter; None where it was not measured."""
+    """Return the value of a column that is a time, a rate or a counter; None if it was not measured."""
     return plotted(measurement.counters).get(key) if key in COUNTERS else _numbers(measurement)[key]
 
 
@@ -226,9 +229,9 @@ def _speedup(ladder: Ladder, facts: Sequence[Known], before: int | None, now: in
 
 
 def published_for(rung: Rung, choice: Settled) -> Published | None:
-    """The lecture's figure for this rung at the choice's N, type and block size; None if it printed none for these.
+    """Return the lecture's figure for this rung at the choice's N, type and block size; None if it printed none.
 
-    Where the lecture does not say its block size, the figure stands beside every one, and its line does not name one.
+    A figure whose block size the lecture does not name matches every block size.
     """
     return next(
         (
@@ -241,7 +244,7 @@ def published_for(rung: Rung, choice: Settled) -> Published | None:
 
 
 def published_line(figure: Published) -> str:
-    """The conditions of a published figure: "G80, N = 2^22, 128 threads, int32"."""
+    """Return the conditions of a published figure: "G80, N = 2^22, 128 threads, int32"."""
     words = [figure.gpu or "GPU not named", f"N = {size_text(figure.n)}"]
     if figure.block_size is not None:
         words.append(f"{figure.block_size} threads")
@@ -249,7 +252,9 @@ def published_line(figure: Published) -> str:
 
 
 def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
-    """One row a measurement, for a file or a sweep: what was asked, how it ended, every number with its origin."""
+    """Return one row per measurement, for a file or a sweep: what was asked, how it ended, every number with its
+    origin.
+    """
     rows = [
         {
             **_asked(m.choice, m),
@@ -265,7 +270,7 @@ def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
 
 
 def sweep_rows(cells: Sequence[tuple[Settled, Known]]) -> pd.DataFrame:
-    """One row a cell of a sweep: what became of it, its time and where that is from, and what was counted here."""
+    """Return one row per cell of a sweep: its outcome, its time with origin, and what was counted here."""
     rows = [
         {
             **_asked(choice, fact.shown),
@@ -297,7 +302,7 @@ def _asked(choice: Choice, ran: Measurement | None) -> dict[str, object]:
 
 
 def elements_of(measurement: Measurement) -> float | None:
-    """n over the threads of the grid, for a kernel that strides over it; None for others and where nothing ran."""
+    """Return n over the threads of the grid for a grid-stride kernel; None for others, and if nothing ran."""
     kernel, blocks = KERNELS.get(measurement.kernel), measurement.grid_size
     if kernel is None or not strides(kernel) or not blocks:
         return None
@@ -306,12 +311,12 @@ def elements_of(measurement: Measurement) -> float | None:
 
 
 def csv_of(measurements: Sequence[Measurement]) -> str:
-    """The measurements as CSV, headings with units; an empty field was not measured."""
+    """Return the measurements as CSV; headings have units, and an empty field was not measured."""
     return frame_csv(measurement_table(measurements))
 
 
 def frame_csv(frame: pd.DataFrame) -> str:
-    """A DataFrame of this module as CSV, headings with units; groups that share a title are told apart."""
+    """Return a table of this module as CSV; headings have units, and the group if two groups share a title."""
     names = {}
     for key in frame.columns:
         column = COLUMNS[str(key)]
@@ -322,9 +327,9 @@ def frame_csv(frame: pd.DataFrame) -> str:
 def sweep_table(
     kernels: Sequence[str], block_sizes: Sequence[int], cells: Mapping[tuple[str, int], float | None], smallest: bool
 ) -> pd.DataFrame:
-    """Variants x block sizes, with the lecture's two last columns: the best block size and the best value.
+    """Return variants x block sizes, with the lecture's two last columns: the best block size and the best value.
 
-    `cells` holds the value of (kernel, block size), None where there is none; `smallest`: the least value is the best.
+    `cells` holds the value of (kernel, block size), None if there is none; `smallest`: the least value is the best.
     Columns: "kernel", one per block size, "best_block_size", "best_value".
     """
     rows = []
@@ -338,10 +343,11 @@ def sweep_table(
 
 
 def marks(topic: Topic, facts: Sequence[Known]) -> dict[str, float]:
-    """The lines of a plot of the topic's metric: name -> value. The peak of the GPU, and each peer at its median; of
-    peers that a line's width would not tell apart, the first alone.
+    """Return the reference lines of a plot of the topic's metric: name -> value, the GPU's peak and each library's
+    median.
 
-    Only where all times come from one GPU: a line of one machine says nothing about another's bars.
+    Of libraries closer than a line's width only the first is kept. Empty unless all times come from one GPU, because
+    one computer's line says nothing about another's bars.
     """
     timed = [fact.timed for fact in facts if fact.timed is not None]
     if not timed or len({m.device.get("name") for m in timed}) != 1:

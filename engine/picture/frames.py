@@ -1,4 +1,4 @@
-"""The frames of a picture: what the browser draws of each step, as JSON."""
+"""The frames of a picture: the JSON that a browser draws for each step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.records import Array
 
 
 def in_runs(numbers: Sequence[int]) -> tuple[int, ...]:
-    """Runs of evenly spaced numbers, three entries each: how many, the first, the distance. 4 6 8 1: 3 4 2, 1 1 0."""
+    """Return runs of evenly spaced numbers, three entries each (count, first, distance): 4 6 8 1 -> 3 4 2, 1 1 0."""
     made: list[int] = []
     at = 0
     while at < len(numbers):
@@ -24,7 +24,9 @@ def in_runs(numbers: Sequence[int]) -> tuple[int, ...]:
         step = numbers[end] - first if end < len(numbers) else 0
         while end < len(numbers) and numbers[end] - numbers[end - 1] == step:
             end += 1
-        if end - at == 2 and len(numbers) > end:  # two numbers are spaced evenly by chance: the next run may want one
+        if (
+            end - at == 2 and len(numbers) > end
+        ):  # two numbers are always evenly spaced; the second may start the next run
             end, step = at + 1, 0
         made += (end - at, first, step)
         at = end
@@ -32,20 +34,19 @@ def in_runs(numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 SHOWN_DIGITS = 4
-MOST_SUMS = 2  # of one beat that are drawn; the others are counted
+MOST_SUMS = 2  # sums of one step group that are drawn; the others are counted
 
 Number = int | float
-Values = tuple[Number | None, ...]  # None: not a number that JSON can carry
+Values = tuple[Number | None, ...]  # None: a number that JSON cannot carry
 
 
 @dataclass(frozen=True)
 class Touch:
-    """A memory instruction. `array`: its position in the picture's list, -1 for local memory and what has no name.
+    """A memory instruction. `array`: its index in the picture's list, -1 for local memory and unnamed memory.
 
-    `places`: byte offsets in the array, as runs. `served`: the pass (in global memory the sector) of each thread, as
-    runs. `passes`, `conflicts`: one a warp, 0 for a warp that takes no part; an atomic has contention and no
-    conflicts. `values`: what each thread loads or puts; `after`: what its word holds
-    after an atomic.
+    `places`: byte offsets in the array, as runs. `served`: the wavefront (for global memory the sector) of each thread,
+    as runs. `passes`, `conflicts`: one per warp, 0 for a warp that takes no part; an atomic has contention and no
+    conflicts. `values`: what each thread loads or stores; `after`: what its word holds after an atomic.
     """
 
     kind: str
@@ -61,9 +62,9 @@ class Touch:
 
 @dataclass(frozen=True)
 class Operand:
-    """One side of a combination. `source`: a position in the list of arrays, "lane", or "own" for a value at hand.
+    """One operand of a sum. `source`: an index in the list of arrays, "lane", or "own" for the thread's own value.
 
-    `places`: byte offsets in the array, or threads, as runs; -1 where this lane's value was its own.
+    `places`: byte offsets in the array, or threads, as runs; -1 if this lane's value was its own.
     """
 
     source: int | str
@@ -73,7 +74,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Sum:
-    """An instruction that combines values, of which one came from memory or from another lane."""
+    """An instruction that combines values, one of which came from memory or from another lane."""
 
     symbol: str
     operands: tuple[Operand, ...]
@@ -90,10 +91,11 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Frame:
-    """One beat. `kind`: "sum", "load", "store", "copy", "atomic", "shuffle", "branch", "barrier", "meet", "compute".
+    """One step group. `kind`: "sum", "load", "store", "copy", "atomic", "shuffle", "branch", "barrier", "meet",
+    "compute".
 
-    `lanes`: a 32-bit set of active lanes a warp. `taken`: of a branch, the lanes that jump. `slots`: its share of time.
-    `combined`: how many combining instructions it holds.
+    `lanes`: a 32-bit set of active lanes per warp. `taken`: the lanes that take the branch. `slots`: its share of the
+    time. `combined`: how many combining instructions it holds.
     """
 
     line: int
@@ -108,12 +110,12 @@ class Frame:
 
     @property
     def splits(self) -> bool:
-        """Whether it is a branch that splits a warp."""
+        """Whether this branch diverges."""
         return any(0 < jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
 
 
 def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> Frame:
-    """What a beat shows. `arrays`: those of the picture. `valued`: with its values."""
+    """Return the frame of a step group. `arrays`: those of the picture. `valued`: with its values."""
     active = active_threads(beat.lanes)
     combining = [step for step in beat.steps if step.kind == "compute" and step.carried is not None]
     shuffling = [step for step in beat.steps if step.carried is not None and step.carried.sources is not None]
@@ -135,14 +137,14 @@ def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> 
 
 
 def active_threads(lanes: Sequence[int]) -> list[int]:
-    """Sets of lanes, one a warp -> thread numbers."""
+    """Turn sets of lanes, one per warp, into thread numbers."""
     return [warp * WARP + lane for warp, bits in enumerate(lanes) for lane in range(WARP) if bits >> lane & 1]
 
 
 def _telling(
     beat: Beat, combining: Sequence[TracedStep], shuffling: Sequence[TracedStep], touching: Sequence[TracedStep]
 ) -> tuple[int, str]:
-    """(the line that says what happens, the kind of frame)."""
+    """Return (the line that says what happens, the kind of frame)."""
     last = beat.steps[-1]
     if last.kind in ("branch", "barrier"):
         return last.line, last.kind
@@ -222,14 +224,14 @@ def _numbers(values: Array, active: Sequence[int]) -> Values:
 
 
 def shown(value: Number) -> Number | None:
-    """A number as the picture is told it: floats with SHOWN_DIGITS digits."""
+    """Round a number for the picture: floats to SHOWN_DIGITS digits."""
     if isinstance(value, int):
         return value
     return float(f"{value:.{SHOWN_DIGITS}g}") if np.isfinite(value) else None
 
 
 def told(frame: Frame) -> int:
-    """How many values a frame tells."""
+    """Count the values in a frame."""
     return (
         sum(len(touch.values) + len(touch.after) for touch in frame.touches)
         + sum(len(it.values) + sum(len(operand.values) for operand in it.operands) for it in frame.sums)

@@ -1,8 +1,8 @@
-"""A trace cut into beats, one movement of the picture each: lanes take values, combine them and put them away.
+"""A trace cut into step groups, one movement of the picture each: lanes load values, combine them and store them.
 
-A branch and a barrier are beats of their own. Otherwise a beat is at most one round of loads and shuffles, one of each
-array in global memory, then what is combined, then what is stored, all by the same lanes; instructions that only
-compute go with it.
+A branch and a barrier are groups of their own. Any other group is at most one round by the same lanes: loads and
+shuffles (one per array in global memory), then sums, then stores. Instructions that only compute belong to the group
+around them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.backends.emulator.watching.trace import TracedStep
 
-_LINE = 4  # sectors: 128 bytes come from global memory at once
+_LINE = 4  # sectors: global memory delivers 128 bytes at once
 
 
 @dataclass
@@ -20,35 +20,36 @@ class Beat:
     """Steps that are shown together, all of the same lanes."""
 
     steps: list[TracedStep] = field(default_factory=list)
-    order: int = 0  # how far its round has come: 0 taking, 1 combining, 2 putting away
+    order: int = 0  # the phase of its round: 0 loads, 1 sums, 2 stores
     closed: bool = False
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """One 32-bit set of active lanes a warp."""
+        """One 32-bit set of active lanes per warp."""
         return self.steps[0].lanes
 
     @property
     def slots(self) -> int:
-        """Its share of time: a slot for every instruction that a warp issues, and one for every pass that memory needs
-        beyond its first: wavefronts of shared memory, 128 bytes from global memory."""
+        """Its share of the time: one slot per issued instruction of a warp, and one per further wavefront of shared
+        memory or per further 128 bytes of global memory.
+        """
         return sum(map(slots_of, self.steps))
 
     @property
     def multiplies(self) -> bool:
-        """Whether it multiplies and adds."""
+        """Whether it contains a multiply-add."""
         return any(step.carried is not None and step.opcode.startswith(("fma", "mad")) for step in self.steps)
 
 
 def slots_of(step: TracedStep) -> int:
-    """The issue slots of one step."""
+    """Return the issue slots of one step."""
     issued = step.instructions * sum(1 for lanes in step.lanes if lanes)
     whole = 1 if step.space == "shared" else _LINE
     return issued + sum(-(-request.passes // whole) - 1 for request in step.requests)
 
 
 def cut(steps: Sequence[TracedStep]) -> list[Beat]:
-    """The beats of a trace, in their order."""
+    """Cut a trace into step groups, in order."""
     beats: list[Beat] = []
     for step in steps:
         now = beats[-1] if beats else None
@@ -68,12 +69,12 @@ def _order(step: TracedStep) -> int:
 
 
 def _begins(step: TracedStep, now: Beat) -> bool:
-    """Whether a step begins a new round."""
+    """Return whether a step begins a new round."""
     if step.kind in ("branch", "barrier"):
         return True
     if step.kind == "compute" and step.carried is None:
         return False
-    if step.kind == "sync" and step.carried is None:  # the warp meets: nothing moves
+    if step.kind == "sync" and step.carried is None:  # the warp converges: nothing moves
         return False
     if step.kind == "sync":  # a shuffle comes after all else
         return any(each.requests or each.carried is not None for each in now.steps)

@@ -1,4 +1,4 @@
-"""What one block of one launch does, step by step, on the emulator. trace(choice, block) -> Trace"""
+"""Trace one block of one launch, step by step, on the emulator. trace(choice, block) -> Trace"""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from engine.records import Launch, NotRunnable, Plan, Progress, RunFailed, Settl
 def trace(
     choice: Settled, block: int = 0, progress: Progress | None = None, *, launch: int = 1, values: bool = False
 ) -> Trace:
-    """What block number `block` of launch number `launch` (from 1) did, on the emulator, whatever `choice.device` says.
+    """Trace block number `block` of launch number `launch` (from 1) on the emulator, whatever `choice.device` says.
 
-    `values`: keep what the lanes carry, too. A run that fails gives the steps up to the failure. NotRunnable: there is
-    no such block, or nothing to look into. CompileError: the source does not compile.
+    `values`: keep the lanes' values too. A failing run gives the steps up to the failure. NotRunnable: there is no such
+    block, or no launch. CompileError: the source does not compile.
     """
     made = plan(replace(choice, device="emulator"))
     launches = [step for step in made.steps if isinstance(step, Launch)]

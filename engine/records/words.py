@@ -28,7 +28,7 @@ _UNITS = {"k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def whole_number(text: str) -> int:
-    """Return the number that a user typed: "1000", "4,194,304", "4_194_304", "2^22", "4M". ValueError: it is no number."""
+    """Return the number that a user typed: "1000", "4,194,304", "4_194_304", "2^22", "4M". ValueError: no number."""
     plain = text.strip().replace(",", "").replace("_", "").replace(" ", "")
     base, power, exponent = plain.partition("^")
     if power:

@@ -97,7 +97,7 @@ def methods() -> dict[str, str]:
 
 
 def digest_of(parts: dict[str, tuple[str, ...]]) -> str:
-    """Return a digest of the named functions, classes and constants of each module's text. KeyError: a name is missing."""
+    """Return a digest of the named definitions of each module's text. KeyError: a name is missing."""
     code = (dumped for text, names in parts.items() for dumped in _definitions(text, names))
     return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
 
