@@ -1,8 +1,10 @@
-"""One check of a draft, in a worker: its answer, its counts, and marks at its lines. What fails is in the record.
+"""One check of a draft, in a worker: its answer, its counts, and marks at its lines. The record holds any failure.
 
-check_rung(choice) -> Checked              a rung's own plan and check, with the draft in the place of its source
-check_own(setup, n, text, ...) -> Checked  a launch of one's own, against a named reference or none
-time_own(setup, n, text, ...) -> Measurement   the same on a GPU
+check_rung(choice) -> Checked: a rung's own plan and check, with the draft as its source
+
+check_own(setup, n, text, ...) -> Checked: the user's own launch, against a named reference or none
+
+time_own(setup, n, text, ...) -> Measurement: the same on a GPU
 """
 
 from __future__ import annotations
@@ -49,17 +51,21 @@ NOT_TRIED = "A shared GPU runs what ended well on the emulator, and this did not
 
 
 def tried(kernel: Kernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:
-    """The launch on the emulator; `more` as of `Kernel.run`.
+    """Launch on the emulator; `more` as of `Kernel.run`.
 
-    NotRunnable where it met a wild access or a deadlock, took too long, or uses what the emulator does not know."""
+    NotRunnable: the launch met a wild access or a deadlock, took too long, or uses an unsupported instruction.
+    """
     with _ended_well():
         check_known([(kernel.source, kernel.symbol)])
         return kernel.run(grid, block, args, **more)
 
 
 def barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> str | None:
-    """Why a shared GPU does not run what ended so on the emulator, None: it does. `ended`: the exception, None where it
-    ended well; `launches`: the source and the kernel of each."""
+    """Return why a shared GPU refuses to run this; None: it runs it.
+
+    `ended`: the exception that ended the emulated run, None if it ended well; `launches`: the source and kernel of
+    each.
+    """
     try:
         with _ended_well():
             if ended is not None:
@@ -71,7 +77,7 @@ def barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> s
 
 
 def check_known(launches: Iterable[tuple[Source, str]]) -> None:
-    """NotRunnable for a kernel with an instruction, reached or not, that the emulator does not know."""
+    """Raise NotRunnable for a kernel with an instruction, executed or not, that the emulator does not support."""
     for source, symbol in launches:
         with explained(source.name):
             for item in not_emulated(load(source, symbol)):
@@ -94,7 +100,7 @@ _FAILURES = (NotRunnable, CompileError, RunFailed)
 
 @dataclass(frozen=True)
 class ArrayShown:
-    """An array after a launch: its first elements, None for what is no finite number, and how many it has."""
+    """An array after a launch: its first elements (None for a value that is not finite), and its number of elements."""
 
     name: str
     dtype: str
@@ -104,10 +110,11 @@ class ArrayShown:
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a draft. `arrays`: of a launch of one's own; where nothing says what is right, they are the answer.
+    """The result of a draft. `arrays`: those of the user's own launch; without a reference they are the answer.
 
-    `measurement.check` is None where nothing was checked; its status is then "ok" as long as nothing was found.
-    `barred`: why a GPU that others share does not run it, None: it does."""
+    `measurement.check` is None if nothing was checked; its status is then "ok" unless there is a finding. `barred`: why
+    a shared GPU does not run it; None: it does.
+    """
 
     measurement: Measurement
     marks: tuple[Mark, ...] = ()
@@ -116,7 +123,7 @@ class Checked:
 
 
 def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
-    """`measure`, with the compiler's warnings and marks. `choice` has the draft as its source."""
+    """Run `measure` and add the compiler's warnings and the marks. `choice` has the draft as its source."""
     name = choice.source_name or choice.kernel
     try:
         measurement = measure(choice, progress)
@@ -130,7 +137,7 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
 
 
 def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None = None) -> Checked:
-    """Launch the kernel that `setup` names and compare with what it says is right."""
+    """Launch the kernel that `setup` names, and compare the result with the setup's reference."""
     asked = Choice(setup.kernel, n, 1, device="emulator", schedule=schedule, source=text, source_name=file_name)
     try:
         made = launching(setup, n)
@@ -144,8 +151,10 @@ def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | N
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
-    """The same launch on this computer's GPU: its answer, compared once more, and if that is not wrong its time. For
-    what was checked on the emulator before. NotRunnable, CompileError, RunFailed."""
+    """Launch on this computer's GPU: check the answer again, and time it unless it is wrong.
+
+    For a launch that was checked on the emulator before. NotRunnable, CompileError, RunFailed.
+    """
     made = launching(setup, n)
     asked = _sized(Choice(setup.kernel, n, 1, device="gpu", source=text, source_name=file_name), made)
     own = kernel(f"{text}\n", setup.kernel, called=file_name)
@@ -163,7 +172,7 @@ def _sized(asked: Choice, made: Launching) -> Choice:
 
 
 def _check(setup: Setup, made: Launching, own: Kernel, run: KernelRun) -> Check | None:
-    """The answer beside the reference of the arrays as they were passed; None where there is no reference."""
+    """Compare the answer with the reference of the arrays as they were passed; None without a reference."""
     right = setup.right
     if right is None:
         return None
@@ -176,7 +185,7 @@ def _check(setup: Setup, made: Launching, own: Kernel, run: KernelRun) -> Check 
 
 
 def _number(word: str, passed: object) -> float:
-    """A number of a reference: the value that was passed for a parameter, or the number itself."""
+    """Return a number of a reference: the value passed for a parameter, or the number itself."""
     try:
         return float(passed if isinstance(passed, int | float) else word)
     except ValueError:

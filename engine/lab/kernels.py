@@ -37,7 +37,7 @@ from engine.records.counters import COUNTERS, with_derived
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of the module. `symbol`: what it is called there."""
+    """A variable of the module. `symbol`: its name in the PTX."""
 
     symbol: str
     size: int
@@ -46,7 +46,7 @@ class Variable:
 def run(
     step: Launch, handed: Passed, variables: Mapping[str, Variable], symbols: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The arrays and the module's variables after one launch, each in the type that was given for it."""
+    """Launch once; return the arrays and the module's variables, each in the type that was given for it."""
     arrays, found = _backend().run(step, handed.values, handed.arrays, _set(variables, symbols))
     return arrays, {name: _as_given(raw, symbols.get(name)) for name, raw in found.items()}
 
@@ -54,13 +54,13 @@ def run(
 def time(
     step: Launch, handed: Passed, variables: Mapping[str, Variable], symbols: Mapping[str, Array], cache: str
 ) -> Timing:
-    """The launch's time, as the catalogue's kernels are timed."""
+    """Time the launch as the catalogue's kernels are timed."""
     timing: Timing = _backend().time(step, handed.values, handed.arrays, _set(variables, symbols), cache)
     return timing
 
 
 def as_given(arrays: Mapping[str, Array], names: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Array]:
-    """The arrays, as CuPy's where CuPy's were passed."""
+    """Return the arrays, as CuPy arrays if CuPy arrays were passed."""
     theirs = {name for name, one in zip(names, arguments, strict=True) if isinstance(one, GpuArray)}
     return {name: _backend().on_gpu(array) if name in theirs else array for name, array in arrays.items()}
 
@@ -76,7 +76,7 @@ def _as_given(raw: Array, given: Array | None) -> Array:
 def _backend() -> ModuleType:
     if not gpus():
         raise NotRunnable("This machine has no GPU that CUDA can use: the emulator runs and counts, but times nothing.")
-    from engine.backends.gpu import any_kernel  # CuPy takes half a second to import: only where a GPU is used
+    from engine.backends.gpu import any_kernel  # CuPy takes half a second to import
 
     return any_kernel
 
@@ -88,8 +88,8 @@ _BESIDE_LINES = ("warp_instructions", "sectors", "bank_conflicts", "divergent_br
 class KernelRun:
     """One launch on the emulator.
 
-    `arrays`: by name, in the shape and type in which they were passed; the caller's own are not changed. `symbols`: the
-    module's `__device__` and `__constant__` variables, of the type that was passed for them, else their bytes.
+    `arrays`: by name, in the shape and type in which they were passed; the caller's arrays do not change. `symbols`:
+    the module's `__device__` and `__constant__` variables, in the type that was passed for them, else as bytes.
     `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
     compiler's.
     """
@@ -107,11 +107,11 @@ class KernelRun:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found; whether the answer is right, its caller knows."""
+        """Whether there is no finding. Whether the answer is right is for the caller to check."""
         return not self.findings
 
     def _repr_html_(self) -> str:
-        """What Jupyter shows: findings, then the source, with the counts of each line the darker the larger."""
+        """Show in Jupyter the findings, then the source with the counts of each line as a shade."""
         counted = {line.line: with_derived(line.counters) for line in self.lines}
         most = {name: max((line.get(name, 0) for line in counted.values()), default=0) for name in _BESIDE_LINES}
         head = "".join(f"<th>{escape(COUNTERS[name].title)}</th>" for name in _BESIDE_LINES)
@@ -137,8 +137,9 @@ Sizes = int | Sequence[int]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled kernel. `text`: the file as it was written; `made`: what became of it; `symbol`: what the kernel is
-    called there; `parameters`: what it takes."""
+    """A compiled kernel. `text`: the file as written; `made`: its compilation; `symbol`: the kernel's name in the PTX;
+    `parameters`: its parameters.
+    """
 
     name: str
     text: str
@@ -148,12 +149,12 @@ class Kernel:
 
     @property
     def source(self) -> Source:
-        """What is compiled: the file without its host's part."""
+        """The compiled source: the file without its host part."""
         return self.made.source
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The compiler's, a sentence each."""
+        """The compiler's warnings, a sentence each."""
         return self.made.warnings
 
     def run(
@@ -171,13 +172,14 @@ class Kernel:
         device: str = "emulator",
         gpu: str | None = None,
     ) -> KernelRun:
-        """One launch, on the emulator or, `device="gpu"`, on this computer's GPU, which counts and finds nothing.
+        """Launch once on the emulator or, with `device="gpu"`, on this computer's GPU, which gives no counts and no
+        findings.
 
         `grid`, `block`: one to three sizes. `args`: a NumPy or CuPy array for a pointer, a number for a number.
-        `shared`: bytes of dynamic shared memory a block. `schedule`: "lockstep", "independent:SEED" or "waves:BLOCKS".
-        `names`: what findings call the arguments, else the parameters' own names. `symbols`: values of `__constant__`
-        and `__device__` variables. `gpu`: a model, "Tesla V100", whose limits the launch has to keep. NotRunnable says
-        why it cannot be launched, RunFailed why it did not end well.
+        `shared`: bytes of dynamic shared memory per block. `schedule`: "lockstep", "independent:SEED" or
+        "waves:BLOCKS". `names`: the arguments' names in findings, else the parameters' own. `symbols`: values of
+        `__constant__` and `__device__` variables. `gpu`: a model, "Tesla V100", whose limits the launch must keep.
+        NotRunnable: the launch is refused. RunFailed: it did not end well.
         """
         order = parse_schedule(schedule)
         called = array_names(self.parameters, names)
@@ -225,10 +227,10 @@ class Kernel:
         cooperative: bool = False,
         symbols: Mapping[str, Array] | None = None,
     ) -> Timing:
-        """How long a launch takes on this computer's GPU, sampled as the catalogue's kernels are: microseconds.
+        """Time a launch on this computer's GPU in microseconds, as the catalogue's kernels are timed.
 
         `cache`: the state of the L2 before each sample, "cold-clean", "cold-dirty" or "hot". The launches run one after
-        the other on the same arrays. NotRunnable where there is no GPU.
+        the other on the same arrays. NotRunnable without a GPU.
         """
         handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
         given = dict(symbols or {})
@@ -249,7 +251,7 @@ class Kernel:
             return load(self.source, self.symbol)
 
     def _variables(self, given: Mapping[str, Array]) -> dict[str, Variable]:
-        """The module's own variables that the file declares, by the file's name for them; `given` must fit them."""
+        """Return the module's variables that the file declares, by their names in the file. `given` must fit them."""
         program = self._program()
         refuse_unknown(self.made, [(item.opcode, item.line) for item in not_emulated(program)])
         found = {
@@ -268,10 +270,9 @@ class Kernel:
 
 
 def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> Kernel:
-    """The kernel `name` of a .cu file, or of a text that holds one; None: its only one. `called`: the file's name in
-    messages, where it is not its own.
+    """Return the kernel `name` of a .cu file or of a text; None: its only one. `called`: the file's name in messages.
 
-    A template by its arguments: "sum<float, 128>". Host code, host headers and `main` are passed over. NotRunnable: no
+    A template needs its arguments: "sum<float, 128>". Host code, host headers and `main` are ignored. NotRunnable: no
     such file or kernel, or a file that is too long. CompileError: with the line.
     """
     file_name, text, said = read(source)
@@ -280,8 +281,10 @@ def kernel(source: str | Path, name: str | None = None, *, called: str | None = 
 
 
 def kernels(source: str | Path) -> tuple[Kernel, ...]:
-    """The kernels of a file, compiled together, templates as the file launches them; as `kernel`. What `made` of each
-    says of the others: `left_out`, `refused`."""
+    """Return the kernels of a file, compiled together, templates as the file launches them; see `kernel`.
+
+    `made` of each names the others: `left_out`, `refused`.
+    """
     file_name, text, said = read(source)
     return _kernels(text, compilation(file_name, text, every=True), said)
 
@@ -293,8 +296,10 @@ def _kernels(text: str, made: Compilation, said: str | None) -> tuple[Kernel, ..
 
 
 def read(source: str | Path) -> tuple[str, str, str | None]:
-    """(what messages call it, its text, a word on its encoding if it is not plain UTF-8) of a file's name or a text.
-    NotRunnable where there is no such file, or no text in it."""
+    """Return (name in messages, text, sentence on the encoding unless it is UTF-8) of a file's name or a text.
+
+    NotRunnable: there is no such file, or it holds no text.
+    """
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return "kernel.cu", source, None
     path = Path(source)

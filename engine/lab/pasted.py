@@ -1,7 +1,7 @@
-"""A whole .cu file, as it was written for nvcc, becomes what the device compiler takes: the host's part is blanked.
+"""Turn a .cu file written for nvcc into device code: blank its host part.
 
-Lines keep their numbers. Host functions go at once, for they are known by their lack of `__device__`; types and
-constants stay, as kernels use them, and go one by one where they do not compile because of something of the host.
+Lines keep their numbers. Host functions are removed first: they lack `__device__`. Types and constants stay, because
+kernels use them; one that does not compile because of host code is removed alone.
 """
 
 from __future__ import annotations
@@ -37,34 +37,36 @@ _NUMBERS = (
 
 
 def missed_name(sentence: str) -> str | None:
-    """The name that an error of the compiler's says is unknown."""
+    """Return the unknown name of a compiler error."""
     found = _NAME.search(sentence)
     return found[1] if found else None
 
 
 def header_for(sentence: str, passed_over: bool) -> str | None:
-    """The header that declares what the error lacks. `passed_over`: some headers of the file's are not here."""
+    """Return the header that declares the unknown name of the error. `passed_over`: some headers of the file are
+    missing here.
+    """
     of_std, name = _OF_STD.search(sentence), missed_name(sentence)
     table, wanted = (_STD, of_std[1]) if of_std else (_NUMBERS if passed_over else (), name or "")
     return next((header for header, names in table if re.fullmatch(names, wanted)), None)
 
 
 _OF_DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__", "__shared__"))
-_IN_LAYOUT = frozenset(("virtual", "override", "final"))  # an object has room for what these are called by
+_IN_LAYOUT = frozenset(("virtual", "override", "final"))  # a class with these member names
 _CONSTANT = frozenset(("const", "constexpr", "static_assert", "concept"))
-# Headers that hold something for kernels. Any other in angle brackets is the host's: NVRTC has what a kernel can use,
-# and does not take Thrust's algorithms.
+# Headers with content for kernels. Any other header in angle brackets is host code: NVRTC has everything that a
+# kernel can use, and does not compile Thrust's algorithms.
 _FOR_KERNELS = re.compile(
     r"(?:cooperative_groups|cuda/|cub/|thrust/(?:complex|functional|pair|tuple|iterator/)|"
     r"cuda_(?:fp|bf|pipeline|awbarrier)|cuComplex|math_constants|helper_math\.h|cufft(?:Xt)?\.h|mma\.h|curand_(?!host)|nv/|crt/mma|(?:std(?:io|lib|int|def|bool)|assert|string|limits|float|math)\.h$|"
     r"c(?:stdio|stdlib|assert|string|stddef|stdint|limits|float|math)$)"
 )
-_LIBRARIES = ("cub", "thrust")  # seconds to compile, and most of it is for the host
+_LIBRARIES = ("cub", "thrust")  # takes seconds to compile, mostly for the host
 _INCLUDE = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
 _OF_SAMPLES = re.compile(
     r"(?:.*/)?(?:helper_(?!math)\w+|cuda_runtime\w*|device_launch_parameters|cuda|cuda_profiler_api)\.h"
 )
-# What nvcc includes or declares by itself and kernels use.
+# what nvcc includes or declares by itself and kernels use
 HEAD = (
     "#include <cstdint>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n"
     "typedef unsigned char uchar;\ntypedef unsigned short ushort;\n"
@@ -72,15 +74,15 @@ HEAD = (
     "typedef unsigned long long CUtexObject;\ntypedef unsigned long long CUsurfObject;\n"
 )
 _OWN = re.compile(r"\.(?:h|hh|hpp|cuh|cu|inl)$")
-# Member functions of a struct need no __device__; what nvcc knows on Linux; and what it takes with a warning.
+# Member functions of a struct need no __device__; nvcc's predefined macros on Linux; errors that nvcc only warns of.
 _OPTIONS = ("-default-device", "-D__linux__", "-Dregister=")
-_LESS = ("--Ofast-compile=mid",)  # a fifth of the time, where loops unroll to a megabyte
-_GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # as if it were a literal with a suffix
+_LESS = ("--Ofast-compile=mid",)  # a fifth of the time if loops unroll to a megabyte
+_GLUED = re.compile(r'\bextern[ \t]("C(?:\+\+)?")(?=\w)')  # like a literal with a suffix
 _MOST_BLANKED = 40
-# What nvcc takes and nobody here can compile: such a kernel is refused alone.
+# Errors of code that nvcc compiles and NVRTC does not: only the kernel is refused.
 NOT_HERE = re.compile(r"cannot be compiled here|a texture reference")
 _SAYS_ENOUGH = re.compile(rf"{NOT_HERE.pattern}|since Volta|#error directive")
-# A header of somebody's library: <cute/tensor.hpp>.
+# A library's header, such as <cute/tensor.hpp>.
 _LIBRARY = re.compile(
     r"^[ \t]*#[ \t]*include[ \t]*<((?!cuda/|cub/|thrust/|cooperative_groups/|sys/)\w+/[^>\n]+)>", re.MULTILINE
 )
@@ -91,7 +93,7 @@ _CPP = frozenset(("struct", "class", "union", "enum", "typedef", "using", "templ
 
 
 def device_part(text: str) -> str:
-    """`text` without host functions, host variables and host headers."""
+    """Return `text` without host functions, host variables and host headers."""
     text = _GLUED.sub(r"extern\1 ", text)
     for one in declarations(text):
         if not _kept(one):
@@ -104,7 +106,7 @@ def device_part(text: str) -> str:
 
 
 def _included(angled: str | None, quoted: str | None, text: str) -> bool:
-    """Whether a header is for kernels; one of CUB's or Thrust's only where what is left of the text names them."""
+    """Return whether a header is for kernels; CUB's and Thrust's only if the remaining text names them."""
     name = angled or quoted or ""
     library = name.partition("/")[0]
     if library in _LIBRARIES and not re.search(rf"\b{library}\b\s*::", text):
@@ -122,10 +124,10 @@ def _kept(one: Declaration) -> bool:
 
 
 def without_own_headers(text: str) -> tuple[str, dict[int, str]]:
-    """`text` without the headers that lie beside the file where it was written, and their names by line.
+    """Return `text` without the headers that lie beside the original file, and their names by line.
 
-    They are nowhere here; as a rule they hold macros that check the host's calls. Nothing is read of them: a name that
-    is no header's, or an absolute path, stays, to be refused.
+    They are not available here; most hold macros that check host calls. Nothing is read: a name without a header's
+    ending, or an absolute path, stays and is refused.
     """
     passed: dict[int, str] = {}
     for start, end in directives(text):
@@ -144,8 +146,9 @@ def _here(name: str) -> bool:
 
 @dataclass(frozen=True)
 class DevicePart:
-    """What compiles of a file. `source.names`: the kernels that are left of those that were wanted; `refused`: the
-    others, which nvcc would take and which cannot be compiled here, each with a sentence."""
+    """The part of a file that compiles. `source.names`: the wanted kernels that are left; `refused`: kernels that only
+    nvcc compiles, each with a sentence.
+    """
 
     source: Source
     compiled: Compiled
@@ -153,20 +156,20 @@ class DevicePart:
 
 
 def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurried: bool = False) -> DevicePart:
-    """The file's part for the device. CompileError: the first error that is not the host's, unless only some of the
-    kernels cannot be compiled here.
+    """Return the file's device part. CompileError: the first error that is not host code's, unless it concerns only
+    some kernels.
 
-    `names`: the C++ names of the kernels that are wanted. `hurried`: with less optimisation.
+    `names`: the C++ names of the wanted kernels. `hurried`: with less optimisation.
     """
     whole, (text, passed) = text, without_own_headers(text)
     check_includes(Source(name, text, ""), include_folders())
     source = Source(name, device_part(text), "", head=HEAD, names=names, options=_OPTIONS, foreign=True)
     source = replace(source, options=(*_OPTIONS, *(_LESS if hurried else ())))
-    dropped: dict[str, CompileError] = {}  # what was declared there -> why it went
+    dropped: dict[str, CompileError] = {}  # removed declaration -> reason
     refused: dict[str, CompileError] = {}
     for _ in range(_MOST_BLANKED):
         try:
-            if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of what has errors
+            if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of code with errors
                 compiled_here(replace(source, names=()), EMULATED_ARCHITECTURE)
             made = compiled_here(source, EMULATED_ARCHITECTURE)
             return DevicePart(source, made, tuple((each, str(error)) for each, error in refused.items()))
@@ -192,12 +195,12 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
 
 
 def _passed_over(whole: str, text: str) -> bool:
-    """Whether the text has lost a header that the whole file includes."""
+    """Return whether the text has lost a header that the whole file includes."""
     return len(_ANY_INCLUDE.findall(text)) < len(_ANY_INCLUDE.findall(whole))
 
 
 def _lacking(whole: str, passed: dict[int, str], error: CompileError) -> CompileError:
-    """`error`, or what does not compile without a header of the file's own, or of a library that is not here."""
+    """Return `error`, or the header (the file's own, or a library's) without which the code does not compile."""
     of_library = _LIBRARY.search(whole)
     if _SAYS_ENOUGH.search(str(error)) or not (passed or of_library):
         return error
@@ -211,8 +214,7 @@ def _lacking(whole: str, passed: dict[int, str], error: CompileError) -> Compile
 
 
 def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], whole: str) -> CompileError:
-    """`error`, or why something went that stands in its line and was no affair of the host, or what it is if it is a
-    texture reference."""
+    """Return `error`, or the reason why a declaration in its line was removed, or that it is a texture reference."""
     line = text.splitlines()[error.line - 1] if error.line else ""
     cause = next((dropped[word] for word in re.findall(r"\w+", line) if word in dropped), None)
     name = missed_name(str(error))
@@ -223,13 +225,13 @@ def _missed(text: str, error: CompileError, dropped: dict[str, CompileError], wh
 
 
 def _of_device(text: str, line: int | None) -> Declaration | None:
-    """The function for the device at a line."""
+    """Return the device function at a line."""
     found = _at(declarations(text), text, line) if line is not None else ()
     return next((one for one in found if one.called and set(one.words) & {"__global__", "__device__"}), None)
 
 
 def _without(text: str, one: Declaration) -> str:
-    """The text without a declaration, and of a function without what only announces it."""
+    """Return the text without a declaration, and without a function's forward declarations."""
     name = _called(text, one) if one.called and one.body else ""
     text = blanked(text, one.start, one.end)
     for each in declarations(text) if name else ():
@@ -239,20 +241,22 @@ def _without(text: str, one: Declaration) -> str:
 
 
 def _called(text: str, one: Declaration) -> str:
-    """The name of a function."""
+    """Return the name of a function."""
     found = re.search(r"(\w+)\s*\(", text[one.start : one.end])
     return found[1] if found else ""
 
 
 def warnings_of(source: Source, log: str) -> tuple[str, ...]:
-    """The compiler's warnings in the file's own functions for the device, a sentence each."""
+    """Return the compiler's warnings in the file's own device functions, a sentence each."""
     own = [(int(line), what) for line, what in _WARNING.findall(log) if f"{source.name}({line})" in log]
     return tuple(f"line {line}: {what.rstrip('.')}." for line, what in own if _of_host(source.text, line) is None)
 
 
 def _of_host(text: str, line: int) -> Declaration | None:
-    """The declaration at a line that may be the host's: it does not say that it is the device's. Of a type, the
-    function there alone, if the type stays the same without it."""
+    """Return the declaration at a line that can be host code, because nothing marks it as device code.
+
+    Of a type, return only the function there if the type stays the same without it.
+    """
     for one in _at(declarations(text), text, line):
         if not set(one.words) & _OF_DEVICE and "__global__" not in text[one.start : one.end]:
             own = _at(members(text, one), text, line) if one.kind == "type" else ()
@@ -265,7 +269,7 @@ def _left_out(member: Declaration) -> bool:
 
 
 def _at(found: Iterable[Declaration], text: str, line: int) -> Iterator[Declaration]:
-    """Those that stand, or partly, in a line."""
+    """Return the declarations that overlap a line."""
     for one in found:
         first, last = (text.count("\n", 0, place) + 1 for place in (one.start, one.end))
         if first <= line <= last:

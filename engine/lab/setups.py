@@ -1,9 +1,9 @@
-"""How a kernel of one's own is launched, and what is right, in words that stand in an address and in a form.
+"""The user's own launch and its reference, in words that fit an address and a form.
 
 saxpy<<<(n + block - 1) / block, 256>>>(2, float32[n]=range, float32[n]=ones, n)        y = saxpy(x, y, 2)
 
-The first is CUDA's own launch, its arguments as `engine emulate` takes them; sizes and whole numbers may be computed
-from `n` and from `block`, the first size of a block. The second names a reference.
+The first is CUDA's launch syntax with the arguments of `engine emulate`; sizes and integers may be expressions of `n`
+and `block`, the first size of a block. The second names a reference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.records import NotRunnable
 from engine.records.words import whole_number
 
 _LARGEST = 1 << 40
-_LONGEST = 200  # letters
+_LONGEST = 200  # characters
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod,
     ast.Div: operator.floordiv, ast.FloorDiv: operator.floordiv, ast.LShift: lambda a, b: a << min(b, 63),
@@ -36,13 +36,13 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def computed(words: str, known: Mapping[str, int]) -> int:
-    """The number; `/` divides as C does with whole numbers, `^` is a power. NotRunnable where it is none."""
+    """Evaluate an expression; `/` divides as C does with integers, `^` is a power. NotRunnable: it is no number."""
     try:
         return whole_number(words)
     except ValueError:
         pass
     try:
-        # With ** in its place a ^ binds as tightly as a power does.
+        # As ** the ^ has a power's precedence.
         number = _value(ast.parse(words.strip()[:_LONGEST].replace("^", "**"), mode="eval").body, known)
     except OverflowError:
         raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
@@ -83,14 +83,14 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Launched:
-    """`block`: one to three sizes; `shared`: bytes of dynamic shared memory, 0 where nothing says how many."""
+    """`block`: one to three sizes; `shared`: bytes of dynamic shared memory, 0 if not given."""
 
     block: tuple[int, ...]
     shared: int
 
 
 def launched(text: str, name: str) -> Launched | None:
-    """How the first launch of the kernel `name` says it; None where it does not, in numbers."""
+    """Return the sizes of the first launch of the kernel `name`; None if they are not numbers."""
     code = _Code(uncommented(text))
     found = re.search(rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}]{{0,400}}?>\s*)?<<<([^;]{{1,400}}?)>>>", code.text)
     given = parts(found[1]) if found else []
@@ -109,7 +109,7 @@ class _Code:
         self._looked_up = 0
 
     def sizes(self, words: str, depth: int = 0) -> tuple[int, ...] | None:
-        """The numbers that the words stand for: one, or those of a dim3."""
+        """Return the sizes of an expression: one number, or those of a dim3."""
         if depth > _DEEPEST:
             return None
         words = _SIZEOF.sub(lambda found: str(_BYTES.get(found[1], found[0])), words).strip()
@@ -131,7 +131,7 @@ class _Code:
             return None
 
     def _meant(self, word: str) -> str | None:
-        """What a name is defined as: by a macro, as a dim3, or with the value that it has first."""
+        """Return the definition of a name: a macro, a dim3, or its first value."""
         self._looked_up += 1
         if self._looked_up > _MOST_NAMES:
             return None
@@ -147,13 +147,13 @@ class _Code:
         return None
 
 
-MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one machine
+MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one computer
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)
 _CALL = re.compile(
     r"\s*(?P<kernel>[\w:]+(?:<(?!<).*?>)?)\s*<<<(?P<launch>.*?)>>>\s*\((?P<arguments>.*)\)\s*;?\s*", re.DOTALL
 )
 _RIGHT = re.compile(r"\s*(\w+)\s*=\s*([\w-]+)\s*\(([^()]*)\)\s*")
-# C's types as NumPy's; what is not known here is taken for a float.
+# C types as NumPy types; an unknown type counts as a float
 _TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16", "char": "int8",
           "short": "int16", "int": "int32", "long": "int64", "bool": "bool", "uint": "uint32",
           "uchar": "uint8", "ushort": "uint16", "ulong": "uint64", "size_t": "uint64",
@@ -162,8 +162,9 @@ _TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": 
 
 @dataclass(frozen=True)
 class Right:
-    """The array `out` is what the reference makes of `given`: arrays, then numbers, each a parameter's name or a
-    number."""
+    """The array `out` must equal the reference of `given`: arrays, then numbers, each a parameter's name or a
+    number.
+    """
 
     out: str
     reference: str
@@ -175,8 +176,9 @@ class Right:
 
 @dataclass(frozen=True)
 class Setup:
-    """A launch in words. `kernel`: its name, a template's with its arguments; `grid`, `block`: one to three sizes;
-    `shared`: bytes of dynamic shared memory a block; `right`: None where nothing is checked."""
+    """A launch in words. `kernel`: its name, with a template's arguments; `grid`, `block`: one to three sizes;
+    `shared`: bytes of dynamic shared memory; `right`: its reference, or None.
+    """
 
     kernel: str
     grid: tuple[str, ...] = GRID
@@ -187,7 +189,7 @@ class Setup:
 
     @property
     def call(self) -> str:
-        """As CUDA writes it."""
+        """The launch in CUDA's syntax."""
         shared = f", {self.shared}" if self.shared != "0" else ""
         return f"{self.kernel}<<<{_dim3(self.grid)}, {_dim3(self.block)}{shared}>>>({', '.join(self.arguments)})"
 
@@ -203,7 +205,7 @@ class Launching:
 
 
 def setup_of(call: str, right: str = "") -> Setup:
-    """The words back. NotRunnable where they are no launch or no reference."""
+    """Parse a launch and a reference. NotRunnable: the words are neither."""
     found = _CALL.fullmatch(call)
     sizes = parts(found["launch"]) if found else []
     if found is None or not 2 <= len(sizes) <= 3:
@@ -215,8 +217,10 @@ def setup_of(call: str, right: str = "") -> Setup:
 
 
 def proposed(text: str, kernel: str = "") -> Setup:
-    """A launch that fits the parameters of a text's kernel: `kernel`, else the first one, in blocks as the file itself
-    launches it, where it does. NotRunnable: it has none."""
+    """Propose a launch that fits the parameters of a text's kernel: `kernel`, else the first one.
+
+    Its blocks are those of the file's own launch, if it has one. NotRunnable: the text has no kernel.
+    """
     kernels = kernels_in(text)
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
@@ -230,7 +234,7 @@ def proposed(text: str, kernel: str = "") -> Setup:
 
 
 def fitted(setup: Setup, text: str) -> Setup:
-    """The setup for the parameters that the text's kernel has now: what was said of the others is proposed anew."""
+    """Fit the setup to the kernel's present parameters: propose arguments for those that changed."""
     kernels = kernels_in(text)
     if bare(setup.kernel) not in kernels:
         return proposed(text)
@@ -240,7 +244,7 @@ def fitted(setup: Setup, text: str) -> Setup:
 
 
 def launching(setup: Setup, n: int) -> Launching:
-    """The launch at one n. NotRunnable for what is no number, no array, or too much memory."""
+    """Evaluate the launch at one n. NotRunnable: an invalid number or array, or too much memory."""
     block = tuple(computed(size, {"n": n}) for size in setup.block)
     known = {"n": n, "block": block[0]}
     grid = tuple(computed(size, known) for size in setup.grid)
@@ -265,7 +269,7 @@ def _right_of(words: str) -> Right:
 
 
 def _at(word: str, known: dict[str, int]) -> str:
-    """An argument's words with its sizes as numbers."""
+    """Return an argument's words with its sizes as numbers."""
     found = ARRAY.fullmatch(word)
     if found:
         sizes = ",".join(str(computed(size, known)) for size in parts(found[2]))
@@ -275,7 +279,7 @@ def _at(word: str, known: dict[str, int]) -> str:
     try:
         return str(computed(word, known))
     except NotRunnable:
-        return word  # 2.5: argument_of says what is none
+        return word  # 2.5: argument_of reports it
 
 
 def _bytes(word: str) -> int:
@@ -285,7 +289,7 @@ def _bytes(word: str) -> int:
     try:
         return int(np.dtype(found[1]).itemsize * prod(int(size) for size in found[2].split(",")))
     except TypeError:
-        return 0  # argument_of says that it is no type
+        return 0  # argument_of reports an unknown type
 
 
 def _proposed(written: str, size: str) -> str:
