@@ -126,12 +126,12 @@ def grid_for(n: int, block_size: int, elements: int) -> int:
     return max(1, ceil(n / (block_size * elements)))
 
 
-def offered(n: int, block_size: int) -> tuple[int, ...]:
+def offered_elements(n: int, block_size: int) -> tuple[int, ...]:
     """Return the members of ELEMENTS that fit: from one element a thread up to all numbers in one block."""
     return tuple(elements for elements in ELEMENTS if elements == 1 or grid_for(n, block_size, elements // 2) > 1)
 
 
-def launched(choice: Settled) -> str:
+def describe_launches(choice: Settled) -> str:
     """Describe the launches of `choice`: "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1".
 
     "" if nothing is launched or the choice cannot run.

@@ -13,7 +13,7 @@ from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.compile.process import start
 from engine.lab.arguments import argument_of
-from engine.lab.kernels import Kernel, KernelRun, kernel, kernels
+from engine.lab.kernels import KernelRun, OwnKernel, kernel, kernels
 from engine.records import SCHEDULES, Array, CompileError, NotRunnable, RunFailed, status_of
 from engine.records.counters import COUNTERS, IN_TABLE
 
@@ -51,10 +51,10 @@ def emulate(
         "findings": [asdict(finding) for finding in run.findings],
         "printed": list(run.printed), "warnings": list(run.warnings),
     }  # fmt: skip
-    return Answer(status, record, "\n".join(_told(run, status)))
+    return Answer(status, record, "\n".join(_describe_run(run, status)))
 
 
-def _told(run: KernelRun, status: str) -> list[str]:
+def _describe_run(run: KernelRun, status: str) -> list[str]:
     shown = [f"  {COUNTERS[name].title}: {run.counters[name]:,.10g}" for name in IN_TABLE if run.counters.get(name)]
     arrays = {**run.arrays, **run.symbols}.items()
     return [
@@ -104,15 +104,15 @@ def check(file: Path, name: str | None) -> Answer:
         for one in found
     ]
     said += [f"{one}: {why}" for one, why in refused]
-    said += [f"{len(left_out)} more, {_listed(left_out)}: name it to check it."] if left_out else []
+    said += [f"{len(left_out)} more, {_list_names(left_out)}: name it to check it."] if left_out else []
     return Answer(status, record, "\n".join([*said, *(f"  Warning: {warning}" for warning in warnings)]))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join([*names[:_LISTED], *(["…"] if len(names) > _LISTED else [])])
 
 
-def _unknown(one: Kernel) -> list[tuple[str, int | None]]:
+def _unknown(one: OwnKernel) -> list[tuple[str, int | None]]:
     """Return the instructions of a kernel that the emulator lacks, each with its line. InvalidPtx: the PTX is not
     valid.
     """

@@ -30,7 +30,7 @@ from engine.history.recordings import (
 from engine.lectures import conditions
 from engine.lectures.claims import verdicts
 from engine.machine.environment import environment, has_gpu
-from engine.plan import Key, grid_for, key, offered, plan, settle, strides
+from engine.plan import Key, grid_for, key, offered_elements, plan, settle, strides
 from engine.records import (
     C_TYPES,
     CACHE_STATES,
@@ -141,7 +141,7 @@ def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator
     for n in sizes:
         for kernel in topic.kernels:
             if strides(kernel) and block_size in kernel.block_sizes:
-                for each in offered(n, block_size):
+                for each in offered_elements(n, block_size):
                     blocks = grid_for(n, block_size, each)
                     choice = _on_gpu(kernel.name, n, block_size, blocks, dtype=kernel.dtypes[0])
                     yield Item(choice, "elements per thread", COLD_AND_HOT)
@@ -370,13 +370,13 @@ def _timed(timed: Timing) -> Row:
         "clock": timed.clock,
         "badges": " · ".join(timed.badges),
     }
-    told = {name: _told(peer) for name, peer in timed.peers.items()}
+    told = {name: _peer_columns(peer) for name, peer in timed.peers.items()}
     for name in list(told)[:1]:
         row |= {"peer": name, **dict(zip(PEER, told.pop(name), strict=True))}
     return row | ({"more_peers": told} if told else {})
 
 
-def _told(peer: Timing) -> list[float | None]:
+def _peer_columns(peer: Timing) -> list[float | None]:
     """Return the columns PEER of a library."""
     values = (peer.time_us, peer.low_us, peer.high_us, peer.ratio, peer.ratio_low, peer.ratio_high)
     return [None if value is None else round(value, 4) for value in values]

@@ -16,7 +16,7 @@ from engine.sheets.sheet import Question, Sheet
 from engine.sheets.submissions import handed_in
 
 
-def listed(name: str | None) -> Answer:
+def list_sheets(name: str | None) -> Answer:
     """Return all sheets, or one: its text, its checks and the file to start from, without its solution."""
     try:
         found = [load(each) for each in ([name] if name else names())]
@@ -43,11 +43,11 @@ def listed(name: str | None) -> Answer:
         }
         for sheet in found
     ]
-    text = _told(found[0]) if name else "\n".join(f"{sheet.name:24} {sheet.title}" for sheet in found)
+    text = _describe_sheet(found[0]) if name else "\n".join(f"{sheet.name:24} {sheet.title}" for sheet in found)
     return Answer("ok", {"status": "ok", "reason": None, "sheets": rows}, text)
 
 
-def _told(sheet: Sheet) -> str:
+def _describe_sheet(sheet: Sheet) -> str:
     checks = [
         "\n".join([f"  {check.name}: {check.aim}", *(f"    {letter}) {words}" for letter, words in _choices(check))])
         for check in sheet.checks
@@ -102,7 +102,7 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
     """Add `sheets`, `grade` and `progress`. `command` gets options whose `answer(options)` is an Answer."""
     listed = commands.add_parser("sheets", help="the lab sheets; with a name, what it asks and what to start from")
     listed.add_argument("sheet", nargs="?", metavar="SHEET", help=_NAMED)
-    listed.set_defaults(command=command, answer=_listed)
+    listed.set_defaults(command=command, answer=_list)
 
     grade = commands.add_parser("grade", help="submissions of a lab sheet, checked one by one")
     grade.add_argument("sheet", metavar="SHEET", help=_NAMED)
@@ -116,9 +116,9 @@ def add_parsers(commands: Any, command: Callable[[argparse.Namespace], int]) -> 
         each.add_argument("--json", action="store_true")
 
 
-def _listed(options: argparse.Namespace) -> Answer:
+def _list(options: argparse.Namespace) -> Answer:
 
-    return listed(options.sheet)
+    return list_sheets(options.sheet)
 
 
 def _progress(options: argparse.Namespace) -> Answer:

@@ -48,10 +48,12 @@ def resources_of(source: Source, kernel: str, architecture: str) -> Resources:
     """Compile `source` for an architecture such as "sm_90" and return the resources of `kernel`. CompileError;
     KeyError.
     """
-    return read(compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af")))
+    return read_resources(
+        compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af"))
+    )
 
 
-def read(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
+def read_resources(cubin: bytes, kernel: str, capability: int = 90) -> Resources:
     """Return the resources of `kernel` in a cubin for a compute capability such as 90. KeyError: no such kernel."""
     sections = sections_of(cubin)
     if f".text.{kernel}" not in {section.name for section in sections}:

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled_here
-from engine.compile.process import apart
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_here
+from engine.compile.process import call_apart
 from engine.records import CompileError, NotRunnable, Source
 
 _TYPE = r"((?:\w+\s+)*[A-Za-z_][\w:]*(?:<[^;{}()]*?>)?)"
@@ -27,7 +27,7 @@ def element_bytes(source: Source, name: str) -> int | None:
     """
     if source.foreign:
         try:
-            return apart(source.name, source.text, _element_bytes, source, name)
+            return call_apart(source.name, source.text, _element_bytes, source, name)
         except (CompileError, NotRunnable):
             return None
     return _element_bytes(source, name)
@@ -42,7 +42,7 @@ def _element_bytes(source: Source, name: str) -> int | None:
         return None
     question = f"\n__device__ unsigned long long {_ASKED} = sizeof({found.pop()});\n"
     try:
-        ptx = compiled_here(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).ptx.decode()
+        ptx = compile_here(replace(source, text=source.text + question), EMULATED_ARCHITECTURE).ptx.decode()
     except CompileError:
         return None
     answer = re.search(rf"{_ASKED} = (\d+);", ptx)

@@ -14,7 +14,7 @@ _MARKS = (
 )
 
 
-def decoded(name: str, raw: bytes) -> tuple[str, str | None]:
+def decode(name: str, raw: bytes) -> tuple[str, str | None]:
     """Return the text of the file `name` with "\n" line ends, and a sentence on its encoding (None for plain UTF-8).
 
     NotRunnable: the file is not text in UTF-8, UTF-16 with its mark, or Windows-1252.
@@ -35,7 +35,7 @@ def decoded(name: str, raw: bytes) -> tuple[str, str | None]:
 def read_file(path: Path) -> tuple[str, str | None]:
     """Read and decode a file. NotRunnable, also if the file does not exist or cannot be read."""
     try:
-        return decoded(path.name, path.read_bytes())
+        return decode(path.name, path.read_bytes())
     except FileNotFoundError:
         raise NotRunnable(f"There is no file {path}.") from None
     except OSError as error:

@@ -19,7 +19,7 @@ LOG_BYTES = 64 << 10
 SENTENCE = 400  # characters of the compiler's message in a sentence
 
 
-class Ended(Exception):
+class StoppedCompilation(Exception):
     """A compilation that was stopped. `status`: its exit status, negative for a signal; None if it ran out of
     memory.
     """

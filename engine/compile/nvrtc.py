@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from engine.compile.limits import ASSEMBLED_BYTES, LOG_BYTES, PTX_BYTES, SENTENCE
-from engine.compile.process import apart
+from engine.compile.process import call_apart
 from engine.records import C_TYPES, CompileError, Launch, NotRunnable, Scalar, Source, TensorMap, dtype_of
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")  # a line splice, also inside a word
@@ -122,20 +122,22 @@ def compile_source(source: Source, architecture: str) -> bytes:
     One compilation makes both if the emulator will need the cubin too, because the kernel uses shared memory.
     NotRunnable: the source needs another GPU.
     """
-    made = compiled(source, architecture)
+    made = compile_with_log(source, architecture)
     return made.ptx if architecture.startswith("compute_") else made.cubin
 
 
-def compiled(source: Source, architecture: str) -> Compiled:
+def compile_with_log(source: Source, architecture: str) -> Compiled:
     """Compile, and return the compiler's warnings too. A foreign text is compiled in a separate process."""
     if not source.foreign:
-        return compiled_here(source, architecture)
+        return compile_here(source, architecture)
     if (source, architecture) not in _foreign:
-        keep(source, architecture, apart(source.name, source.text, compiled_here, source, architecture))
+        remember_compiled(
+            source, architecture, call_apart(source.name, source.text, compile_here, source, architecture)
+        )
     return _foreign[source, architecture]
 
 
-def keep(source: Source, architecture: str, made: Compiled) -> None:
+def remember_compiled(source: Source, architecture: str, made: Compiled) -> None:
     """Remember the result that a separate process made of a foreign text."""
     while len(_foreign) >= _KEPT:
         del _foreign[next(iter(_foreign))]
@@ -144,7 +146,7 @@ def keep(source: Source, architecture: str, made: Compiled) -> None:
         _foreign[source, ASSEMBLED_ARCHITECTURE] = made
 
 
-def compiled_here(source: Source, architecture: str) -> Compiled:
+def compile_here(source: Source, architecture: str) -> Compiled:
     """Compile in this process."""
     if architecture == EMULATED_ARCHITECTURE and "__shared__" in source.text and not source.capability:
         if source.foreign and "mma.h" in source.text:  # its unrolled code may take the assembler too long
@@ -200,7 +202,7 @@ def _compiled(source: Source, architecture: str) -> Compiled:
         return Compiled(ptx, cubin, symbols, _shortened(nvrtc.getProgramLog(program).strip()))
     except nvrtc.NVRTCError as error:
         log = _shortened(nvrtc.getProgramLog(program).strip())
-        raise _explained(source, log or str(error)) from None
+        raise _first_error(source, log or str(error)) from None
     finally:
         nvrtc.destroyProgram(program)
 
@@ -278,7 +280,7 @@ def _shortened(log: str) -> str:
     return f"{log[:LOG_BYTES]}\n(The log goes on for {len(log) - LOG_BYTES:,} characters.)"
 
 
-def _explained(source: Source, log: str) -> CompileError:
+def _first_error(source: Source, log: str) -> CompileError:
     """Return the first error of the log in one sentence, preferably one in the file's own lines."""
     lines = [text for text in log.splitlines() if _ERROR.search(text)]
     own = re.compile(re.escape(source.name) + r"\((\d+)\): ")

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.compile.limits import CPU_S, Ended, TookTooLong, check_text
+from engine.compile.limits import CPU_S, StoppedCompilation, TookTooLong, check_text
 from engine.records import CompileError
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ def start() -> None:
         _started()
 
 
-def apart(name: str, text: str, function: Callable[..., Value], *arguments: Any, cpu_s: int = CPU_S) -> Value:
+def call_apart(name: str, text: str, function: Callable[..., Value], *arguments: Any, cpu_s: int = CPU_S) -> Value:
     """Call function(*arguments), which compiles the text `name`, in a separate process. Raises what the function
     raises.
 
@@ -76,17 +76,17 @@ def apart(name: str, text: str, function: Callable[..., Value], *arguments: Any,
     check_text(name, text)
     request = pickle.dumps((function, pickle.dumps(arguments), cpu_s))
     with _asking:
-        ok, made = pickle.loads(_asked(request))
+        ok, made = pickle.loads(_ask(request))
     if ok:
         value: Value = made
         return value
-    if isinstance(made, Ended):
+    if isinstance(made, StoppedCompilation):
         sentence = f"{name} does not compile: {made.reason}."
         raise (TookTooLong if made.too_long else CompileError)(sentence, sentence)
     raise made
 
 
-def _asked(request: bytes) -> bytes:
+def _ask(request: bytes) -> bytes:
     """Ask the kept server; if it has died, ask a new one, because this request did not kill it."""
     try:
         return _started().asked(request)

@@ -23,8 +23,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from engine.compile.limits import MEMORY_BYTES, WALL_S, Ended
-from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compiled_here, include_folders
+from engine.compile.limits import MEMORY_BYTES, WALL_S, StoppedCompilation
+from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compile_here, include_folders
 from engine.records import Source
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = (
@@ -62,7 +62,7 @@ def main(socket: int) -> None:
     os.set_inheritable(socket, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the caller, which then ends this process
     connection: Connection[Any, Any] = Connection(socket)
-    compiled_here(Source("warm.cu", "", ""), ASSEMBLED_ARCHITECTURE)  # loads everything that a fork needs
+    compile_here(Source("warm.cu", "", ""), ASSEMBLED_ARCHITECTURE)  # loads everything that a fork needs
     try:
         while True:
             connection.send_bytes(_answer(connection.recv_bytes()))
@@ -82,20 +82,20 @@ def _answer(request: bytes) -> bytes:
         os.close(reading)
         _bounded(cpu_s)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_made(function, pickle.loads(arguments)))
+            pipe.write(_call(function, pickle.loads(arguments)))
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         answer = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
-    return answer if status == 0 else pickle.dumps((False, Ended(status)))
+    return answer if status == 0 else pickle.dumps((False, StoppedCompilation(status)))
 
 
-def _made(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps((True, function(*arguments)))
     except MemoryError:
-        return pickle.dumps((False, Ended(None)))
+        return pickle.dumps((False, StoppedCompilation(None)))
     except Exception as error:
         return pickle.dumps((False, error))
 

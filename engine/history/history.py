@@ -161,7 +161,7 @@ class Known:
         return self.live if self.live is not None and self.live.counters is not None else None
 
 
-def known(choice: Settled) -> Known:
+def look_up(choice: Settled) -> Known:
     """Return everything known about `choice`, whose device must be settled ("gpu" or "emulator")."""
     return Known(latest(choice), recorded_for(choice))
 

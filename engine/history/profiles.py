@@ -30,13 +30,17 @@ class Hardware:
     counters: Mapping[str, float]
 
 
-def recorded(choice: Settled) -> Hardware | None:
+def hardware_counters(choice: Settled) -> Hardware | None:
     """Return the hardware's counters of exactly this choice; None if they were not recorded."""
-    same = [entry for entry in recorded_sizes(choice) if (entry.n, entry.block_size) == (choice.n, choice.block_size)]
+    same = [
+        entry
+        for entry in hardware_counters_by_size(choice)
+        if (entry.n, entry.block_size) == (choice.n, choice.block_size)
+    ]
     return same[0] if same else None
 
 
-def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
+def hardware_counters_by_size(choice: Settled) -> Sequence[Hardware]:
     """Return the hardware's counters of this kernel, type and parameter at every recorded size.
 
     Empty for a run with another grid, combine or source.
@@ -48,21 +52,21 @@ def recorded_sizes(choice: Settled) -> Sequence[Hardware]:
     return _hardware().get(_key(choice), ())
 
 
-def nearest(choice: Settled) -> Hardware | None:
+def nearest_counters(choice: Settled) -> Hardware | None:
     """Return the hardware's counters at the recorded size nearest to the choice's; None if there is none."""
     return min(
-        recorded_sizes(choice),
+        hardware_counters_by_size(choice),
         key=lambda entry: (abs(entry.n - choice.n), abs(entry.block_size - choice.block_size)),
         default=None,
     )
 
 
-def beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
+def counters_beside(choices: Sequence[Settled]) -> tuple[Hardware | None, ...]:
     """Return the hardware's counters of each choice, all at one n and block size; () if there are none.
 
     Of the sizes at which the most choices were recorded, prefer the choices' own block size, then the largest.
     """
-    found = [{(entry.n, entry.block_size): entry for entry in recorded_sizes(choice)} for choice in choices]
+    found = [{(entry.n, entry.block_size): entry for entry in hardware_counters_by_size(choice)} for choice in choices]
     counts = Counter(size for sizes in found for size in sizes)
     if not counts:
         return ()

@@ -113,7 +113,7 @@ def write(path: Path, recording: Recording) -> None:
         "left_out": recording.left_out,
         "columns": {name: [_rounded(name, row.get(name)) for row in table] for name in COLUMNS},
     }
-    store(path, content)
+    write_compressed(path, content)
 
 
 def file_of(gpu: str, folder: Path, suffix: str = "") -> Path:
@@ -121,7 +121,7 @@ def file_of(gpu: str, folder: Path, suffix: str = "") -> Path:
     return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower())}{suffix}.json.gz"
 
 
-def store(path: Path, content: Mapping[str, Any]) -> None:
+def write_compressed(path: Path, content: Mapping[str, Any]) -> None:
     """Write the recording, compressed; its folder is made if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, separators=(",", ":"))
@@ -130,7 +130,7 @@ def store(path: Path, content: Mapping[str, Any]) -> None:
     )  # without a time stamp, so that equal rows give an equal file
 
 
-def stored(path: Path) -> dict[str, Any]:
+def read_compressed(path: Path) -> dict[str, Any]:
     """Read what `store` wrote."""
     content: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return content
@@ -142,7 +142,7 @@ def _rounded(name: str, value: Any) -> Any:
 
 def read(path: Path) -> Recording:
     """Read a file, also one in the form before sessions. ValueError: a form of another program."""
-    content = stored(path)
+    content = read_compressed(path)
     if content["format"] not in (1, FORMAT):
         raise ValueError(f"{path.name} has format {content['format']}, this program reads {FORMAT}.")
     if content["format"] == 1:

@@ -36,7 +36,7 @@ _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 
 
 @dataclass(frozen=True)
-class Passed:
+class LaunchArguments:
     """The arguments of a launch: the bytes of each, or the name of the array that it points to; and the host arrays by
     name.
     """
@@ -45,7 +45,9 @@ class Passed:
     arrays: Mapping[str, Array]
 
 
-def passed(kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]) -> Passed:
+def convert_arguments(
+    kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argument], names: Sequence[str]
+) -> LaunchArguments:
     """Convert arguments for a launch. An array is named by `names` (by its first name if it is passed twice); a number
     takes the parameter's type.
 
@@ -69,10 +71,10 @@ def passed(kernel: str, wanted: Sequence[Parameter], arguments: Sequence[Argumen
             values.append(first[id(argument)])
         else:
             values.append(_by_value(kernel, parameter, argument))
-    return Passed(tuple(values), arrays)
+    return LaunchArguments(tuple(values), arrays)
 
 
-def placed(device: Device, handed: Passed) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
+def place_arguments(device: Device, handed: LaunchArguments) -> tuple[tuple[bytes, ...], dict[str, DeviceArray]]:
     """Copy the arrays to the emulated device, by name, and return them with the bytes of every argument."""
     there = {name: device.space.add(name, array, array.itemsize) for name, array in handed.arrays.items()}
     values = (there[one].base.to_bytes(8, "little") if isinstance(one, str) else one for one in handed.values)

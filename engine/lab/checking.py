@@ -23,12 +23,12 @@ from engine.backends.emulator.instructions.dispatch import not_emulated
 from engine.backends.emulator.launch import explained
 from engine.backends.emulator.loading import load
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_first_elements
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
 from engine.lab.arguments import Argument, array_names
-from engine.lab.kernels import Kernel, KernelRun, Sizes, kernel
+from engine.lab.kernels import KernelRun, OwnKernel, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
-from engine.lab.references import checked as checked_against
-from engine.lab.references import named
+from engine.lab.references import check_against as checked_against
+from engine.lab.references import reference_named
 from engine.lab.setups import Launching, Setup, launching
 from engine.machine.environment import environment
 from engine.plan import plan
@@ -50,7 +50,7 @@ from engine.records import (
 NOT_TRIED = "A shared GPU runs what ended well on the emulator, and this did not"
 
 
-def tried(kernel: Kernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:
+def try_on_emulator(kernel: OwnKernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:
     """Launch on the emulator; `more` as of `Kernel.run`.
 
     NotRunnable: the launch met a wild access or a deadlock, took too long, or uses an unsupported instruction.
@@ -60,7 +60,7 @@ def tried(kernel: Kernel, grid: Sizes, block: Sizes, args: Sequence[Argument], *
         return kernel.run(grid, block, args, **more)
 
 
-def barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> str | None:
+def why_barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> str | None:
     """Return why a shared GPU refuses to run this; None: it runs it.
 
     `ended`: the exception that ended the emulated run, None if it ended well; `launches`: the source and kernel of
@@ -131,8 +131,8 @@ def check_rung(choice: Settled, progress: Progress | None = None) -> Checked:
     except _FAILURES as error:
         return _failed(choice, error, name)
     sources = dict.fromkeys(step.source for step in launches)
-    logs = "\n".join(compiled(source, EMULATED_ARCHITECTURE).warnings for source in sources)
-    refused = barred(None, [(step.source, step.kernel) for step in launches])
+    logs = "\n".join(compile_with_log(source, EMULATED_ARCHITECTURE).warnings for source in sources)
+    refused = why_barred(None, [(step.source, step.kernel) for step in launches])
     return Checked(measurement, (*compiler_marks(name, logs), *finding_marks(measurement.findings)), barred=refused)
 
 
@@ -147,7 +147,7 @@ def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | N
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
-    return replace(_record(asked, run, found), barred=barred(None, [(own.source, own.symbol)]))
+    return replace(_record(asked, run, found), barred=why_barred(None, [(own.source, own.symbol)]))
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
@@ -171,14 +171,14 @@ def _sized(asked: Choice, made: Launching) -> Choice:
     return replace(asked, block_size=prod(made.block), grid_size=prod(made.grid))
 
 
-def _check(setup: Setup, made: Launching, own: Kernel, run: KernelRun) -> Check | None:
+def _check(setup: Setup, made: Launching, own: OwnKernel, run: KernelRun) -> Check | None:
     """Compare the answer with the reference of the arrays as they were passed; None without a reference."""
     right = setup.right
     if right is None:
         return None
     passed = dict(zip(array_names(own.parameters, None), made.arguments, strict=True))
     before = {name: argument for name, argument in passed.items() if isinstance(argument, np.ndarray)}
-    reads = len(named(right.reference).reads)
+    reads = len(reference_named(right.reference).reads)
     numbers = [_number(word, passed.get(word)) for word in right.given[reads:]]
     found = checked_against(right.reference, before, run.arrays, right.given[:reads], right.out, numbers)
     return with_first_elements(run.arrays[right.out], found)
@@ -221,7 +221,7 @@ def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
         marks = compiler_marks(file_name, error.log)
     if not marks and line:
         marks = (Mark(line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
-    return Checked(measurement, marks, barred=barred(error, ()))
+    return Checked(measurement, marks, barred=why_barred(error, ()))
 
 
 def _shown(name: str, array: Array) -> ArrayShown:

@@ -9,10 +9,10 @@ from time import process_time
 
 from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.compile.names import readable
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, keep
-from engine.compile.process import apart
-from engine.lab.instances import Wanted, every_kernel, named_kernel
-from engine.lab.pasted import DevicePart, compiled_for_device, warnings_of, without_own_headers
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
+from engine.compile.process import call_apart
+from engine.lab.instances import WantedKernel, every_kernel, named_kernel
+from engine.lab.pasted_source import DevicePart, compiled_for_device, warnings_of, without_own_headers
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
 
@@ -63,11 +63,15 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
     NotRunnable: no such kernel, or a text that is too long. CompileError: with the line.
     """
     try:
-        made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S)
+        made, compiled = call_apart(
+            file_name, text, compiled_in_full, file_name, text, name, every, cpu_s=CPU_S - HURRIED_S
+        )
     except TookTooLong:
-        made, compiled = apart(file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S)
+        made, compiled = call_apart(
+            file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S
+        )
         made = replace(made, warnings=(_HURRIED, *made.warnings))
-    keep(made.source, EMULATED_ARCHITECTURE, compiled)
+    remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
     return made
 
 
@@ -102,7 +106,7 @@ def compiled_in_full(
     ), made
 
 
-def _part(file_name: str, text: str, wanted: list[Wanted], hurried: bool) -> DevicePart:
+def _part(file_name: str, text: str, wanted: list[WantedKernel], hurried: bool) -> DevicePart:
     """Compile the kernels together; leave out an instance that was guessed from the text if it does not compile."""
     try:
         return compiled_for_device(file_name, text, tuple(one.expression for one in wanted), hurried)

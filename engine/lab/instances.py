@@ -29,7 +29,7 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedKernel:
     """A kernel to compile. `name`: a template's with its arguments; `parameters`: their names in the file; `scope`: its
     namespaces.
     """
@@ -44,7 +44,7 @@ class Wanted:
         return f"{self.scope}::{self.name}" if self.scope and not self.name.startswith(self.scope) else self.name
 
 
-def named_kernel(text: str, file_name: str, name: str | None) -> Wanted:
+def named_kernel(text: str, file_name: str, name: str | None) -> WantedKernel:
     """Return the kernel that the user means. Its name may be omitted if there is only one, and a template's arguments
     if the file launches it.
 
@@ -64,17 +64,19 @@ def named_kernel(text: str, file_name: str, name: str | None) -> Wanted:
     called = instance(text, bare(name), declared) if declared.template and "<" not in name else name
     if called is None:
         raise NotRunnable(_unnamed(file_name, bare(name), declared))
-    return Wanted(called, declared.parameters, declared.scope)
+    return WantedKernel(called, declared.parameters, declared.scope)
 
 
-def every_kernel(text: str) -> list[Wanted]:
+def every_kernel(text: str) -> list[WantedKernel]:
     """Return the kernels of a text, without templates whose arguments the text does not give."""
     kernels = kernels_in(text)
     called = {name: instance(text, name, one) if one.template else name for name, one in kernels.items()}
-    return [Wanted(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]]
+    return [
+        WantedKernel(called[name] or "", one.parameters, one.scope) for name, one in kernels.items() if called[name]
+    ]
 
 
-def typed(text: str, name: str, declared: Declared) -> tuple[str, ...]:
+def typed_parameters(text: str, name: str, declared: Declared) -> tuple[str, ...]:
     """Return the parameters as written, with a template's types in place of their names."""
     called = name if "<" in name else instance(text, name, declared) if declared.template else None
     given = parts(called.partition("<")[2].rpartition(">")[0]) if called else []

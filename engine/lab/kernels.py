@@ -27,7 +27,15 @@ from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
 from engine.compile.encodings import read_file
 from engine.compile.names import readable
-from engine.lab.arguments import Argument, GpuArray, Passed, array_names, contents, passed, placed
+from engine.lab.arguments import (
+    Argument,
+    GpuArray,
+    LaunchArguments,
+    array_names,
+    contents,
+    convert_arguments,
+    place_arguments,
+)
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
 from engine.lab.signatures import Parameter
 from engine.machine.devices import gpus
@@ -44,7 +52,7 @@ class Variable:
 
 
 def run(
-    step: Launch, handed: Passed, variables: Mapping[str, Variable], symbols: Mapping[str, Array]
+    step: Launch, handed: LaunchArguments, variables: Mapping[str, Variable], symbols: Mapping[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Launch once; return the arrays and the module's variables, each in the type that was given for it."""
     arrays, found = _backend().run(step, handed.values, handed.arrays, _set(variables, symbols))
@@ -52,7 +60,7 @@ def run(
 
 
 def time(
-    step: Launch, handed: Passed, variables: Mapping[str, Variable], symbols: Mapping[str, Array], cache: str
+    step: Launch, handed: LaunchArguments, variables: Mapping[str, Variable], symbols: Mapping[str, Array], cache: str
 ) -> Timing:
     """Time the launch as the catalogue's kernels are timed."""
     timing: Timing = _backend().time(step, handed.values, handed.arrays, _set(variables, symbols), cache)
@@ -136,7 +144,7 @@ Sizes = int | Sequence[int]
 
 
 @dataclass(frozen=True)
-class Kernel:
+class OwnKernel:
     """A compiled kernel. `text`: the file as written; `made`: its compilation; `symbol`: the kernel's name in the PTX;
     `parameters`: its parameters.
     """
@@ -196,7 +204,7 @@ class Kernel:
             raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
         variables = self._variables(given)
         there, observers = Device(), results.usual_observers()
-        bytes_of, placed_arrays = placed(there, handed)
+        bytes_of, placed_arrays = place_arguments(there, handed)
         with explained(self.source.name):
             addresses = there.symbols(self.source, self._program())
         found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
@@ -238,8 +246,8 @@ class Kernel:
 
     def _asked(
         self, grid: Sizes, block: Sizes, args: Sequence[Argument], names: Sequence[str], shared: int, cooperative: bool
-    ) -> tuple[Passed, Launch]:
-        handed = passed(self.name, self.parameters, args, names)
+    ) -> tuple[LaunchArguments, Launch]:
+        handed = convert_arguments(self.name, self.parameters, args, names)
         sizes = _sizes("grid", grid), _sizes("block", block)
         return handed, Launch(self.symbol, self.source, *sizes, (), cooperative, shared)
 
@@ -269,33 +277,33 @@ class Kernel:
         return found
 
 
-def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> Kernel:
+def kernel(source: str | Path, name: str | None = None, *, called: str | None = None) -> OwnKernel:
     """Return the kernel `name` of a .cu file or of a text; None: its only one. `called`: the file's name in messages.
 
     A template needs its arguments: "sum<float, 128>". Host code, host headers and `main` are ignored. NotRunnable: no
     such file or kernel, or a file that is too long. CompileError: with the line.
     """
-    file_name, text, said = read(source)
+    file_name, text, said = read_source(source)
     made = compilation(called or file_name, text, name)
     return _kernels(text, made, said)[0]
 
 
-def kernels(source: str | Path) -> tuple[Kernel, ...]:
+def kernels(source: str | Path) -> tuple[OwnKernel, ...]:
     """Return the kernels of a file, compiled together, templates as the file launches them; see `kernel`.
 
     `made` of each names the others: `left_out`, `refused`.
     """
-    file_name, text, said = read(source)
+    file_name, text, said = read_source(source)
     return _kernels(text, compilation(file_name, text, every=True), said)
 
 
-def _kernels(text: str, made: Compilation, said: str | None) -> tuple[Kernel, ...]:
+def _kernels(text: str, made: Compilation, said: str | None) -> tuple[OwnKernel, ...]:
     if said:
         made = replace(made, warnings=(said, *made.warnings))
-    return tuple(Kernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
+    return tuple(OwnKernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
 
 
-def read(source: str | Path) -> tuple[str, str, str | None]:
+def read_source(source: str | Path) -> tuple[str, str, str | None]:
     """Return (name in messages, text, sentence on the encoding unless it is UTF-8) of a file's name or a text.
 
     NotRunnable: there is no such file, or it holds no text.

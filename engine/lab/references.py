@@ -50,7 +50,7 @@ class Reference:
     exact: Callable[[Sequence[Array], Sequence[float], int], Exact]
 
 
-def checked(
+def check_against(
     name: str,
     before: Mapping[str, Array],
     after: Mapping[str, Array],
@@ -64,7 +64,7 @@ def checked(
     `numbers`: the reference's defaults if none are given. NotRunnable: no such reference or array, or arrays that do
     not fit it.
     """
-    reference = named(name)
+    reference = reference_named(name)
     if len(reads) != len(reference.reads):
         wanted = ", ".join(reference.reads)
         raise NotRunnable(f"The reference {reference.title!r} reads {len(reference.reads)} of the arrays: {wanted}.")
@@ -79,7 +79,7 @@ def checked(
     return _compared(found[: exact.values.size], exact, reference.meaning)
 
 
-def named(name: str) -> Reference:
+def reference_named(name: str) -> Reference:
     """Return the reference of that name; NotRunnable if there is none."""
     if name not in REFERENCES:
         raise NotRunnable(f"There is no reference {name!r}; there are {', '.join(REFERENCES)}.")

@@ -19,8 +19,8 @@ import numpy as np
 
 from engine.catalogue.entries import MAX_BLOCK
 from engine.lab.arguments import ARRAY, Argument, argument_of
-from engine.lab.instances import typed
-from engine.lab.references import named
+from engine.lab.instances import typed_parameters
+from engine.lab.references import reference_named
 from engine.lab.signatures import bare, kernels_in
 from engine.lab.top_level import parts, uncommented
 from engine.records import NotRunnable
@@ -35,7 +35,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-def computed(words: str, known: Mapping[str, int]) -> int:
+def evaluate(words: str, known: Mapping[str, int]) -> int:
     """Evaluate an expression; `/` divides as C does with integers, `^` is a power. NotRunnable: it is no number."""
     try:
         return whole_number(words)
@@ -82,14 +82,14 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchSizes:
     """`block`: one to three sizes; `shared`: bytes of dynamic shared memory, 0 if not given."""
 
     block: tuple[int, ...]
     shared: int
 
 
-def launched(text: str, name: str) -> Launched | None:
+def launch_in_text(text: str, name: str) -> LaunchSizes | None:
     """Return the sizes of the first launch of the kernel `name`; None if they are not numbers."""
     code = _Code(uncommented(text))
     found = re.search(rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}]{{0,400}}?>\s*)?<<<([^;]{{1,400}}?)>>>", code.text)
@@ -100,7 +100,7 @@ def launched(text: str, name: str) -> Launched | None:
     while len(block) > 1 and block[-1] == 1:
         block = block[:-1]
     shared = code.sizes(given[2].strip()) if len(given) > 2 else None
-    return Launched(block, shared[0] if shared else 0)
+    return LaunchSizes(block, shared[0] if shared else 0)
 
 
 class _Code:
@@ -126,7 +126,7 @@ class _Code:
                 return None
             words = re.sub(rf"(?<![\w.]){word}\b", str(value[0]), words)
         try:
-            return (computed(words, {}),)
+            return (evaluate(words, {}),)
         except NotRunnable:
             return None
 
@@ -216,7 +216,7 @@ def setup_of(call: str, right: str = "") -> Setup:
     return Setup(found["kernel"], _sizes(sizes[0]), _sizes(sizes[1]), arguments, shared, made)
 
 
-def proposed(text: str, kernel: str = "") -> Setup:
+def propose_setup(text: str, kernel: str = "") -> Setup:
     """Propose a launch that fits the parameters of a text's kernel: `kernel`, else the first one.
 
     Its blocks are those of the file's own launch, if it has one. NotRunnable: the text has no kernel.
@@ -225,43 +225,45 @@ def proposed(text: str, kernel: str = "") -> Setup:
     if not kernels:
         raise NotRunnable("There is no kernel here yet: a function with __global__ in front.")
     name = kernel if bare(kernel) in kernels else next(iter(kernels))
-    found = launched(text, bare(name)) or Launched((), 0)
+    found = launch_in_text(text, bare(name)) or LaunchSizes((), 0)
     block = tuple(map(str, found.block)) or BLOCK
     grid = tuple(f"(n + {size - 1}) / {size}" for size in found.block) if len(block) > 1 else GRID
     size = ", ".join("n" for _ in block)
-    written = typed(text, name, kernels[bare(name)])
-    return Setup(name, grid, block, tuple(_proposed(one, size) for one in written), str(found.shared))
+    written = typed_parameters(text, name, kernels[bare(name)])
+    return Setup(name, grid, block, tuple(_propose_argument(one, size) for one in written), str(found.shared))
 
 
-def fitted(setup: Setup, text: str) -> Setup:
+def fit_setup(setup: Setup, text: str) -> Setup:
     """Fit the setup to the kernel's present parameters: propose arguments for those that changed."""
     kernels = kernels_in(text)
     if bare(setup.kernel) not in kernels:
-        return proposed(text)
-    anew = [_proposed(written, "n") for written in typed(text, setup.kernel, kernels[bare(setup.kernel)])]
+        return propose_setup(text)
+    anew = [
+        _propose_argument(written, "n") for written in typed_parameters(text, setup.kernel, kernels[bare(setup.kernel)])
+    ]
     kept = [*setup.arguments, *anew[len(setup.arguments) :]][: len(anew)]
     return replace(setup, arguments=tuple(kept))
 
 
 def launching(setup: Setup, n: int) -> Launching:
     """Evaluate the launch at one n. NotRunnable: an invalid number or array, or too much memory."""
-    block = tuple(computed(size, {"n": n}) for size in setup.block)
+    block = tuple(evaluate(size, {"n": n}) for size in setup.block)
     known = {"n": n, "block": block[0]}
-    grid = tuple(computed(size, known) for size in setup.grid)
+    grid = tuple(evaluate(size, known) for size in setup.grid)
     words = [_at(word, known) for word in setup.arguments]
     memory = sum(_bytes(word) for word in words)
     if memory > MOST_BYTES:
         raise NotRunnable(
             f"The arrays take {memory:,} bytes, and {MOST_BYTES:,} are free for them: choose a smaller N."
         )
-    return Launching(grid, block, computed(setup.shared, known), tuple(argument_of(word) for word in words))
+    return Launching(grid, block, evaluate(setup.shared, known), tuple(argument_of(word) for word in words))
 
 
 def _right_of(words: str) -> Right:
     found = _RIGHT.fullmatch(words)
     if not found:
         raise NotRunnable(f"{words!r} is no reference such as y = saxpy(x, y, 2).")
-    reference = named(found[2])
+    reference = reference_named(found[2])
     given = tuple(part.strip() for part in parts(found[3]))
     if len(given) < len(reference.reads):
         raise NotRunnable(f"The reference {reference.title} reads {', '.join(reference.reads)}: name the arrays.")
@@ -272,12 +274,12 @@ def _at(word: str, known: dict[str, int]) -> str:
     """Return an argument's words with its sizes as numbers."""
     found = ARRAY.fullmatch(word)
     if found:
-        sizes = ",".join(str(computed(size, known)) for size in parts(found[2]))
+        sizes = ",".join(str(evaluate(size, known)) for size in parts(found[2]))
         return f"{found[1]}[{sizes}]={found[3] or 'zeros'}"
     if word.endswith(".npy"):
         raise NotRunnable("An array from a file can only be passed on the command line.")
     try:
-        return str(computed(word, known))
+        return str(evaluate(word, known))
     except NotRunnable:
         return word  # 2.5: argument_of reports it
 
@@ -292,7 +294,7 @@ def _bytes(word: str) -> int:
         return 0  # argument_of reports an unknown type
 
 
-def _proposed(written: str, size: str) -> str:
+def _propose_argument(written: str, size: str) -> str:
     words = re.findall(r"\w+", written)
     other = "int32" if "unsigned" in words else "float32"
     kind = next((_TYPES[word] for word in words if word in _TYPES), other)

@@ -24,7 +24,7 @@ from typing import Any
 from engine.catalogue import KERNELS, Ladder, Published
 from engine.catalogue.gpu_models import GPU
 from engine.history.history import device_line, recorded_for
-from engine.history.profiles import recorded
+from engine.history.profiles import hardware_counters
 from engine.history.tables import published_for
 from engine.plan import plan, settle
 from engine.records import Choice, Launch, Measurement, Settled, Timing
@@ -179,7 +179,7 @@ def _published(asked: _Asked, kernel: str) -> Published:
 
 def _count(asked: _Asked) -> str:
     counter, kernel = asked.about
-    counted = recorded(_counted_choice(asked, kernel))
+    counted = hardware_counters(_counted_choice(asked, kernel))
     if counted is None or counter not in counted.counters:
         raise _Unknown(kernel)
     asked.origins.add(f"counted by a profiler on an {counted.device} at N = {size_text(counted.n)}")

@@ -30,7 +30,7 @@ class HostGpu:
 _told: tuple[HostGpu, ...] | None = None
 
 
-def tell(found: tuple[HostGpu, ...] | None) -> None:
+def set_gpus(found: tuple[HostGpu, ...] | None) -> None:
     """Set the GPUs of this process to those of other computers that serve it; None: this computer's own GPUs again."""
     global _told
     _told = found
@@ -46,7 +46,7 @@ def own_gpus() -> tuple[HostGpu, ...]:
     """Return this computer's GPUs under CUDA_VISIBLE_DEVICES; empty without a suitable driver. The driver is asked
     once.
     """
-    return visible(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return visible_gpus(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def device_summary() -> str:
@@ -59,7 +59,7 @@ def device_summary() -> str:
     return f"{', '.join(counted)}, driver {found[0].driver}"
 
 
-def visible(found: tuple[HostGpu, ...], setting: str | None) -> tuple[HostGpu, ...]:
+def visible_gpus(found: tuple[HostGpu, ...], setting: str | None) -> tuple[HostGpu, ...]:
     """Return the GPUs of `found` that CUDA would see with this CUDA_VISIBLE_DEVICES (indices, or prefixes of UUIDs).
 
     As in CUDA, the first entry that names no GPU hides itself and all entries after it.

@@ -11,11 +11,11 @@ from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
 from engine.backends.emulator.watching.trace import TracedStep
-from engine.picture.step_groups import Beat
+from engine.picture.step_groups import StepGroup
 from engine.records import Array
 
 
-def in_runs(numbers: Sequence[int]) -> tuple[int, ...]:
+def run_lengths(numbers: Sequence[int]) -> tuple[int, ...]:
     """Return runs of evenly spaced numbers, three entries each (count, first, distance): 4 6 8 1 -> 3 4 2, 1 1 0."""
     made: list[int] = []
     at = 0
@@ -114,7 +114,7 @@ class Frame:
         return any(0 < jump != lanes for jump, lanes in zip(self.taken, self.lanes, strict=False))
 
 
-def frame_of(beat: Beat, arrays: Sequence[TracedArray], valued: bool = True) -> Frame:
+def frame_of(beat: StepGroup, arrays: Sequence[TracedArray], valued: bool = True) -> Frame:
     """Return the frame of a step group. `arrays`: those of the picture. `valued`: with its values."""
     active = active_threads(beat.lanes)
     combining = [step for step in beat.steps if step.kind == "compute" and step.carried is not None]
@@ -142,7 +142,7 @@ def active_threads(lanes: Sequence[int]) -> list[int]:
 
 
 def _telling(
-    beat: Beat, combining: Sequence[TracedStep], shuffling: Sequence[TracedStep], touching: Sequence[TracedStep]
+    beat: StepGroup, combining: Sequence[TracedStep], shuffling: Sequence[TracedStep], touching: Sequence[TracedStep]
 ) -> tuple[int, str]:
     """Return (the line that says what happens, the kind of frame)."""
     last = beat.steps[-1]
@@ -169,8 +169,8 @@ def _touch(step: TracedStep, active: Sequence[int], arrays: Sequence[TracedArray
         kind=step.kind,
         array=next((i for i, it in enumerate(arrays) if (it.space, it.name) == (step.space, step.array)), -1),
         size=step.size,
-        places=in_runs([request.places[lane] - step.start for request, lane in lanes]),
-        served=in_runs([request.served[lane] for request, lane in lanes]),
+        places=run_lengths([request.places[lane] - step.start for request, lane in lanes]),
+        served=run_lengths([request.served[lane] for request, lane in lanes]),
         passes=tuple(by_warp[warp].passes if warp in by_warp else 0 for warp in warps),
         conflicts=tuple(
             (by_warp[warp].conflicts or 0) if warp in by_warp and step.kind != "atomic" else 0 for warp in warps
@@ -197,7 +197,9 @@ def _operand(origins: Sequence[int], values: Values, arrays: Sequence[TracedArra
         return Operand("own", (), values)
     kind = first % KINDS
     if kind == LANE:
-        return Operand("lane", in_runs([o // KINDS if o % KINDS == LANE and o != OWN else -1 for o in origins]), values)
+        return Operand(
+            "lane", run_lengths([o // KINDS if o % KINDS == LANE and o != OWN else -1 for o in origins]), values
+        )
     space, place = "global" if kind == GLOBAL else "shared", first // KINDS
     here = [(i, it) for i, it in enumerate(arrays) if it.space == space and it.start <= place < it.start + it.size]
     if not here:
@@ -209,28 +211,28 @@ def _operand(origins: Sequence[int], values: Values, arrays: Sequence[TracedArra
         else -1
         for o in origins
     ]
-    return Operand(number, in_runs(places), values)
+    return Operand(number, run_lengths(places), values)
 
 
 def _shuffle(step: TracedStep, active: Sequence[int], valued: bool) -> Shuffle:
     carried = step.carried
     assert carried is not None and carried.sources is not None
     values = _numbers(carried.values, active) if valued and carried.values.size else ()
-    return Shuffle(in_runs(carried.sources[active].tolist()), values)
+    return Shuffle(run_lengths(carried.sources[active].tolist()), values)
 
 
 def _numbers(values: Array, active: Sequence[int]) -> Values:
-    return tuple(shown(value) for value in values[active].tolist())
+    return tuple(rounded(value) for value in values[active].tolist())
 
 
-def shown(value: Number) -> Number | None:
+def rounded(value: Number) -> Number | None:
     """Round a number for the picture: floats to SHOWN_DIGITS digits."""
     if isinstance(value, int):
         return value
     return float(f"{value:.{SHOWN_DIGITS}g}") if np.isfinite(value) else None
 
 
-def told(frame: Frame) -> int:
+def count_values(frame: Frame) -> int:
     """Count the values in a frame."""
     return (
         sum(len(touch.values) + len(touch.after) for touch in frame.touches)

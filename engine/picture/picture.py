@@ -13,8 +13,8 @@ from itertools import zip_longest
 
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.trace import Trace
-from engine.picture.frames import Frame, frame_of, told
-from engine.picture.step_groups import Beat, cut
+from engine.picture.frames import Frame, count_values, frame_of
+from engine.picture.step_groups import StepGroup, group_steps
 from engine.picture.tracing import trace
 from engine.records import Progress, Settled
 
@@ -103,7 +103,7 @@ def picture_of(trace: Trace, n: int) -> Picture:
     """Make the picture of a trace that kept its values. An array of n * n elements is a matrix of n columns."""
     met = {(step.space, step.array) for step in trace.steps if step.requests}
     arrays = [array for array in trace.arrays if (array.space, array.name) in met or _matrix(array, n)]
-    beats = cut(trace.steps)
+    beats = group_steps(trace.steps)
     frames = _frames(beats[:MOST_FRAMES], arrays)
     lines = trace.source.splitlines()
     told = sorted({step.line for step in trace.steps})
@@ -125,14 +125,14 @@ def picture_of(trace: Trace, n: int) -> Picture:
     )
 
 
-def _frames(beats: Sequence[Beat], arrays: Sequence[TracedArray]) -> tuple[Frame, ...]:
+def _frames(beats: Sequence[StepGroup], arrays: Sequence[TracedArray]) -> tuple[Frame, ...]:
     """Make the frames. Of consecutive multiply-adds only the last shows its values."""
     made: list[Frame] = []
     values = 0
     for beat, after in zip_longest(beats, beats[1:]):
         inner = after is not None and beat.multiplies and after.multiplies
         frame = frame_of(beat, arrays, valued=not inner and values <= MOST_VALUES)
-        values += told(frame)
+        values += count_values(frame)
         made.append(frame)
     return tuple(made)
 

@@ -16,7 +16,7 @@ _LINE = 4  # sectors: global memory delivers 128 bytes at once
 
 
 @dataclass
-class Beat:
+class StepGroup:
     """Steps that are shown together, all of the same lanes."""
 
     steps: list[TracedStep] = field(default_factory=list)
@@ -48,13 +48,13 @@ def slots_of(step: TracedStep) -> int:
     return issued + sum(-(-request.passes // whole) - 1 for request in step.requests)
 
 
-def cut(steps: Sequence[TracedStep]) -> list[Beat]:
+def group_steps(steps: Sequence[TracedStep]) -> list[StepGroup]:
     """Cut a trace into step groups, in order."""
-    beats: list[Beat] = []
+    beats: list[StepGroup] = []
     for step in steps:
         now = beats[-1] if beats else None
         if now is None or now.closed or step.lanes != now.lanes or _begins(step, now):
-            now = Beat()
+            now = StepGroup()
             beats.append(now)
         now.steps.append(step)
         now.order = max(now.order, _order(step))
@@ -68,7 +68,7 @@ def _order(step: TracedStep) -> int:
     return 1 if step.kind == "compute" and step.carried is not None else 0
 
 
-def _begins(step: TracedStep, now: Beat) -> bool:
+def _begins(step: TracedStep, now: StepGroup) -> bool:
     """Return whether a step begins a new round."""
     if step.kind in ("branch", "barrier"):
         return True

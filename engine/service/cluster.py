@@ -41,7 +41,7 @@ class Cluster:
         self._seen = time.monotonic()  # when a GPU was last there
         self._troubles: tuple[str, ...] = ()
         self._told, self._closing = threading.Event(), threading.Event()
-        devices.tell(())
+        devices.set_gpus(())
         self._thread = threading.Thread(target=self._follow, name="cluster", daemon=True)
         self._thread.start()
 
@@ -58,7 +58,7 @@ class Cluster:
         """Follow it no more."""
         self._closing.set()
         self._thread.join(END_S)
-        devices.tell(None)
+        devices.set_gpus(None)
 
     def _follow(self) -> None:
         while not self._closing.is_set():
@@ -129,4 +129,4 @@ class Cluster:
         elif time.monotonic() - self._seen < ABSENT_S:
             return
         count = Counter(gpu.name for gpu in found)
-        devices.tell(tuple(sorted(found, key=lambda gpu: (-count[gpu.name], gpu.name, gpu.uuid))))
+        devices.set_gpus(tuple(sorted(found, key=lambda gpu: (-count[gpu.name], gpu.name, gpu.uuid))))

@@ -201,7 +201,7 @@ class OnAGpu:
 def test_an_array_of_a_gpu_is_handed_over_by_its_contents() -> None:
     kernel, x = engine.kernel(SAXPY), np.arange(8, dtype=np.float32)
     theirs = OnAGpu(x)
-    handed = lab_arguments.passed("saxpy", kernel.parameters, (2, theirs, theirs, 8), ("a", "x", "y", "n"))
+    handed = lab_arguments.convert_arguments("saxpy", kernel.parameters, (2, theirs, theirs, 8), ("a", "x", "y", "n"))
     assert handed.values[1:3] == ("x", "x") and list(handed.arrays) == ["x"]
     assert np.array_equal(handed.arrays["x"], x) and handed.arrays["x"] is not x
 

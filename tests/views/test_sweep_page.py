@@ -36,14 +36,14 @@ def test_every_topic_can_be_swept(topic: str, over: str) -> None:
 
 
 def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
-    devices.tell(tuple(devices.HostGpu(f"NVIDIA {name}", f"GPU-{name}", "580.1") for name in ("H200", "T4")))
+    devices.set_gpus(tuple(devices.HostGpu(f"NVIDIA {name}", f"GPU-{name}", "580.1") for name in ("H200", "T4")))
     try:
         app = opened("sweep", topic="reduction", device="gpu:NVIDIA T4")
         menu = app.selectbox(key="device")
         assert menu.options[-2:] == ["NVIDIA H200", "NVIDIA T4"] and menu.value == "gpu:NVIDIA T4"
         assert not app.error and not app.exception and asked(app)["device"] == "gpu:NVIDIA T4"
     finally:
-        devices.tell(None)
+        devices.set_gpus(None)
 
 
 def test_what_a_topic_can_be_swept_over() -> None:

@@ -50,7 +50,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
                 found.html(verdict + results.refused(made.ran))
                 told.html(results.told(checked.marks) or NOTHING)
-                beside = (made.beside, history.known(timed) if timed else None, rung.label if rung else "")
+                beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.beside(run, made.ran, *beside) or NOTHING)
                 elements.html(results.elements(checked) or NOTHING)
                 printed.html(lines.printed(run.printed) or NOTHING)

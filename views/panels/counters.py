@@ -70,7 +70,7 @@ def _bars(facts: Facts, choices: tuple[Settled, ...], counter: str, n: int, noth
 
 def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:
     """What a GPU's profiler counted of each rung, as long as the emulator has counted none of them."""
-    return () if any(fact.counted for fact in facts.known) else profiles.beside(choices)
+    return () if any(fact.counted for fact in facts.known) else profiles.counters_beside(choices)
 
 
 def _first_steps(page: Page) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def _counted(page: Page, facts: Sequence[Known]) -> str:
     counted = facts[page.position].counted
     if counted is not None and counted.counters:
         rows.append(("Emulated", f"N = {size_text(counted.choice.n or 0)}", with_derived(counted.counters)))
-    entry = profiles.nearest(page.choice)
+    entry = profiles.nearest_counters(page.choice)
     if entry is not None:
         where = f"N = {size_text(entry.n)}, {page.topic.block_noun} {entry.block_size}, {entry.date}"
         rows.append((f"Profiled on an {entry.device}", where, entry.counters))

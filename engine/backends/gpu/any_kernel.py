@@ -21,7 +21,7 @@ from engine.backends.gpu.launches import (
     MAX_THREADS_PER_BLOCK,
     Prepared,
     architecture,
-    explained,
+    explain_errors,
 )
 from engine.backends.gpu.memory import ALIGNMENT, GUARD_BYTE, GUARD_BYTES, stream
 from engine.backends.launch_limits import check_sizes
@@ -43,7 +43,7 @@ def run(
     NotRunnable, CompileError, RunFailed as for a plan.
     """
     plan = _plan(launch, "cold-clean")
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         held = _Held(launch, values, arrays, symbols)
         held.enqueue()
         stream().synchronize()
@@ -63,11 +63,11 @@ def time(
     The launches run on the same arrays, so each starts from the result of the launch before.
     """
     plan = _plan(launch, cache)
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         held = _Held(launch, values, arrays, symbols)
     prepared = Prepared(plan, held.there, held.enqueue, partial(np.empty, 0), "launch", (held,))
     timing = time_plan(prepared, cache)
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         held.check_guards(readable(launch.kernel))
     return timing
 

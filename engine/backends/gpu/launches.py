@@ -20,7 +20,7 @@ from cupy_backends.cuda.api import driver, runtime
 
 from engine.backends.cuda_failures import cuda_failure
 from engine.backends.gpu.memory import Arrays, Recipe, arrays_of, check_guards, fill, forget_inputs, stream
-from engine.backends.gpu.tensor_maps import encoded
+from engine.backends.gpu.tensor_maps import encode_map
 from engine.backends.launch_limits import check_sizes
 from engine.compile.nvrtc import compile_launch, compile_source
 from engine.records import (
@@ -74,7 +74,7 @@ def run(plan: Plan, recipe: Recipe, progress: Progress | None = None) -> Run:
 
 def execute(prepared: Prepared) -> Run:
     """Execute the plan once over freshly poisoned buffers, and check the guard zones."""
-    with explained(prepared.plan), stream():
+    with explain_errors(prepared.plan), stream():
         fill(prepared.plan, prepared.arrays)
         prepared.enqueue()
         output = prepared.fetch()
@@ -84,7 +84,7 @@ def execute(prepared: Prepared) -> Run:
 
 def prepare(plan: Plan, recipe: Recipe) -> Prepared:
     """Prepare the plan's buffers (inputs filled), functions and arguments. NotRunnable, CompileError as in `run`."""
-    with explained(plan), stream():
+    with explain_errors(plan), stream():
         arrays = arrays_of(plan, recipe)
         steps: list[Callable[[], None]] = []
         keep: list[Any] = []
@@ -163,7 +163,7 @@ def _check_residency(launch: Launch, function: int, threads: int) -> None:
 
 def _argument(argument: str | Scalar | TensorMap, arrays: Arrays) -> Any:
     if isinstance(argument, TensorMap):
-        return encoded(argument, arrays[argument.buffer].data.ptr)
+        return encode_map(argument, arrays[argument.buffer].data.ptr)
     if isinstance(argument, str):
         return ctypes.c_uint64(arrays[argument].data.ptr)
     return np.ctypeslib.as_ctypes_type(dtype_of(argument.dtype))(argument.value)
@@ -207,7 +207,7 @@ def _pinned(dtype: np.dtype[Any], count: int) -> Array:
 
 
 @contextmanager
-def explained(plan: Plan) -> Iterator[None]:
+def explain_errors(plan: Plan) -> Iterator[None]:
     """Turn a CUDA error into NotRunnable or RunFailed with one sentence."""
     try:
         yield

@@ -18,7 +18,7 @@ from engine.records import CompileError, NotRunnable
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """One library's work on one element type. `missing`: why it cannot be used here; "" if it can."""
 
     operation: str
@@ -49,7 +49,7 @@ def _refused(macros: dict[str, str], architecture: str) -> str:
     return ""
 
 
-def tried() -> Iterator[Tried]:
+def try_libraries() -> Iterator[Trial]:
     """Try every library of every operation and element type, beside the first kernel that does the same."""
     for operation, dtypes in _kinds().items():
         for dtype, kernel in dtypes.items():
@@ -62,7 +62,7 @@ def tried() -> Iterator[Tried]:
             except (NotRunnable, CompileError) as refused:
                 missing = dict.fromkeys(PEERS[operation], str(refused))
             for peer in PEERS[operation]:
-                yield Tried(operation, dtype, peer, missing.get(peer, ""))
+                yield Trial(operation, dtype, peer, missing.get(peer, ""))
 
 
 def _kinds() -> dict[str, dict[str, str]]:

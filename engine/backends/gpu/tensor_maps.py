@@ -13,7 +13,7 @@ _BFLOAT16, _NOT_INTERLEAVED, _SWIZZLE_128, _PROMOTE_128, _ZEROS = 9, 0, 3, 2, 0
 _ALIGNMENT = 64
 
 
-def encoded(asked: TensorMap, pointer: int) -> Any:
+def encode_map(asked: TensorMap, pointer: int) -> Any:
     """Return the map of the matrices at `pointer` as ctypes bytes. NotRunnable: this driver makes none."""
     row_bytes = asked.width * dtype_of("bfloat16").itemsize
     room = ctypes.create_string_buffer(TENSOR_MAP_BYTES + _ALIGNMENT)

@@ -20,7 +20,7 @@ from typing import Any
 import cupy
 from cupy_backends.cuda.api import runtime
 
-from engine.backends.gpu.launches import Prepared, explained
+from engine.backends.gpu.launches import Prepared, explain_errors
 from engine.backends.gpu.memory import stream
 from engine.backends.gpu.peers import peers_of
 from engine.backends.timing import probes
@@ -68,7 +68,7 @@ def time_plan(
         raise NotRunnable(f"There is no cache state {cache!r}; choose {', '.join(CACHE_STATES)}.")
     say = progress or (lambda fraction, text: None)
     on_host = isinstance(prepared.plan.steps[-1], HostSum)
-    with explained(prepared.plan), stream(), _no_garbage_collection():
+    with explain_errors(prepared.plan), stream(), _no_garbage_collection():
         found, missing = peers_of(prepared, peers)
         works = [Work(prepared.plan.choice.kernel, prepared.enqueue, prepared.fetch if on_host else None)]
         works += [Work(peer.name, peer.enqueue, peer.fetch if on_host else None) for peer in found]

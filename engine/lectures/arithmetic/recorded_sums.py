@@ -17,7 +17,7 @@ from engine.backends.backend import backend_named, backend_of, quiet
 from engine.catalogue import KERNELS, LADDERS, topic_of
 from engine.catalogue.gpu_models import GPU
 from engine.history import recordings
-from engine.history.recordings import NEEDS_GPU, code_digest, file_of, store, stored
+from engine.history.recordings import NEEDS_GPU, code_digest, file_of, read_compressed, write_compressed
 from engine.lectures.arithmetic.float_sums import (
     RUNS,
     SIZES,
@@ -72,7 +72,7 @@ def record(folder: Path = FOLDER, progress: Progress | None = None) -> Path:
         "repeats": repeats,
     }
     path = file_of(described["name"], folder)
-    store(path, content)
+    write_compressed(path, content)
     return path
 
 
@@ -147,7 +147,7 @@ def _recordings() -> tuple[FloatSums, ...]:
 
 
 def _read(path: Path) -> FloatSums:
-    content = stored(path)
+    content = read_compressed(path)
     same = {
         name for name, digest in content["kernels"].items() if name in KERNELS and code_digest(KERNELS[name]) == digest
     }

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, check_includes, compiled_here, include_folders
+from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, check_includes, compile_here, include_folders
 from engine.lab.signatures import bare
 from engine.lab.top_level import Declaration, blanked, declarations, directives, members
 from engine.records import CompileError, Source
@@ -170,8 +170,8 @@ def compiled_for_device(name: str, text: str, names: tuple[str, ...] = (), hurri
     for _ in range(_MOST_BLANKED):
         try:
             if any("<" in each for each in names):  # NVRTC was seen to crash over an instance of code with errors
-                compiled_here(replace(source, names=()), EMULATED_ARCHITECTURE)
-            made = compiled_here(source, EMULATED_ARCHITECTURE)
+                compile_here(replace(source, names=()), EMULATED_ARCHITECTURE)
+            made = compile_here(source, EMULATED_ARCHITECTURE)
             return DevicePart(source, made, tuple((each, str(error)) for each, error in refused.items()))
         except CompileError as failed:
             header = header_for(str(failed), _passed_over(whole, source.text))
