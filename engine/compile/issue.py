@@ -22,7 +22,7 @@ class Issue:
     behind it is held; without the waits. `waits`: the instructions that wait until something of no fixed duration is
     done, as loads are. `bank_conflicts`: the multiply-adds of floats (FFMA) that fetch two operands from one of the two
     banks of registers, even and odd, and take a cycle more; an operand that the FFMA before them kept is not fetched.
-    The banks are a model that was fitted to a profiler's counters (docs/fast-kernels.md). None: there is no FFMA.
+    The banks are a model fitted to a profiler's counters (docs/notes/fast-products.md). None: there is no FFMA.
     """
 
     cycles: int
