@@ -15,9 +15,9 @@ import pytest
 import engine
 from docs import library_ratios
 from docs.draw_architecture import PICTURE, floors, svg
-from engine.__main__ import _parser
 from engine.catalogue import KERNELS
 from engine.catalogue.kernels_page import PAGE
+from engine.commands import _parser
 from engine.records import Choice
 from views.session.server import flags
 
@@ -191,7 +191,7 @@ def test_the_pictures_are_there_and_small() -> None:
 
 def test_the_architecture_is_drawn_from_the_imports() -> None:
     """Drawing it also shows that no folder imports another in a circle."""
-    assert floors()[-1] == ["engine/__main__", "views"]
+    assert floors()[-1] == ["engine/__main__"] and "views" in floors()[-2]
     assert PICTURE.read_text(encoding="utf-8") == svg(), "run `python -m docs.draw_architecture`"
 
 

@@ -10,12 +10,12 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
-from engine.choices import settle
-from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from engine.figures.lanes import colours_of, line_colours
 from engine.history import profiles
 from engine.lectures import changes
+from engine.plan import settle
 from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
+from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from views.html import lines
 from views.panels.block import ALL, ENDED_EARLY, show_block, which_block
 from views.panels.motion import titled

@@ -1,13 +1,14 @@
-"""What runs plans: the protocol that the GPU, the CPU and the emulator implement.
+"""The protocol that the GPU, the CPU and the emulator implement, and the choice of the backend that runs a plan.
 
-To add one: a class with these members, and a line in engine.backends.choice.
+To add a backend: a class with these members, and a line in _BACKENDS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from engine.backends.cpu import Cpu, host_step
 from engine.records import Plan, Progress, Run, Timing
 
 
@@ -31,3 +32,29 @@ class Backend(Protocol):
 
 def quiet(fraction: float, text: str) -> None:
     """A Progress that nobody listens to."""
+
+
+def backend_of(plan: Plan) -> Backend:
+    """The backend of the choice's device; of a plan that is one step on the CPU, the CPU beside that device."""
+    kind = plan.choice.device
+    return Cpu(kind) if host_step(plan) else backend_named(kind)
+
+
+def backend_named(kind: str) -> Backend:
+    """ "gpu" or "emulator"."""
+    return _BACKENDS[kind]()
+
+
+def _gpu() -> Backend:
+    from engine.backends.gpu.backend import Gpu  # CuPy takes half a second to import: only where a GPU is used
+
+    return Gpu()
+
+
+def _emulator() -> Backend:
+    from engine.backends.emulator.backend import Emulator  # and NVRTC, the parser and NumPy's kernels as long
+
+    return Emulator()
+
+
+_BACKENDS: dict[str, Callable[[], Backend]] = {"gpu": _gpu, "emulator": _emulator}

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.timing.statistics import half_width, median, median_interval
 from engine.catalogue import data, kernel_named, topic_of
 from engine.records import (
     C_TYPES,
@@ -35,7 +36,6 @@ from engine.records import (
     Timing,
     dtype_of,
 )
-from engine.statistics import half_width, median, median_interval
 
 OPTIONS = ("-O2", "-std=c++17", "-shared", "-fPIC", "-x", "c++")
 PRECISION, BUDGET_S, MAX_SAMPLES = 0.01, 0.12, 300

@@ -10,7 +10,6 @@ from dataclasses import asdict, fields
 from math import isfinite, nan
 from typing import Any
 
-from engine.counters import IN_JSON
 from engine.records import (
     Caveat,
     Check,
@@ -22,6 +21,7 @@ from engine.records import (
     Settled,
     Timing,
 )
+from engine.records.counters import IN_JSON
 
 _CHOSEN = ("kernel", "n", "block_size", "dtype", "cache", "combine", "parameter")
 _CHECKED = ("result", "expected", "error", "error_bound")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
-from engine.counters import with_derived
 from engine.history.recordings import FOLDER
+from engine.plan import settle
 from engine.records import Choice, Settled
+from engine.records.counters import with_derived
 
 _FOLDER = FOLDER / "counters"
 

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from engine.backends import cpu
+from engine.backends.timing.methods import method_of_peers, methods
 from engine.catalogue import KERNELS, TOPICS, Kernel
 from engine.catalogue.libraries import operation_of
-from engine.choices import Key
-from engine.history.methods import method_of_peers, methods
-from engine.host.rates import peak_of, rates_of
+from engine.machine.rates import peak_of, rates_of
+from engine.plan import Key
 from engine.records import CACHE_STATES, Measurement, Plan, Rates, Settled, Timing
 
 FOLDER = Path(__file__).parents[2] / "recorded"
 FORMAT = 2
 NEEDS_GPU = "Recording needs a GPU that CUDA can use; `python -m engine doctor` says what is missing."
-# The columns that say which choice a row belongs to: those of engine.choices.key.
+# The columns that say which choice a row belongs to: those of engine.plan.key.
 KEY = ("kernel", "combine", "parameter", "n", "block_size", "dtype", "cache", "grid_asked")
 COLUMNS = (*KEY, "session", "grid_size", "status", "reason", "time_us", "low_us", "high_us", "samples", "floor_us",
            "clock", "badges", "bytes_moved", "flops", "peer", "peer_us", "peer_low_us", "peer_high_us", "ratio",

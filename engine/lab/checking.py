@@ -7,24 +7,28 @@ time_own(setup, n, text, ...) -> Measurement   the same on a GPU
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from engine.backends.choice import backend_named
+from engine.backends.backend import backend_named
 from engine.backends.emulator.backend import DEVICE, SECONDS
+from engine.backends.emulator.instructions.dispatch import not_emulated
+from engine.backends.emulator.launch import explained
+from engine.backends.emulator.loading import load
+from engine.backends.measure import SHOWN, failed, measure, verdict, with_first_elements
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compiled
-from engine.host.environment import environment
-from engine.lab.arguments import array_names
-from engine.lab.kernel_run import KernelRun
-from engine.lab.kernels import Kernel, kernel
+from engine.lab.arguments import Argument, array_names
+from engine.lab.kernels import Kernel, KernelRun, Sizes, kernel
 from engine.lab.marks import Mark, compiler_marks, finding_marks, warning_marks
 from engine.lab.references import checked as checked_against
 from engine.lab.references import named
 from engine.lab.setups import Launching, Setup, launching
-from engine.lab.trial import NOT_TRIED, barred
-from engine.measuring.measure import SHOWN, failed, measure, verdict, with_first_elements
+from engine.machine.environment import environment
 from engine.plan import plan
 from engine.records import (
     Array,
@@ -38,7 +42,52 @@ from engine.records import (
     Progress,
     RunFailed,
     Settled,
+    Source,
 )
+
+NOT_TRIED = "A shared GPU runs what ended well on the emulator, and this did not"
+
+
+def tried(kernel: Kernel, grid: Sizes, block: Sizes, args: Sequence[Argument], **more: Any) -> KernelRun:
+    """The launch on the emulator; `more` as of `Kernel.run`.
+
+    NotRunnable where it met a wild access or a deadlock, took too long, or uses what the emulator does not know."""
+    with _ended_well():
+        check_known([(kernel.source, kernel.symbol)])
+        return kernel.run(grid, block, args, **more)
+
+
+def barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> str | None:
+    """Why a shared GPU does not run what ended so on the emulator, None: it does. `ended`: the exception, None where it
+    ended well; `launches`: the source and the kernel of each."""
+    try:
+        with _ended_well():
+            if ended is not None:
+                raise ended
+            check_known(launches)
+    except (NotRunnable, CompileError) as refused:
+        return str(refused)
+    return None
+
+
+def check_known(launches: Iterable[tuple[Source, str]]) -> None:
+    """NotRunnable for a kernel with an instruction, reached or not, that the emulator does not know."""
+    for source, symbol in launches:
+        with explained(source.name):
+            for item in not_emulated(load(source, symbol)):
+                raise NotRunnable(
+                    f"{source.name}, line {item.line}: the emulator does not know {item.opcode}, and a shared GPU runs "
+                    "only what it has tried."
+                )
+
+
+@contextmanager
+def _ended_well() -> Iterator[None]:
+    try:
+        yield
+    except RunFailed as error:
+        raise NotRunnable(f"{NOT_TRIED}: {error}") from None
+
 
 _FAILURES = (NotRunnable, CompileError, RunFailed)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -25,13 +27,110 @@ from engine.backends.launch_limits import check_fits
 from engine.catalogue.gpu_models import GPU_MODELS, OLDER_MODELS, GpuModel, model_named
 from engine.compile.encodings import read_file
 from engine.compile.names import readable
-from engine.lab import on_gpu
-from engine.lab.arguments import Argument, Passed, array_names, contents, passed, placed
+from engine.lab.arguments import Argument, GpuArray, Passed, array_names, contents, passed, placed
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
-from engine.lab.kernel_run import KernelRun
-from engine.lab.on_gpu import Variable
 from engine.lab.signatures import Parameter
-from engine.records import CACHE_STATES, Array, Launch, NotRunnable, Source, Timing
+from engine.machine.devices import gpus
+from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
+from engine.records.counters import COUNTERS, with_derived
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the module. `symbol`: what it is called there."""
+
+    symbol: str
+    size: int
+
+
+def run(
+    step: Launch, handed: Passed, variables: Mapping[str, Variable], symbols: Mapping[str, Array]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The arrays and the module's variables after one launch, each in the type that was given for it."""
+    arrays, found = _backend().run(step, handed.values, handed.arrays, _set(variables, symbols))
+    return arrays, {name: _as_given(raw, symbols.get(name)) for name, raw in found.items()}
+
+
+def time(
+    step: Launch, handed: Passed, variables: Mapping[str, Variable], symbols: Mapping[str, Array], cache: str
+) -> Timing:
+    """The launch's time, as the catalogue's kernels are timed."""
+    timing: Timing = _backend().time(step, handed.values, handed.arrays, _set(variables, symbols), cache)
+    return timing
+
+
+def as_given(arrays: Mapping[str, Array], names: Sequence[str], arguments: Sequence[Argument]) -> dict[str, Array]:
+    """The arrays, as CuPy's where CuPy's were passed."""
+    theirs = {name for name, one in zip(names, arguments, strict=True) if isinstance(one, GpuArray)}
+    return {name: _backend().on_gpu(array) if name in theirs else array for name, array in arrays.items()}
+
+
+def _set(variables: Mapping[str, Variable], symbols: Mapping[str, Array]) -> dict[str, tuple[str, int, Array | None]]:
+    return {name: (one.symbol, one.size, symbols.get(name)) for name, one in variables.items()}
+
+
+def _as_given(raw: Array, given: Array | None) -> Array:
+    return raw if given is None else raw.view(np.asarray(given).dtype).reshape(np.shape(given))
+
+
+def _backend() -> ModuleType:
+    if not gpus():
+        raise NotRunnable("This machine has no GPU that CUDA can use: the emulator runs and counts, but times nothing.")
+    from engine.backends.gpu import any_kernel  # CuPy takes half a second to import: only where a GPU is used
+
+    return any_kernel
+
+
+_BESIDE_LINES = ("warp_instructions", "sectors", "bank_conflicts", "divergent_branches")
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """One launch on the emulator.
+
+    `arrays`: by name, in the shape and type in which they were passed; the caller's own are not changed. `symbols`: the
+    module's `__device__` and `__constant__` variables, of the type that was passed for them, else their bytes.
+    `counters`, `lines`: over the launch and by line of the file; `printed`: lines of printf; `warnings`: the
+    compiler's.
+    """
+
+    kernel: str
+    file_name: str
+    source: str
+    arrays: Mapping[str, Array]
+    symbols: Mapping[str, Array]
+    counters: Mapping[str, float]
+    lines: tuple[LineCounters, ...]
+    findings: tuple[Finding, ...]
+    printed: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found; whether the answer is right, its caller knows."""
+        return not self.findings
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: findings, then the source, with the counts of each line the darker the larger."""
+        counted = {line.line: with_derived(line.counters) for line in self.lines}
+        most = {name: max((line.get(name, 0) for line in counted.values()), default=0) for name in _BESIDE_LINES}
+        head = "".join(f"<th>{escape(COUNTERS[name].title)}</th>" for name in _BESIDE_LINES)
+        rows = "".join(
+            f"<tr><td style='color:#888'>{number}</td>"
+            f"<td style='text-align:left'><code style='white-space:pre'>{escape(text)}</code></td>"
+            + "".join(_cell(counted.get(number, {}).get(name, 0), most[name]) for name in _BESIDE_LINES)
+            + "</tr>"
+            for number, text in enumerate(self.source.splitlines(), start=1)
+        )
+        told = "".join(f"<li>{escape(finding.message)}</li>" for finding in self.findings)
+        return f"<ul>{told}</ul><table><tr><th></th><th>{escape(self.file_name)}</th>{head}</tr>{rows}</table>"
+
+
+def _cell(count: float, most: float) -> str:
+    if not count:
+        return "<td></td>"
+    return f"<td style='background:rgba(228,112,37,{0.05 + 0.4 * count / most:.2f})'>{count:,.0f}</td>"
+
 
 Sizes = int | Sequence[int]
 
@@ -89,8 +188,8 @@ class Kernel:
         if device == "gpu":
             if schedule is not None:
                 raise NotRunnable("A GPU chooses the order of its lanes and blocks itself; only the emulator can.")
-            arrays, values = on_gpu.run(step, handed, self._variables(given), given)
-            return self._run(on_gpu.as_given(arrays, called, args), values)
+            arrays, values = run(step, handed, self._variables(given), given)
+            return self._run(as_given(arrays, called, args), values)
         if device != "emulator":
             raise NotRunnable(f"There is no device {device!r}: choose emulator or gpu.")
         variables = self._variables(given)
@@ -108,7 +207,7 @@ class Kernel:
             name: contents(array, given.get(name, np.zeros(array.size, np.uint8))) for name, array in held.items()
         }
         return replace(
-            self._run(on_gpu.as_given(arrays, called, args), values),
+            self._run(as_given(arrays, called, args), values),
             counters=results.totals(observers),
             lines=lines_of(Source(self.source.name, self.text, ""), observers),
             findings=results.findings(observers),
@@ -133,7 +232,7 @@ class Kernel:
         """
         handed, step = self._asked(grid, block, args, array_names(self.parameters, None), shared, cooperative)
         given = dict(symbols or {})
-        return on_gpu.time(step, handed, self._variables(given), given, cache)
+        return time(step, handed, self._variables(given), given, cache)
 
     def _asked(
         self, grid: Sizes, block: Sizes, args: Sequence[Argument], names: Sequence[str], shared: int, cooperative: bool

@@ -8,22 +8,144 @@ from `n` and from `block`, the first size of a block. The second names a referen
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from engine.lab.argument_words import ARRAY, argument_of
-from engine.lab.arguments import Argument
+from engine.catalogue.entries import MAX_BLOCK
+from engine.lab.arguments import ARRAY, Argument, argument_of
 from engine.lab.instances import typed
-from engine.lab.launches import Launched, launched
 from engine.lab.references import named
 from engine.lab.signatures import bare, kernels_in
-from engine.lab.sizes import computed
-from engine.lab.top_level import parts
+from engine.lab.top_level import parts, uncommented
 from engine.records import NotRunnable
+from engine.records.words import whole_number
+
+_LARGEST = 1 << 40
+_LONGEST = 200  # letters
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod,
+    ast.Div: operator.floordiv, ast.FloorDiv: operator.floordiv, ast.LShift: lambda a, b: a << min(b, 63),
+    ast.RShift: operator.rshift,
+}  # fmt: skip
+
+
+def computed(words: str, known: Mapping[str, int]) -> int:
+    """The number; `/` divides as C does with whole numbers, `^` is a power. NotRunnable where it is none."""
+    try:
+        return whole_number(words)
+    except ValueError:
+        pass
+    try:
+        # With ** in its place a ^ binds as tightly as a power does.
+        number = _value(ast.parse(words.strip()[:_LONGEST].replace("^", "**"), mode="eval").body, known)
+    except OverflowError:
+        raise NotRunnable(f"{words.strip()} is too large: choose a smaller N.") from None
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+        named = " and ".join(known)
+        raise NotRunnable(f"{words.strip()!r} is no whole number: write one, or compute it from {named}.") from None
+    return number
+
+
+def _value(node: ast.expr, known: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return value
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_value(inner, known)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _bounded(_value(left, known) ** min(max(0, _value(right, known)), 63))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _bounded(_OPERATORS[type(op)](_value(left, known), _value(right, known)))
+        case _:
+            raise ValueError(node)
+
+
+def _bounded(number: int) -> int:
+    if abs(number) > _LARGEST:
+        raise OverflowError
+    return number
+
+
+_DEEPEST, _MOST_NAMES = 6, 60
+_BYTES = {"char": 1, "bool": 1, "half": 2, "short": 2, "int": 4, "float": 4, "unsigned": 4, "double": 8, "long": 8}
+_SIZEOF = re.compile(r"sizeof\s*\(\s*(\w+)[\w ]*\)")
+_DIM3 = re.compile(r"(?:dim3\s*)?[({](.*)[)}]", re.DOTALL)
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Launched:
+    """`block`: one to three sizes; `shared`: bytes of dynamic shared memory, 0 where nothing says how many."""
+
+    block: tuple[int, ...]
+    shared: int
+
+
+def launched(text: str, name: str) -> Launched | None:
+    """How the first launch of the kernel `name` says it; None where it does not, in numbers."""
+    code = _Code(uncommented(text))
+    found = re.search(rf"(?<![\w.]){name}\s*(?:<(?!<)[^;{{}}]{{0,400}}?>\s*)?<<<([^;]{{1,400}}?)>>>", code.text)
+    given = parts(found[1]) if found else []
+    block = code.sizes(given[1].strip()) if len(given) > 1 else None
+    if block is None or not 1 <= len(block) <= 3 or not 1 <= prod(block) <= MAX_BLOCK or min(block) < 1:
+        return None
+    while len(block) > 1 and block[-1] == 1:
+        block = block[:-1]
+    shared = code.sizes(given[2].strip()) if len(given) > 2 else None
+    return Launched(block, shared[0] if shared else 0)
+
+
+class _Code:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._looked_up = 0
+
+    def sizes(self, words: str, depth: int = 0) -> tuple[int, ...] | None:
+        """The numbers that the words stand for: one, or those of a dim3."""
+        if depth > _DEEPEST:
+            return None
+        words = _SIZEOF.sub(lambda found: str(_BYTES.get(found[1], found[0])), words).strip()
+        inner = _DIM3.fullmatch(words)
+        if inner and (words.startswith(("dim3", "{")) or "," in inner[1]):
+            each = [self.sizes(part, depth + 1) for part in parts(inner[1])]
+            return tuple(one[0] for one in each if one) if all(each) else None
+        if _WORD.fullmatch(words):
+            meant = self._meant(words)
+            return self.sizes(meant, depth + 1) if meant else None
+        for word in dict.fromkeys(_WORD.findall(words)):
+            value = self.sizes(word, depth + 1)
+            if value is None:
+                return None
+            words = re.sub(rf"(?<![\w.]){word}\b", str(value[0]), words)
+        try:
+            return (computed(words, {}),)
+        except NotRunnable:
+            return None
+
+    def _meant(self, word: str) -> str | None:
+        """What a name is defined as: by a macro, as a dim3, or with the value that it has first."""
+        self._looked_up += 1
+        if self._looked_up > _MOST_NAMES:
+            return None
+        for pattern in (
+            rf"^[ \t]*#[ \t]*define[ \t]+{word}[ \t]+([^\n]{{1,200}})$",
+            rf"\bdim3\s+{word}\s*([({{][^;]{{1,200}}?[)}}])\s*[;,]",
+            rf"(?<![\w.]){word}\s*=\s*(dim3\s*\([^;]{{1,200}}?\))\s*;",
+            rf"(?<![\w.]){word}\s*=(?!=)\s*([^;,]{{1,100}})[;,]",
+        ):
+            found = re.search(pattern, self.text, re.MULTILINE)
+            if found:
+                return found[1].strip()
+        return None
+
 
 MOST_BYTES = 256 << 20  # of all arrays: a class shares the memory of one machine
 BLOCK, GRID = ("256",), ("(n + block - 1) / block",)

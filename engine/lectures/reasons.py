@@ -13,22 +13,20 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_named
+from engine.backends.backend import backend_named, quiet
 from engine.catalogue import topic_of
 from engine.catalogue.gpu_models import GPU
 from engine.catalogue.occupancy import Occupancy, occupancy
 from engine.compile.cubin import Resources, code_of, resources_of
-from engine.compile.issue import Issue
-from engine.compile.machine_code import MachineCode, Mix, machine_code, sought
+from engine.compile.machine_code import Issue, MachineCode, Mix, machine_code, sought
 from engine.compile.nvrtc import compile_source
-from engine.counters import with_derived
 from engine.history import profiles
 from engine.history.history import device_line, known
-from engine.host.rates import peak_of
+from engine.machine.rates import peak_of
 from engine.plan import plan
 from engine.records import Launch, Measurement, NotRunnable, RunFailed, Settled
-from engine.words import count_text, many, size_text, three_digits, time_text
+from engine.records.counters import with_derived
+from engine.records.words import count_text, many, size_text, three_digits, time_text
 
 _TENSOR_CORES = {"HMMA", "HGMMA"}
 

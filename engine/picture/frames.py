@@ -1,8 +1,4 @@
-"""What one beat shows, as plain data: who is active, what is touched where and in which pass, what is combined.
-
-Lists run over the active threads in their order, places written as `runs` does. Values are those of the trace, floats
-to SHOWN_DIGITS digits; each is told once, where it is first seen.
-"""
+"""The frames of a picture: what the browser draws of each step, as JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +11,25 @@ from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
 from engine.backends.emulator.watching.trace import TracedStep
-from engine.picture.beats import Beat
-from engine.picture.runs import in_runs
+from engine.picture.step_groups import Beat
 from engine.records import Array
+
+
+def in_runs(numbers: Sequence[int]) -> tuple[int, ...]:
+    """Runs of evenly spaced numbers, three entries each: how many, the first, the distance. 4 6 8 1: 3 4 2, 1 1 0."""
+    made: list[int] = []
+    at = 0
+    while at < len(numbers):
+        first, end = numbers[at], at + 1
+        step = numbers[end] - first if end < len(numbers) else 0
+        while end < len(numbers) and numbers[end] - numbers[end - 1] == step:
+            end += 1
+        if end - at == 2 and len(numbers) > end:  # two numbers are spaced evenly by chance: the next run may want one
+            end, step = at + 1, 0
+        made += (end - at, first, step)
+        at = end
+    return tuple(made)
+
 
 SHOWN_DIGITS = 4
 MOST_SUMS = 2  # of one beat that are drawn; the others are counted

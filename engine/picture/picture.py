@@ -13,9 +13,9 @@ from itertools import zip_longest
 
 from engine.backends.emulator.watching.carried import TracedArray
 from engine.backends.emulator.watching.trace import Trace
-from engine.measuring.tracing import trace
-from engine.picture.beats import Beat, cut
 from engine.picture.frames import Frame, frame_of, told
+from engine.picture.step_groups import Beat, cut
+from engine.picture.tracing import trace
 from engine.records import Progress, Settled
 
 MOST_FRAMES = 600

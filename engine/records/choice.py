@@ -100,7 +100,7 @@ class Choice:
 class Settled(Choice):
     """A Choice as it will run: "gpu" or "emulator", with the kernel's own way to combine and own knob named.
 
-    Made at the door by `engine.choices.settle`, and passed on whole from there: equal ones run the same.
+    Made at the door by `engine.plan.settle`, and passed on whole from there: equal ones run the same.
     """
 
 

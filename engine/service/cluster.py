@@ -12,9 +12,9 @@ from typing import Any
 import dask
 from distributed import Client
 
-from engine.host import devices
-from engine.host.devices import HostGpu
-from engine.host.version import ENGINE, KERNELS, version
+from engine.machine import devices
+from engine.machine.devices import HostGpu
+from engine.machine.environment import ENGINE, KERNELS, program_version
 from engine.records import Progress
 from engine.service.host import NAME, SETTINGS, check_address
 from engine.service.queue import JobQueue
@@ -91,7 +91,8 @@ class Cluster:
 
     def _update(self, client: Client | None, workers: Mapping[str, Mapping[str, Any]]) -> None:
         offers = {address: worker[NAME] for address, worker in workers.items() if NAME in worker}
-        fit = {address: offer for address, offer in offers.items() if offer["version"] == version(ENGINE, KERNELS)}
+        own = program_version(ENGINE, KERNELS)
+        fit = {address: offer for address, offer in offers.items() if offer["version"] == own}
         for address, slots in list(self._slots.items()):
             if address not in fit or any(slot.lost for slot in slots):
                 self._lose(address)

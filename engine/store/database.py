@@ -10,6 +10,9 @@ sentence, and what is written meanwhile gets into the file as soon as it can be 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import hashlib
+import json
 import os
 import sqlite3
 import sys
@@ -21,8 +24,178 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.store import old_history
-from engine.store.connection import connected, in_memory, of_the_file
+# One entry a version of the file: what makes it from the version before. Entries are added, never changed: files that
+# somebody has were made by them.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE measurements (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, utc TEXT NOT NULL,"
+        " record TEXT NOT NULL)",
+        "CREATE INDEX measurements_by_key ON measurements (key, id)",
+        "CREATE INDEX measurements_by_utc ON measurements (utc)",
+        "CREATE TABLE imported (name TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (name, digest))",
+        "CREATE TABLE drafts (owner TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, utc TEXT NOT NULL,"
+        " PRIMARY KEY (owner, name)) WITHOUT ROWID",
+        "CREATE TABLE progress (owner TEXT NOT NULL, sheet TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL,"
+        " utc TEXT NOT NULL, PRIMARY KEY (sheet, owner, task)) WITHOUT ROWID",
+        "CREATE TABLE lectures (name TEXT PRIMARY KEY, state TEXT NOT NULL, utc TEXT NOT NULL) WITHOUT ROWID",
+    ),
+    ("ALTER TABLE measurements ADD COLUMN lines BLOB",),
+    (
+        "ALTER TABLE drafts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
+        "UPDATE drafts SET bytes = length(CAST(text AS BLOB))",
+        "CREATE INDEX drafts_by_utc ON drafts (utc, bytes)",
+    ),
+)
+
+
+class NewerFileError(sqlite3.DatabaseError):
+    """The file was made by a later version of this program, which alone knows what it means."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to this version. Any number of processes may try at once; NewerFileError."""
+    if _version(connection) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = _version(connection)  # now that nobody else can be at it
+        if found > len(MIGRATIONS):
+            raise NewerFileError(
+                f"a later version of this program made it: {found}, and this one knows {len(MIGRATIONS)}"
+            )
+        for statements in MIGRATIONS[found:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+BUSY_S = 5.0  # how long a write waits for other processes', each of which takes milliseconds
+_RETRY_S = 0.01
+# What the file, its disk or its folder is to blame for; every other error is a mistake in this program.
+_FILE_ERRORS = frozenset({
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_READONLY,
+})  # fmt: skip
+
+
+def of_the_file(error: Exception) -> bool:
+    """Whether the file is to blame: it is damaged, full, locked, read-only, or of a later version."""
+    if isinstance(error, OSError | NewerFileError):
+        return True
+    if isinstance(error, sqlite3.ProgrammingError) or not isinstance(error, sqlite3.DatabaseError):
+        return False  # which Python's module raises itself, and without a code
+    return error.sqlite_errorcode & 0xFF in _FILE_ERRORS
+
+
+def connected(path: Path, busy_s: float = BUSY_S) -> sqlite3.Connection:
+    """A connection to the file, which is made if need be, with this version's tables. sqlite3.Error, OSError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # drafts are their writers' own
+    connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: what is pruned makes it smaller
+        _write_ahead(connection, busy_s)
+        # Committed is safe from the end of a process at any moment; the last writes before a power cut may be missing.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def in_memory(path: Path) -> sqlite3.Connection:
+    """A database in memory, with all that can be read of the file."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):  # the first needs a folder that can be written to
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        with contextlib.suppress(sqlite3.Error):
+            with contextlib.closing(
+                sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=0.5)
+            ) as file:
+                file.backup(connection)
+            migrate(connection)
+            if connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
+                return connection
+        connection.close()
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(connection)
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Readers and a writer at once. SQLite does not wait by itself where several processes make the file together."""
+    end = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(_RETRY_S)
+
+
+_FAKE = '"name": "Test GPU"'  # in the rows that this program's tests once wrote into the user's own file
+
+
+def file_in(folder: Path) -> Path:
+    """Where the old file stands, if it does."""
+    return folder / "history.jsonl"
+
+
+def read_in(folder: Path, connection: sqlite3.Connection) -> None:
+    """Take over the old file's measurements, then rename it to history.jsonl.imported. sqlite3.Error.
+
+    A line that cannot be read stays there and is left out, as is one that nothing measured.
+    """
+    file = file_in(folder)
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return
+    digest = hashlib.sha256(content).hexdigest()
+    # Before others have to wait: of a large file this takes seconds.
+    rows = [row for line in content.decode(errors="replace").splitlines() if (row := _row(line))]
+    connection.execute("BEGIN IMMEDIATE")
+    try:  # an end between the two, and another process at the same moment, must not count a line twice
+        added = connection.execute("INSERT OR IGNORE INTO imported VALUES (?, ?)", (file.name, digest)).rowcount
+        if added:
+            connection.executemany("INSERT INTO measurements (key, utc, record) VALUES (?, ?, ?)", rows)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    with contextlib.suppress(OSError):  # another process has done it, or the folder is read-only: next time
+        file.rename(_free(file.with_name(f"{file.name}.imported")))
+
+
+def _row(line: str) -> tuple[str, str, str] | None:
+    """(key, utc, record) of a line, None if it is none."""
+    try:
+        found = json.loads(line)
+        key, record = found["key"], found["measurement"]
+        utc = str(record["environment"].get("utc") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if not isinstance(key, list) or _FAKE in line:
+        return None
+    return json.dumps(key), utc, json.dumps(record)
+
+
+def _free(path: Path) -> Path:
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free
+
 
 FILE = "kernel-ladder.db"
 RETRY_S = 30.0  # how long a file that could not be used is left alone
@@ -149,7 +322,7 @@ class _Database:
     def _opened(self, **how: float) -> tuple[sqlite3.Connection, sqlite3.Connection]:
         writer = connected(self.path, **how)
         try:
-            old_history.read_in(self.path.parent, writer)
+            read_in(self.path.parent, writer)
             return connected(self.path), writer
         except BaseException:
             writer.close()
@@ -208,7 +381,7 @@ def _database(*, make: bool) -> _Database | None:
         return found
     with _opening:
         if _open is None or _open.path != path:
-            if not make and not path.exists() and not old_history.file_in(path.parent).exists():
+            if not make and not path.exists() and not file_in(path.parent).exists():
                 return None
             if _open is not None:
                 _open.close()

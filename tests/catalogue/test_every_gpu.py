@@ -8,11 +8,10 @@ import pytest
 from engine.backends.emulator import launch, loading
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.gpu_models import GPU, GPU_MODELS, model_of
-from engine.choices import gpu_of, settle
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_source
 from engine.history.recordings import KEY, Entry, entries
-from engine.host.devices import HostGpu, tell
-from engine.plan import plan
+from engine.machine.devices import HostGpu, tell
+from engine.plan import gpu_of, plan, settle
 from engine.records import Choice, Launch, NotRunnable, Settled
 from tests.cases import case
 from tests.made import measure
@@ -114,7 +113,7 @@ PLANNED = [kernel for kernel in RUN if plan(small(kernel, FILLING), SMALL) != pl
 @pytest.mark.thorough
 @pytest.mark.parametrize("kernel", PLANNED, ids=lambda kernel: kernel.name)
 def test_what_is_planned_for_a_small_gpu_is_right(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.choices.GPU", SMALL)
+    monkeypatch.setattr("engine.plan.GPU", SMALL)
     choice = small(kernel, FILLING)
     found = measure(choice)
     assert found.status == "ok" and found.grid_size == plan(choice, SMALL).grid_size

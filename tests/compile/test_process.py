@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.compile import limits
-from engine.compile.confinement import confine
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, compile_source, compiled
 from engine.compile.process import apart
+from engine.compile.server import confine
 from engine.records import CompileError, NotRunnable, Source
 from tests.compile.endings import end, fill, process_ids, read, spin
 

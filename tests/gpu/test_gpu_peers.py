@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.backends.backend import quiet
-from engine.backends.choice import backend_of
+from engine.backends.backend import backend_of, quiet
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.repeatability import same_bits
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Choice
 
 pytestmark = pytest.mark.gpu

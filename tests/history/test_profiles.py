@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
 from engine.history import profiles
 from engine.history.recordings import FOLDER
+from engine.plan import settle
 from engine.records import Choice
 
 Record = Callable[..., None]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.host import devices
-from engine.host.devices import HostGpu
+from engine.machine import devices
+from engine.machine.devices import HostGpu
 
 ONE, TWO = HostGpu("NVIDIA H200", "GPU-aaaa", "580.1"), HostGpu("NVIDIA H200", "GPU-abbb", "580.1")
 

@@ -29,7 +29,7 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from engine.lab.commands import check
+from engine.commands.lab import check
 from engine.lab.kernels import Kernel, kernels
 from engine.lab.signatures import Declared, bare, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed

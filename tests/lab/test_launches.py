@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.launches import Launched, launched
-from engine.lab.setups import proposed
+from engine.lab.setups import Launched, launched, proposed
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { }\n"
 FILES = {

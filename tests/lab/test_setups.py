@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.lab.setups import MOST_BYTES, Right, Setup, fitted, launching, proposed, setup_of
-from engine.lab.sizes import computed
+from engine.lab.setups import MOST_BYTES, Right, Setup, computed, fitted, launching, proposed, setup_of
 from engine.records import NotRunnable
 
 CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"

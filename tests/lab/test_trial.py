@@ -7,10 +7,9 @@ import pytest
 
 import engine
 from engine.catalogue import default_choice
-from engine.choices import settle
-from engine.lab.checking import check_own, check_rung
+from engine.lab.checking import check_own, check_rung, tried
 from engine.lab.setups import setup_of
-from engine.lab.trial import tried
+from engine.plan import settle
 from engine.records import NotRunnable, Settled
 
 HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "

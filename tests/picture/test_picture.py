@@ -16,11 +16,10 @@ from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import hooks_of
 from engine.backends.emulator.watching.passes import BANKS, WORD
 from engine.catalogue import KERNELS, LADDERS, default_choice
-from engine.choices import settle
 from engine.picture import picture as pictures
-from engine.picture.frames import active_threads
+from engine.picture.frames import active_threads, in_runs
 from engine.picture.picture import Picture, packed, picture
-from engine.picture.runs import in_runs
+from engine.plan import settle
 from engine.records import Choice, NotRunnable
 from tests.cases import case
 from tests.made import measure

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from engine.__main__ import main
+from engine.backends.measure import failed
 from engine.catalogue import LADDERS
+from engine.commands import main
 from engine.history import history
-from engine.measuring.measure import failed
 from engine.records import RunFailed
 from engine.service import service
 from engine.service.warm_up import readiness, run_of, timed_of

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import KERNELS, LADDERS
-from engine.counters import COUNTERS
 from engine.history import profiles
 from engine.history.profiles import Hardware
+from engine.records.counters import COUNTERS
 from tests.cases import case
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.session import rungs

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from engine.lab.argument_words import ARRAY
+from engine.lab.arguments import ARRAY
 from engine.lab.references import REFERENCES
 from engine.lab.setups import Right, Setup, fitted, proposed
 from engine.lab.signatures import Declared, bare, kernels_in

@@ -8,11 +8,11 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, Ladder
-from engine.counters import COUNTERS
 from engine.history import history
 from engine.lectures import changes
 from engine.records import Settled
-from engine.words import STATUS_WORDS, text_of
+from engine.records.counters import COUNTERS
+from engine.records.words import STATUS_WORDS, text_of
 from views.draft import draft_work, drafts, results
 from views.draft.draft_work import DraftWork
 from views.draft.tries import added, try_of

@@ -15,7 +15,7 @@ from engine.history import history
 from engine.history.history import Known
 from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import law_of
-from engine.words import size_text
+from engine.records.words import size_text
 from views.panels.entries import Picture
 from views.session import work
 from views.session.page import WORK, Page

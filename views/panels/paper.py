@@ -13,12 +13,12 @@ from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history.history import Known, device_line, known
+from engine.history.tables import checked_by, published_line
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
 from engine.records import Settled
-from engine.tables import checked_by, published_line
-from engine.words import STATUS_WORDS, size_text, text_of
+from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
 from views.session import work
 from views.session.facts import Same

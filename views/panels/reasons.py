@@ -8,12 +8,12 @@ from html import escape
 
 import streamlit as st
 
-from engine.counters import COUNTERS, with_derived
 from engine.history import profiles
 from engine.history.history import Known
 from engine.lectures.reasons import KernelReasons, Reasons, kinds_text, reasons, roofline_lines
 from engine.records import CompileError, NotRunnable
-from engine.words import many, size_text, text_of
+from engine.records.counters import COUNTERS, with_derived
+from engine.records.words import many, size_text, text_of
 from views.panels.arithmetic import cell, headings
 from views.panels.entries import Section
 from views.session.page import Page

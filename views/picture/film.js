@@ -3,7 +3,7 @@
 export const WARP = 32;
 const EVERY = 16; // frames between two remembered states
 
-// Runs of evenly spaced numbers, as `engine/picture/runs.py` writes them, three entries each.
+// Runs of evenly spaced numbers, as `engine/picture/frames.py` writes them, three entries each.
 export function unpacked(runs) {
   const made = [];
   for (let at = 0; at < runs.length; at += 3)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 from engine.catalogue import Kernel, Topic
 from engine.catalogue.entries import Parameter
-from engine.choices import settle
-from engine.counters import COUNTERS
-from engine.plan import ELEMENTS, grid_for, offered, strides
+from engine.plan import ELEMENTS, grid_for, offered, settle, strides
 from engine.records import Choice, Settled
-from engine.words import size_text
+from engine.records.counters import COUNTERS
+from engine.records.words import size_text
 
 OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
 # The name in the address of what is gone through.

@@ -24,8 +24,8 @@ from engine.backends.gpu.launches import (
     explained,
 )
 from engine.backends.gpu.memory import ALIGNMENT, GUARD_BYTE, GUARD_BYTES, stream
-from engine.backends.gpu.timing import time_plan
 from engine.backends.launch_limits import check_sizes
+from engine.backends.timing.gpu import time_plan
 from engine.compile.names import readable
 from engine.compile.nvrtc import compile_source
 from engine.records import Array, Launch, NotRunnable, Plan, RunFailed, Settled, Timing

@@ -8,8 +8,8 @@ from typing import Any
 import cupy
 from cupy_backends.cuda.api import runtime
 
-from engine.backends.gpu import probes
-from engine.host.rates import arithmetic_peak, fp32_lanes
+from engine.backends.timing import probes
+from engine.machine.rates import arithmetic_peak, fp32_lanes
 
 MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 36, 37  # cudaDeviceAttr
 

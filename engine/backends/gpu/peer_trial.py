@@ -11,10 +11,9 @@ from engine.backends.gpu.memory import stream
 from engine.backends.gpu.peers import peers_of
 from engine.catalogue import KERNELS, default_choice, topic_of
 from engine.catalogue.libraries import NVCC_CUB, PEERS, SLICED, operation_of
-from engine.choices import settle
 from engine.compile import nvcc
-from engine.host.processors import cores
-from engine.plan import plan
+from engine.machine.devices import cores
+from engine.plan import plan, settle
 from engine.records import CompileError, NotRunnable
 
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.backends.timing.statistics import SAME
 from engine.catalogue import KERNELS
 from engine.catalogue.gpu_models import resident_threads
 from engine.history.history import Known, device_line, recorded_for
 from engine.lectures.arithmetic.complexity import brent_cost, brent_steps
 from engine.plan import grid_for, offered, strides
 from engine.records import Settled
-from engine.statistics import SAME
-from engine.words import size_text, time_text
+from engine.records.words import size_text, time_text
 
 CLAIM = (1024, 4096)  # elements per thread: "best perf with ... 1024-4096 elements per thread"
 SLIDE = "Algorithm Cascading"
