@@ -24,7 +24,7 @@ class Issue:
     `cycles`: the least from its first instruction to the one after it, from the stall counts alone. `waits`:
     instructions that wait for an operation without a fixed latency, such as a load. `bank_conflicts`: the FFMAs that
     fetch two operands from one of the two register banks (even, odd) and take one more cycle; an operand in the reuse
-    cache is not fetched. The bank model was fitted to a profiler's counters (docs/fast-kernels.md). None: there is no
+    cache is not fetched. The bank model was fitted to a profiler's counters (docs/notes/fast-products.md). None: no
     FFMA.
     """
 

@@ -1,4 +1,4 @@
-"""Fetch the files of docs/public-kernels.csv from where they are public, and try each of their kernels in the lab:
+"""Fetch the files of docs/notes/public-kernels.csv from their public addresses and try each kernel in the lab:
 
     python -m tests.lab.public_kernels [--from FOLDER] [--write] [WORD...]
 
@@ -35,8 +35,8 @@ from engine.lab.signatures import Declared, bare, kernels_in
 from engine.records import CompileError, NotRunnable, RunFailed
 from tests.lab.public_rules import fitting
 
-DOCS = Path(__file__).parents[2] / "docs"
-LIST, PAGE = DOCS / "public-kernels.csv", DOCS / "public-kernels.md"
+NOTES = Path(__file__).parents[2] / "docs" / "notes"
+LIST, PAGE = NOTES / "public-kernels.csv", NOTES / "public-kernels.md"
 ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{file}"
 PATIENCE_S, LAUNCH_S, KERNEL_S = 20.0, 2.0, 20.0
 ELEMENTS = 8192  # of every array
