@@ -1,7 +1,7 @@
 // matmul_fitted_pieces: sliced sums, and pieces of P whose width is fitted to the number of multiprocessors.
 // Idea: count the rounds (waves) of blocks first. Pieces are 64 x 64, 80, 96 or 112; the plan compiles the width with
-//   the shortest rounds: COLUMNS is a macro. SLICES is a macro too: 4, or 2 if the rounds are even. With 2, blocks are
-//   half as large and two share a multiprocessor: one computes while the other starts. Below width 25: 2 or 1.
+//   the shortest rounds: COLUMNS is a macro. SLICES is a macro too: 4, or 2 if the number of rounds is even. With 2,
+//   blocks are half as large and two share a multiprocessor: one computes, one starts. Below width 25: 2 or 1.
 // Fixes: rounds that are not full. At width 850, 98 pieces of 64 x 128 leave 34 of 132 multiprocessors idle; 126 pieces
 //   of 64 x 96 leave 6, and take three quarters of the time. If only 2 divides the width, copies have 8 bytes.
 // Limit: the multiply-add units; a narrow piece needs more words of shared memory for each product.
