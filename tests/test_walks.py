@@ -40,10 +40,19 @@ def create(folder: Path, text: str, name: str) -> None:
 
 
 def insert(folder: Path, text: str, name: str, start: str) -> None:
-    lines = (folder / name).read_text(encoding="utf-8").splitlines(keepends=True)
+    _splice(folder / name, text, start, 0)
+
+
+def replace(folder: Path, text: str, name: str, start: str) -> None:
+    _splice(folder / name, text, start, 1)
+
+
+def _splice(file: Path, text: str, start: str, removed: int) -> None:
+    """Put the text where the one line that begins with `start` stands, in place of `removed` lines."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     places = [number for number, line in enumerate(lines) if line.startswith(start)]
-    assert len(places) == 1, f"{len(places)} lines of {name} start with {start!r}"
-    (folder / name).write_text("".join([*lines[: places[0]], text, *lines[places[0] :]]), encoding="utf-8")
+    assert len(places) == 1, f"{len(places)} lines of {file.name} start with {start!r}"
+    file.write_text("".join([*lines[: places[0]], text, *lines[places[0] + removed :]]), encoding="utf-8")
 
 
 def append(folder: Path, text: str, name: str) -> None:
@@ -68,6 +77,7 @@ def shell(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 ACTIONS: dict[str, Callable[..., None]] = {
     r"New file `(.+)`:": create,
     r"In `(.+)`, before `(.+)`:": insert,
+    r"In `(.+)`, in place of `(.+)`:": replace,
     r"In `(.+)`, at the end:": append,
     r"Then:": prove,
 }
