@@ -33,7 +33,7 @@ from typing import Any
 
 from engine.backends.cuda_failures import cuda_failure
 from engine.records import CompileError, NotRunnable, RunFailed
-from engine.service.failures import Cancelled, JobFailed
+from engine.service.job import Cancelled, JobFailed
 
 WATCHDOG_S = 2.0  # the worker ends itself this long after the deadline, should nobody have killed it
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>

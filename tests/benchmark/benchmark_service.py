@@ -17,7 +17,7 @@ from statistics import median, quantiles
 
 import dask
 
-from engine.service.cluster import Cluster
+from engine.service.cluster.hosts import Cluster
 from engine.service.queue import JobQueue
 from engine.service.slots import slots_for
 from tests.service.hosts import together

@@ -11,9 +11,8 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from engine.service.failures import JobTimeout, WorkerDied
-from engine.service.slot import Outcome
-from engine.service.worker_slot import WorkerSlot
+from engine.service.job import JobTimeout, Outcome, WorkerDied
+from engine.service.slots import WorkerSlot
 from engine.store import measurements
 
 VARIABLE = "CHAOS_FAULT"

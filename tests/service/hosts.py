@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.service.worker_slot import ROOT
+from engine.service.slots import ROOT
 
 NETWORK = f"10.83.{os.getpid() % 254 + 1}"
 SCHEDULER = f"{NETWORK}.1"  # an address of this computer's loopback, while the tests run

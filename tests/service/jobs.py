@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.service.job import Job
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 
 JOBS = "tests.service.misbehaving"
 SOON_S = 2.0  # the next run starts within this after any failure

@@ -13,9 +13,9 @@ import pytest
 from engine.host import devices
 from engine.records import NotRunnable, RunFailed
 from engine.service import service
-from engine.service.failures import JobFailed, JobTimeout, WorkerDied
+from engine.service.job import JobFailed, JobTimeout, WorkerDied
+from engine.service.slots import WorkerSlot
 from engine.service.worker import WATCHDOG_S
-from engine.service.worker_slot import WorkerSlot
 from tests.cases import case
 from tests.service import misbehaving
 from tests.service.jobs import JOBS, PATIENCE_S, SOON_S, alive, job, next_run_is_soon, queue_with, soon, until

@@ -12,7 +12,7 @@ from engine.choices import settle
 from engine.host.devices import gpus, own_gpus
 from engine.records import Choice
 from engine.service import service
-from engine.service.failures import JobTimeout
+from engine.service.job import JobTimeout
 from engine.service.queue import JobQueue
 from tests.service import misbehaving
 from tests.service.hosts import together

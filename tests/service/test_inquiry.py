@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from engine.service.inquiry import ASKS, KEY, ready
+from engine.service.health import KEY, NEEDS_KEY, server_readiness
 
 FOUND = {"reasons": [], "queue": {"workers": {"emulator": 3}, "running": {"emulator": 1}, "waiting": {"emulator": 0}}}
 
@@ -36,6 +36,6 @@ def asking() -> Iterator[str]:
 
 
 def test_a_server_that_asks_for_a_key_gets_it(asking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ready(asking) == (False, ASKS)
+    assert server_readiness(asking) == (False, NEEDS_KEY)
     monkeypatch.setenv(KEY, "a-good-key")
-    assert ready(asking) == (True, "emulator: 3 workers, 1 jobs running, 0 waiting")
+    assert server_readiness(asking) == (True, "emulator: 3 workers, 1 jobs running, 0 waiting")

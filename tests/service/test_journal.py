@@ -11,10 +11,10 @@ import pytest
 
 from engine.records import RunFailed
 from engine.service import health, service
-from engine.service.journal import JobEnd, Journal, family, outcome_of
+from engine.service.job import Outcome
+from engine.service.journal import JobEnd, Journal, family, outcome_word
 from engine.service.queue import JobQueue
-from engine.service.slot import Outcome
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 from engine.store import database
 from tests.service.jobs import PATIENCE_S, job, until
 
@@ -58,7 +58,7 @@ def test_every_end_has_its_word_its_line_and_its_count(tmp_path: Path, caplog: p
 
 
 def test_a_kernel_that_fails_is_no_failure_of_the_service() -> None:
-    assert outcome_of(Outcome.failure(RunFailed("deadlock", "Line 7: not every thread reaches it."))) == "deadlock"
+    assert outcome_word(Outcome.failure(RunFailed("deadlock", "Line 7: not every thread reaches it."))) == "deadlock"
 
 
 def test_prometheus_can_read_every_line() -> None:

@@ -7,8 +7,7 @@ import pytest
 from engine.choices import settle
 from engine.records import Choice
 from engine.service import service
-from engine.service.failures import Rejected
-from engine.service.job import Job
+from engine.service.job import Job, Rejected
 from engine.service.journal import JobEnd
 from engine.service.limits import Allowances, Limits
 from engine.service.queue import JobQueue
@@ -68,7 +67,7 @@ def test_a_size_and_a_memory_beyond_the_limits_are_refused_whenever() -> None:
     made.admit("tab", Job("m:f", n=1000, memory=1 << 30))
     with pytest.raises(Rejected, match=r"N = 1,001 is too large: a student may run up to 1,000 here\."):
         made.admit("tab", Job("m:f", n=1001))
-    with pytest.raises(Rejected, match=r"The arrays take 1\.5 GiB, and a student may use 1\.0 GiB in a run"):
+    with pytest.raises(Rejected, match=r"The arrays take 1\.5 GiB; a student may use 1\.0 GiB in a run"):
         made.admit("tab", Job("m:f", memory=3 << 29))
 
 

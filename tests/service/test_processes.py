@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.service.failures import Cancelled, Rejected
+from engine.service.job import Cancelled, Rejected
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import ROOT, WorkerSlot
+from engine.service.slots import ROOT, WorkerSlot
 from tests.cases import case
 from tests.service.jobs import PATIENCE_S, STARTS, alive, job, soon, until
 
@@ -59,7 +59,7 @@ PARENT = """
 import sys, time
 from engine.service.job import Job
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 queue = JobQueue([WorkerSlot("emulator", "plain")])
 print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(60), flush=True)
 if sys.argv[1] != "idle":

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.records import NotRunnable
-from engine.service import kept
 from engine.service import queue as job_queue
-from engine.service.failures import Cancelled, Rejected, WorkerDied
+from engine.service.job import Cancelled, Rejected, WorkerDied
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 from tests.service.jobs import PATIENCE_S, job, queue_with, until
 
 
@@ -67,7 +66,7 @@ def test_a_shared_run_ends_only_with_its_last_holder(shared: JobQueue, tmp_path:
 
 
 def test_kept_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "KEPT_BYTES", 80_000)
+    monkeypatch.setattr(job_queue, "CACHE_BYTES", 80_000)
     with queue_with() as queue:
         for index in range(12):
             queue.submit(job("large", 9_000, key=f"k{index}"), "a").result(PATIENCE_S)

@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from engine.records import CompileError, NotRunnable, RunFailed
-from engine.service.failures import JobFailed
-from engine.service.job import Job
+from engine.service.job import Job, JobFailed
 from engine.service.queue import JobQueue
 from tests.service.jobs import JOBS, PATIENCE_S, job, next_run_is_soon, queue_with
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from math import inf
 
 import pytest
 
@@ -13,15 +12,14 @@ from engine.choices import settle
 from engine.host.devices import HostGpu
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service, slots
-from engine.service.handle import Handle
-from engine.service.queue import JobQueue
-from engine.service.worker_slot import ROOT
+from engine.service.queue import Handle, JobQueue
+from engine.service.slots import ROOT
 from tests.service.jobs import PATIENCE_S, job
 
 CHOICE = settle(Choice("reduce_sequential", n=1000, block_size=128, device="emulator"))
 
 
-def test_the_web_process_never_imports_cupy_nor_dask_where_no_cluster_is_asked_for() -> None:
+def test_the_web_process_imports_no_cupy_and_without_a_cluster_no_dask() -> None:
     code = (
         "import sys, engine.service.service as s; s.device_summary(); s.connect().close(); "
         "print({'cupy', 'distributed'} & set(sys.modules))"
@@ -37,7 +35,7 @@ def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
         slot.close()
 
 
-def test_many_choices_are_measured_in_their_order_and_what_cannot_run_has_a_record_too() -> None:
+def test_choices_are_measured_in_order_and_a_refused_one_has_a_record_too() -> None:
     asked = [replace(CHOICE, block_size=block_size) for block_size in (64, 33, 128)]
     try:
         found = service.measured(asked, "a")
@@ -55,13 +53,12 @@ def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monke
 
 
 @pytest.mark.parametrize(
-    ("cores", "gigabytes", "emulators", "short"),
-    [(1, 8, 1, 1), (2, 8, 1, 1), (4, 8, 3, 1), (16, 128, 15, 1), (16, 8, 6, 0), (4, 1, 1, 0)],
+    ("cores", "gigabytes", "emulators"), [(1, 8, 2), (2, 8, 2), (4, 8, 4), (16, 128, 16), (16, 8, 6), (4, 1, 1)]
 )
-def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(
-    cores: int, gigabytes: int, emulators: int, short: int
+def test_there_is_an_emulator_for_each_core_as_far_as_the_memory_suffices(
+    cores: int, gigabytes: int, emulators: int
 ) -> None:
-    assert slots.longest_runs(cores, gigabytes << 30) == (inf,) * emulators + (slots.SHORT_S,) * short
+    assert slots.emulator_count(cores, gigabytes << 30) == emulators
 
 
 @pytest.mark.parametrize(
