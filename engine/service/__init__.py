@@ -1,1 +1,1 @@
-"""Runs in isolated worker processes, queued fairly for many browsers."""
+"""Runs in isolated worker processes, for many browsers."""
