@@ -20,11 +20,11 @@ from tests.service.jobs import job, until
 
 pytestmark = pytest.mark.thorough
 
-SOON_S = 60.0  # for what takes two seconds on a calm machine
+SOON_S = 60.0  # for events that take two seconds on a calm machine
 
 
 class Served(NamedTuple):
-    """A queue, the hosts that serve it, and who follows them."""
+    """A queue, its hosts, and the thread that follows them."""
 
     hosts: Hosts
     queue: JobQueue
@@ -63,7 +63,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def test_runs_at_once_go_to_both_hosts(cluster: Served, tmp_path: Path) -> None:
+def test_simultaneous_runs_use_both_hosts(cluster: Served, tmp_path: Path) -> None:
     queue = cluster.queue
     door, trace = tmp_path / "door", tmp_path / "trace"
     handles = [queue.submit(job("gate_in", str(trace), str(door)), "s") for _ in queue.slots]
@@ -72,7 +72,7 @@ def test_runs_at_once_go_to_both_hosts(cluster: Served, tmp_path: Path) -> None:
     assert {handle.result(SOON_S) for handle in handles} == {"a", "b"}
 
 
-def test_what_a_job_does_costs_nobody_anything(cluster: Served) -> None:
+def test_a_harmful_job_affects_no_other(cluster: Served) -> None:
     queue = cluster.queue
     for name, arguments, failure in (
         ("read_address_zero", (), WorkerDied),
@@ -88,18 +88,18 @@ def test_what_a_job_does_costs_nobody_anything(cluster: Served) -> None:
     assert serving(queue) == {"a", "b"}
 
 
-def test_progress_comes_and_a_job_given_up_is_stopped_there(cluster: Served) -> None:
+def test_progress_arrives_and_a_cancelled_job_stops_on_its_host(cluster: Served) -> None:
     queue = cluster.queue
     handle = queue.submit(job("endless_steps", deadline=120.0), "a")
     assert until(lambda: handle.progress[1] == "going on", SOON_S)
     handle.cancel()
     with pytest.raises(Cancelled):
         handle.result(0)
-    for other in [queue.submit(job("add", 1, 1), "b") for _ in queue.slots]:  # no worker is still at it
+    for other in [queue.submit(job("add", 1, 1), "b") for _ in queue.slots]:  # no worker still runs it
         assert other.result(SOON_S) == 2
 
 
-def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: Served, tmp_path: Path) -> None:
+def test_a_job_of_a_host_that_is_cut_off_runs_once_more_elsewhere(cluster: Served, tmp_path: Path) -> None:
     made, queue, _ = cluster
     door, trace = tmp_path / "door", tmp_path / "trace"
     handle = queue.submit(job("gate_in", str(trace), str(door), deadline=200.0), "s")
@@ -117,7 +117,7 @@ def test_a_host_that_is_cut_off_loses_its_job_to_another_once(cluster: Served, t
     assert len(lines(trace)) == 2
 
 
-def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(cluster: Served, tmp_path: Path) -> None:
+def test_no_job_is_lost_when_the_scheduler_is_killed_and_restarted(cluster: Served, tmp_path: Path) -> None:
     made, queue, _ = cluster
     door, trace = tmp_path / "door", tmp_path / "trace"
     gate = job("gate_in", str(trace), str(door), deadline=200.0)
@@ -135,7 +135,7 @@ def test_a_scheduler_that_is_killed_and_started_again_costs_no_job(cluster: Serv
     assert len(lines(trace)) == len(handles) + count  # runs that were under way have run twice
 
 
-def test_a_host_that_is_killed_comes_back(cluster: Served, tmp_path: Path) -> None:
+def test_the_other_host_serves_while_one_is_killed(cluster: Served, tmp_path: Path) -> None:
     made, queue, _ = cluster
     made.kill("b")
     assert until(lambda: serving(queue) == {"a"}, SOON_S)
@@ -150,7 +150,7 @@ def test_a_host_of_another_version_does_not_serve(cluster: Served, monkeypatch: 
     assert cluster.following.troubles[0] == "a runs another version of this program and does not serve."
 
 
-def test_who_has_no_certificate_is_refused(cluster: Served) -> None:
+def test_a_client_without_a_certificate_is_refused(cluster: Served) -> None:
     made = cluster.hosts
     place, _, port = made.address.removeprefix("tls://").partition(":")
     stranger = ssl.create_default_context(cafile=made.certificate)

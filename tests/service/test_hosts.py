@@ -94,7 +94,7 @@ def test_a_host_gets_the_session_and_the_rank_of_a_run() -> None:
     queue.close()
 
 
-def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
+def test_a_dropped_slot_ends_its_run_and_takes_no_other() -> None:
     one, two = Slot("a"), Slot("b")
     queue = JobQueue([one])
     handle = queue.submit(asked(), "s")
@@ -146,7 +146,7 @@ def test_runs_that_wait_for_an_absent_model_take_another_or_end() -> None:
     queue.close()
 
 
-def test_hosts_in_words() -> None:
+def test_the_text_of_the_hosts() -> None:
     serving = [Serving("b", "emulator", "emulator", 3), Serving("a", "gpu", "H200", 2), Serving("b", "gpu", "T4", 1)]
     assert hosts_text(serving) == "a: 2 x H200; b: 1 x T4, 3 x emulator"
     assert hosts_text([]) == ""
@@ -158,7 +158,7 @@ WITHOUT = (
 
 
 @pytest.mark.parametrize("command", [["run", "reduce_sequential"], ["host", "tls://127.0.0.1:1"]])
-def test_without_dask_a_cluster_is_refused_with_what_to_install(command: list[str]) -> None:
+def test_without_dask_a_cluster_is_refused_with_the_package_to_install(command: list[str]) -> None:
     environment = {**os.environ, "DASK_SCHEDULER_ADDRESS": "tls://127.0.0.1:1"}
     done = subprocess.run([sys.executable, "-c", WITHOUT, *command], cwd=ROOT, env=environment, text=True,
                           capture_output=True, timeout=200)  # fmt: skip

@@ -84,7 +84,7 @@ def test_sessions_take_turns_and_positions_say_so(shared: JobQueue, tmp_path: Pa
     assert trace.read_text().split() == expected
 
 
-def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: Path) -> None:
+def test_supersede_cancels_the_sessions_other_jobs(shared: JobQueue, tmp_path: Path) -> None:
     door = tmp_path / "door"
     first = shared.submit(job("gate", str(door)), "z")
     old, other = shared.submit(job("add", 1, 1), "a"), shared.submit(job("add", 2, 2), "b")
@@ -96,7 +96,7 @@ def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: 
     first.result(PATIENCE_S)
 
 
-def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tmp_path: Path) -> None:
+def test_superseding_with_an_identical_job_keeps_its_run(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
     same = job("mark_behind", str(door), str(trace), "x", key="superseded")
     old = shared.submit(same, "a")

@@ -1,4 +1,4 @@
-"""What the pages call: a Choice in, a Handle and at last a Measurement out."""
+"""The calls of the pages: a Choice becomes a Handle, and then a Measurement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_web_process_imports_no_cupy_and_without_a_cluster_no_dask() -> None
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "set()\n"
 
 
-def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
+def test_each_gpu_has_a_slot_and_the_emulator_has_several() -> None:
     found = [HostGpu("NVIDIA H200", f"GPU-{name}", "580.1") for name in ("aaaa", "abbb")]
     made = slots.slots_for(found, emulators=3)
     assert [(slot.device, slot.name) for slot in made] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")] * 3
@@ -45,7 +45,9 @@ def test_choices_are_measured_in_order_and_a_refused_one_has_a_record_too() -> N
 
 
 @pytest.mark.parametrize(("workers", "at_once"), [(0, 1), (1, 4), (2, 8), (15, 60), (99, 192)])
-def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enough_runs_at_once_to_keep_all_workers_busy(
+    workers: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queue = JobQueue(slots.slots_for((), emulators=workers))
     monkeypatch.setattr(service, "connect", lambda: queue)
     assert service.at_once("emulator") == at_once
@@ -95,7 +97,7 @@ def test_a_cancelled_run_is_a_record_too(shared: JobQueue) -> None:
     assert (measurement.status, measurement.reason) == ("refused", "The run was cancelled.")
 
 
-def test_a_choice_runs_on_the_emulator_and_is_kept() -> None:
+def test_a_choice_runs_on_the_emulator_and_its_result_is_cached() -> None:
     handles: list[Handle] = [service.submit(CHOICE, name) for name in ("a", "b")]
     try:
         first, second = (service.measurement_of(handle, CHOICE) for handle in handles)
