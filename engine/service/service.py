@@ -24,11 +24,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from engine.backends.measure import DEADLINES_S, failed
 from engine.catalogue import kernel_named
-from engine.choices import check_here, settle
-from engine.host.devices import HostGpu, device_summary, gpus
-from engine.measuring.measure import DEADLINES_S, failed
-from engine.plan import plan
+from engine.machine.devices import HostGpu, device_summary, gpus
+from engine.plan import check_here, plan, settle
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service.job import Cancelled, Job, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.journal import JobEnd, Journal
@@ -137,7 +136,7 @@ def submit(
     """
     check_here(choice)
     job = Job(
-        "engine.measuring.measure:measure",
+        "engine.backends.measure:measure",
         (choice,),
         deadline=DEADLINES_S[choice.device] if deadline is None else deadline,
         key=_key(choice),
@@ -153,7 +152,7 @@ def submit_trace(
     choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
 ) -> Handle:
     """Trace one block on a worker; the handle's result is a Trace."""
-    return _submit_block("engine.measuring.tracing:trace", choice, block, session, launch, fresh, urgent)
+    return _submit_block("engine.picture.tracing:trace", choice, block, session, launch, fresh, urgent)
 
 
 def submit_picture(

@@ -14,8 +14,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Protocol
 
-from engine.host.devices import HostGpu
-from engine.host.processors import cores, memory_bytes
+from engine.machine.devices import HostGpu, cores, memory_bytes
 from engine.records import Progress
 from engine.service.job import Cancelled, JobFailed, JobTimeout, Outcome, WorkerDied
 
@@ -24,7 +23,6 @@ REAP_S = 5.0  # SIGKILL ends a process with an endless kernel in 0.1 s on an H20
 STOP_S = 0.25  # until a cancelled job must stop by itself; then its worker is killed
 EMULATOR_NICE = 5  # the emulator shares the cores with the web server, which must respond quickly
 EMULATED_BYTES = 5 << 28  # memory of a worker during the largest run: 2^26 doubles take 1.21 GB
-MIN_EMULATORS = 2  # so that one long run does not block all others
 ROOT = Path(__file__).parents[2]
 
 
@@ -251,9 +249,11 @@ def slots_for(found: Sequence[HostGpu], emulators: int | None = None) -> list[Wo
 
 
 def emulator_count(cores: int, memory: int) -> int:
-    """Return how many emulators suit a computer: one for each core, two at least, each with memory for the largest
-    run; one if there is less memory."""
-    return max(1, min(max(cores, MIN_EMULATORS), memory // EMULATED_BYTES))
+    """Return how many emulators a computer has: one more than cores, as far as each has memory for the largest run.
+
+    With one more, short runs go on beside as many long ones as there are cores: Linux shares the cores among them.
+    """
+    return max(1, min(cores + 1, memory // EMULATED_BYTES))
 
 
 def _never() -> bool:

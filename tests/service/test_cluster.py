@@ -144,7 +144,7 @@ def test_the_other_host_serves_while_one_is_killed(cluster: Served, tmp_path: Pa
 
 
 def test_a_host_of_another_version_does_not_serve(cluster: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.service.cluster.hosts.version", lambda *files: "another")
+    monkeypatch.setattr("engine.service.cluster.hosts.program_version", lambda *files: "another")
     assert until(lambda: not serving(cluster.queue), SOON_S)
     assert until(lambda: len(cluster.following.troubles) == 2, SOON_S)
     assert cluster.following.troubles[0] == "a runs another version of this program and does not serve."

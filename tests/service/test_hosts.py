@@ -153,7 +153,7 @@ def test_the_text_of_the_hosts() -> None:
 
 
 WITHOUT = (
-    "import sys; sys.modules['distributed'] = None; from engine.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    "import sys; sys.modules['distributed'] = None; from engine.commands import main; sys.exit(main(sys.argv[1:]))"
 )
 
 

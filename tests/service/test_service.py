@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.choices import settle
-from engine.host.devices import HostGpu
+from engine.machine.devices import HostGpu
+from engine.plan import settle
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service, slots
 from engine.service.queue import Handle, JobQueue
@@ -55,9 +55,9 @@ def test_enough_runs_at_once_to_keep_all_workers_busy(
 
 
 @pytest.mark.parametrize(
-    ("cores", "gigabytes", "emulators"), [(1, 8, 2), (2, 8, 2), (4, 8, 4), (16, 128, 16), (16, 8, 6), (4, 1, 1)]
+    ("cores", "gigabytes", "emulators"), [(1, 8, 2), (2, 8, 3), (4, 8, 5), (16, 128, 17), (16, 8, 6), (4, 1, 1)]
 )
-def test_there_is_an_emulator_for_each_core_as_far_as_the_memory_suffices(
+def test_there_is_one_emulator_more_than_cores_as_far_as_the_memory_suffices(
     cores: int, gigabytes: int, emulators: int
 ) -> None:
     assert slots.emulator_count(cores, gigabytes << 30) == emulators

@@ -24,8 +24,8 @@ import dask
 from distributed import Worker, WorkerPlugin
 from distributed.worker import DEFAULT_STARTUP_INFORMATION
 
-from engine.host.devices import HostGpu, gpus
-from engine.host.version import ENGINE, KERNELS, version
+from engine.machine.devices import HostGpu, gpus
+from engine.machine.environment import ENGINE, KERNELS, program_version
 from engine.service.cluster import NAME, SETTINGS, check_address
 from engine.service.job import Cancelled, Job, Outcome
 from engine.service.queue import Handle, JobQueue
@@ -133,7 +133,7 @@ async def _serve(scheduler: str, port: int, queue: JobQueue, offer: dict[str, An
 def _offer(name: str, queue: JobQueue, found: tuple[HostGpu, ...]) -> dict[str, Any]:
     """Return the description of this host for the dashboards, in types that msgpack can send."""
     return {
-        "version": version(ENGINE, KERNELS),
+        "version": program_version(ENGINE, KERNELS),
         "host": name,
         "slots": [[slot.device, slot.name] for slot in queue.slots],
         "gpus": [list(astuple(gpu)) for gpu in found],
