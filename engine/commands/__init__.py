@@ -7,7 +7,6 @@ Exit status: 0 ok, 1 wrong or with findings, 2 refused or not runnable, 3 the ru
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 from collections.abc import Sequence
@@ -91,11 +90,9 @@ def _warm(options: argparse.Namespace) -> int:
 
 
 def _host(options: argparse.Namespace) -> int:
-    try:
-        module = importlib.import_module("engine.service.host")
-    except ImportError as error:
-        raise NotRunnable(f"{error}: pip install -r requirements-cluster.txt -c constraints.txt") from None
-    module.run_host(options.scheduler, options.name, options.port)
+    from engine.service import service
+
+    service.cluster_module("node").run_node(options.scheduler, options.name, options.port)
     return 0
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from engine.machine.environment import driver_state, has_gpu
 from engine.records import NotRunnable, Source
 from engine.service import service
-from engine.service.inquiry import ready
-from engine.service.queue_state import hosts_text
+from engine.service.health import server_readiness
+from engine.service.queue import hosts_text
 from engine.store import database, measurements
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -43,7 +43,7 @@ def doctor() -> list[DoctorCheck]:
 
 def server_check(address: str) -> DoctorCheck:
     """Check whether a dashboard that runs at `address` can work."""
-    ok, detail = ready(address)
+    ok, detail = server_readiness(address)
     return DoctorCheck("server", ok, detail, None if ok else "Look into the server's log, or start it again.")
 
 

@@ -1,4 +1,4 @@
-"""What became of each job: a line of JSON in the server's log, and the numbers that Prometheus asks for."""
+"""The journal of jobs that ended: a line of JSON each in the server's log, and metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import logging
 import sys
 import threading
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,9 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from engine.records import CompileError, NotRunnable, RunFailed
-from engine.service.failures import Cancelled, JobTimeout, WorkerDied
-from engine.service.handle import Run
-from engine.service.slot import Outcome
+from engine.service.job import Cancelled, JobTimeout, Outcome, WorkerDied
 
 LOG = logging.getLogger("kernel_ladder.jobs")
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # upper bounds of the histograms' buckets
@@ -26,8 +23,8 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class JobEnd:
-    """A job that ended. `outcome`: ok, cancelled, failed, or a Measurement's status; `readers`: how many
-    waited for it; times in seconds, `ran_s` None where no worker took it."""
+    """A job that ended. `outcome`: ok, cancelled, failed, or a Measurement's status; `readers`: how many callers waited
+    for it; `waited_s`, `ran_s`: seconds, the latter None if no worker took the job."""
 
     function: str
     device: str
@@ -39,7 +36,7 @@ class JobEnd:
 
 
 class Journal:
-    """Counts since the server's start. Every method may be called from any thread."""
+    """Counts of ended jobs since the server's start. Any thread may call any method."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,20 +45,20 @@ class Journal:
         self._ran: dict[str, _Histogram] = {}
 
     def add(self, end: JobEnd) -> None:
-        """Count a job that ended, and write its line."""
+        """Count a job that ended and write its line to the log."""
         with self._lock:
             self._ended[end.device, end.outcome] += 1
             if end.ran_s is not None:
                 self._waited.setdefault(end.device, _Histogram()).add(end.waited_s)
                 self._ran.setdefault(end.device, _Histogram()).add(end.ran_s)
-        # Of the session's name, which is nobody else's business, enough to tell one from another.
+        # The full session name is private; its beginning is enough to tell sessions apart.
         ran_s = None if end.ran_s is None else round(end.ran_s, 6)
         short = {"session": end.session[:8], "waited_s": round(end.waited_s, 6), "ran_s": ran_s}
         line = asdict(end) | short
         LOG.info(json.dumps({"utc": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": "job", **line}))
 
     def text(self) -> str:
-        """Counters and histograms, as Prometheus reads them."""
+        """Return the counters and histograms in Prometheus' text format."""
         with self._lock:
             ended = [({"device": device, "outcome": how}, n) for (device, how), n in sorted(self._ended.items())]
             return "".join(
@@ -82,14 +79,8 @@ class _Histogram:
         self.sum += seconds
 
 
-def end_of(run: Run, outcome: Outcome, readers: int = 0, ran_s: float | None = None) -> JobEnd:
-    """The end of a run that so many waited for; `ran_s`: on a worker, if one took it."""
-    waited_s = (time.monotonic() if ran_s is None else run.began) - run.asked
-    return JobEnd(run.job.function, run.line.device, run.session, outcome_of(outcome), readers, waited_s, ran_s)
-
-
-def outcome_of(outcome: Outcome) -> str:
-    """How the job ended, in a word."""
+def outcome_word(outcome: Outcome) -> str:
+    """Return how a job ended, in one word."""
     if outcome.ok:
         return "ok"
     try:
@@ -104,15 +95,14 @@ def outcome_of(outcome: Outcome) -> str:
 
 
 def family(name: str, kind: str, meaning: str, samples: Iterable[tuple[Labels, float]]) -> str:
-    """A metric in Prometheus' text format, version 0.0.4. `samples`: labels and value."""
+    """Return a metric in Prometheus' text format, version 0.0.4. `samples`: (labels, value)."""
     lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
     lines += [f"{name}{_labels(labels)} {value:g}" for labels, value in samples]
     return "\n".join(lines) + "\n"
 
 
 def to_stderr() -> None:
-    """Write the lines of this program, of jobs and others, to the server's log, unless that is a terminal, which
-    somebody reads."""
+    """Write this program's log lines to standard error, unless that is a terminal."""
     ours = logging.getLogger("kernel_ladder")
     if not sys.stderr.isatty() and not ours.handlers:
         ours.addHandler(logging.StreamHandler())

@@ -1,4 +1,4 @@
-"""How much one browser may ask of the workers, and how much each has asked for lately."""
+"""Limits on the runs of a browser, and how much of them each browser has used in the last minute."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
-from engine.service.failures import Rejected
-from engine.service.job import Job
+from engine.service.job import Job, Rejected
 from engine.service.journal import JobEnd
 
 MINUTE_S = 60.0
@@ -17,8 +16,8 @@ MINUTE_S = 60.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one browser of `who`; None: as much as there is. `runs` and `worker_s`, seconds of workers' time: a minute,
-    and at once after a quiet one. `n` and `memory`, bytes of its arrays: of one run."""
+    """Limits of one browser of a role (`who`); None: no limit. `runs`, `worker_s`: runs and seconds of workers' time in
+    a minute. `n`, `memory`: problem size and bytes of the arrays of one run."""
 
     who: str
     runs: int | None = None
@@ -28,7 +27,7 @@ class Limits:
 
     @property
     def said(self) -> str:
-        """All of them in a sentence; "" if there are none."""
+        """Return the limits in a sentence; "" if there are none."""
         parts = (
             (self.runs, f"{self.runs} runs a minute"),
             (self.worker_s, f"{self.worker_s} s of a worker's time a minute"),
@@ -40,21 +39,21 @@ class Limits:
 
 
 class _Budget:
-    """An amount that is full at first and fills up again within a minute; it may be overdrawn. `full` None: no end."""
+    """A budget that refills within a minute and may be overdrawn. `full`: its size; None: unlimited."""
 
     def __init__(self, full: float | None) -> None:
         self._full, self._spent, self._then = full, 0.0, 0.0
 
     def spend(self, amount: float, now: float) -> None:
-        """Take `amount` off what there is at `now`, in seconds."""
+        """Spend `amount` at the time `now`, in seconds."""
         self._spent, self._then = self.spent(now) + amount, now
 
     def spent(self, now: float) -> float:
-        """What is missing; more than there was, after a long run."""
+        """Return the amount not refilled yet; more than `full` after a long run."""
         return max(0.0, self._spent - (now - self._then) * self._full / MINUTE_S) if self._full else 0.0
 
     def wait_s(self, least: float, now: float) -> float:
-        """Seconds until `least` is there."""
+        """Return the seconds until `least` is available."""
         return max(0.0, (least + self.spent(now) - self._full) * MINUTE_S / self._full) if self._full else 0.0
 
 
@@ -63,14 +62,14 @@ class _Browser:
         self.limits = limits
         self.runs, self.worker_s = _Budget(limits.runs), _Budget(limits.worker_s)
 
-    def at_rest(self, now: float) -> bool:
-        """Whether it has all again that it may have."""
+    def refilled(self, now: float) -> bool:
+        """Return whether both budgets are full."""
         return not self.runs.spent(now) and not self.worker_s.spent(now)
 
 
 class Allowances:
-    """Who may run what by now. A session that was never enrolled has no limits: the command line, a notebook. Every
-    method may be called from any thread. `clock`: seconds."""
+    """The browsers' budgets. A session that was never enrolled has no limits: the command line, a notebook. Any thread
+    may call any method. `clock`: returns seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -79,21 +78,21 @@ class Allowances:
         self._of_session: dict[str, str] = {}
 
     def enrol(self, session: str, browser: str, limits: Limits) -> None:
-        """From now on what `session` asks for counts as that browser's, which has these limits."""
+        """Count the runs of a session as this browser's, which has these limits."""
         with self._lock:
             self._of_session[session] = browser
             known = self._browsers.get(browser)
             if known is None or known.limits != limits:
-                self._drop_the_gone()
+                self._forget_absent()
                 self._browsers[browser] = _Browser(limits)
 
     def leave(self, session: str) -> None:
-        """The session is over. What its browser spent counts on: it may be back in another tab."""
+        """End a session. Its browser's budget stays: the browser may come back in another tab."""
         with self._lock:
             self._of_session.pop(session, None)
 
     def admit(self, session: str, job: Job) -> None:
-        """Count a run that is to begin. Rejected, with the limit and when there is room again."""
+        """Count a run that is about to be queued. Rejected, with the limit and the time until it is free again."""
         with self._lock:
             known = self._known(session)
             if known is None:
@@ -103,13 +102,13 @@ class Allowances:
                 raise Rejected(f"N = {job.n:,} is too large: {limits.who} may run up to {limits.n:,} here.")
             if limits.memory is not None and job.memory > limits.memory:
                 raise Rejected(
-                    f"The arrays take {_gib(job.memory)}, and {limits.who} may use {_gib(limits.memory)} in a run: "
-                    "choose a smaller N."
+                    f"The arrays take {_gib(job.memory)}; {limits.who} may use {_gib(limits.memory)} in a run. "
+                    "Choose a smaller N."
                 )
             if wait_s := known.worker_s.wait_s(0.0, now):
                 raise Rejected(
-                    f"Your runs have taken more than the {limits.worker_s} s of a worker's time a minute that "
-                    f"{limits.who} may use: the next can start in {_seconds(wait_s)}.",
+                    f"Your runs have used the {limits.worker_s} s of a worker's time a minute that {limits.who} may "
+                    f"use: the next can start in {_seconds(wait_s)}.",
                     wait_s,
                 )
             if wait_s := known.runs.wait_s(1.0, now):
@@ -121,7 +120,7 @@ class Allowances:
             known.runs.spend(1.0, now)
 
     def ended(self, end: JobEnd) -> None:
-        """Count the time that a run took; one that no worker took does not count."""
+        """Count the duration of a run that ended; give back a run that no worker took."""
         with self._lock:
             known, now = self._known(end.session), self._clock()
             if known is not None and end.ran_s is None:
@@ -132,11 +131,11 @@ class Allowances:
     def _known(self, session: str) -> _Browser | None:
         return self._browsers.get(self._of_session.get(session, ""))
 
-    def _drop_the_gone(self) -> None:
-        """Forget the browsers without a session that have nothing left to wait for."""
+    def _forget_absent(self) -> None:
+        """Forget browsers without a session once their budgets are full."""
         here, now = set(self._of_session.values()), self._clock()
         for name in self._browsers.keys() - here:
-            if self._browsers[name].at_rest(now):
+            if self._browsers[name].refilled(now):
                 del self._browsers[name]
 
 

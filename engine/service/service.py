@@ -1,12 +1,12 @@
-"""Submit a Choice, get a Handle, read a Measurement: no kernel runs in the process that asks.
+"""Submit runs of kernels, traces and checks of drafts to the workers: no kernel runs in the calling process.
 
     handle = service.submit(settle(choice), session)  # returns at once; NotRunnable if it cannot run here
     while not handle.done.wait(0.1):
         bar.progress(*handle.progress)
     measurement = service.measurement_of(handle, choice)      # never raises: a failure is a record with a reason
 
-`worker` is the process that runs jobs, `worker_slot` watches and replaces one, `queue` queues fairly for all slots;
-this module knows what a Choice needs.
+Equal requests share one run. `worker` is the process that runs jobs, `slots` watches and replaces workers, `queue`
+is fair to all sessions; this module makes the jobs.
 """
 
 from __future__ import annotations
@@ -22,37 +22,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.backends.measure import DEADLINES_S, failed
 from engine.catalogue import kernel_named
 from engine.machine.devices import HostGpu, device_summary, gpus
 from engine.plan import check_here, plan, settle
 from engine.records import Choice, Measurement, NotRunnable, Settled
-from engine.service.failures import Cancelled, JobFailed, JobTimeout, Rejected, WorkerDied
-from engine.service.handle import Handle
-from engine.service.job import Job
+from engine.service.job import Cancelled, Job, JobFailed, JobTimeout, Rejected, WorkerDied
 from engine.service.journal import JobEnd, Journal
 from engine.service.limits import Allowances
-from engine.service.queue import SESSION_LIMIT, JobQueue
-from engine.service.queue_state import hosts_text
-from engine.service.slots import slots_for
-from engine.service.worker_slot import WorkerSlot
+from engine.service.queue import SESSION_LIMIT, Handle, JobQueue, hosts_text
+from engine.service.slots import WorkerSlot, slots_for
 
 if TYPE_CHECKING:
-    from engine.service.cluster import Cluster  # which needs what the plain installation lacks
+    from engine.lab.setups import Setup
+    from engine.service.cluster.hosts import Cluster  # which needs Dask
 
 __all__ = ["Cancelled", "Handle", "HostGpu", "Job", "JobFailed", "JobQueue", "JobTimeout", "Rejected",
-           "WorkerDied", "WorkerSlot", "at_once", "connect", "device_summary", "disconnect", "failure_of",
-           "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit", "troubles"]  # fmt: skip
+           "WorkerDied", "WorkerSlot", "at_once", "cluster_module", "connect", "device_summary", "disconnect",
+           "failure_of", "gpus", "hosts", "leave", "measured", "measurement_of", "slots_for", "submit", "submit_own",
+           "submit_picture", "submit_rung", "submit_time", "submit_trace", "troubles"]  # fmt: skip
 
 JOURNAL = Journal()  # of the process-wide queue
-ALLOWANCES = Allowances()  # of those who ask it
+ALLOWANCES = Allowances()  # of its browsers
 
-CLUSTER = "DASK_SCHEDULER_ADDRESS"  # Dask's own variable: where the scheduler is whose hosts serve
-AHEAD = 4  # runs of one reader for each worker: two GPUs end four short ones between two looks
-WORD = 4  # bytes: what an operation takes or gives
-CLUSTER_WAIT_S = 10.0  # for its first answer
+CLUSTER = "DASK_SCHEDULER_ADDRESS"  # Dask's own variable: the scheduler of the cluster
+CLUSTER_WAIT_S = 10.0  # for the scheduler's first answer
+AHEAD = 4  # runs of one reader for each worker: two GPUs finish four short runs between two polls
+TRACE_DEADLINE_S = 60.0
 
 _connecting = threading.Lock()
 _connected: JobQueue | None = None
@@ -60,10 +58,10 @@ _cluster: Cluster | None = None
 
 
 def connect() -> JobQueue:
-    """The process-wide queue, made on the first call; `connect().warm()` starts its workers ahead of the first run.
+    """Return the process-wide queue, made on the first call and again after `close()`.
 
-    Its workers are this computer's, or a cluster's where the environment names one: NotRunnable if that cannot be.
-    After `close()` the next call makes a new one.
+    Its workers are this computer's, or a cluster's if CLUSTER is set: NotRunnable if that cannot be used.
+    `connect().warm()` starts the workers before the first run.
     """
     global _connected, _cluster
     with _connecting:
@@ -71,38 +69,36 @@ def connect() -> JobQueue:
             if _connected is None:
                 atexit.register(disconnect)
             address = os.environ.get(CLUSTER)
-            made = JobQueue(() if address else slots_for(gpus()), _told, ALLOWANCES.admit)
+            queue = JobQueue(() if address else slots_for(gpus()), _record_end, ALLOWANCES.admit)
             if address:
-                _cluster = _follow(address, made)
-            _connected = made
+                _cluster = cluster_module("hosts").Cluster(address, queue)
+                _cluster.wait(CLUSTER_WAIT_S)
+            _connected = queue
         return _connected
 
 
-def _follow(address: str, queue: JobQueue) -> Cluster:
+def cluster_module(name: str) -> Any:
+    """Import a module of engine.service.cluster, the optional package. NotRunnable: Dask is not installed."""
     try:
-        module = importlib.import_module("engine.service.cluster")
+        return importlib.import_module(f"engine.service.cluster.{name}")
     except ImportError as error:
         raise NotRunnable(
-            f"{CLUSTER} is set, and a cluster needs a package more ({error}): pip install -r requirements-cluster.txt "
-            "-c constraints.txt"
+            f"A cluster needs another package ({error}): pip install -r requirements-cluster.txt -c constraints.txt"
         ) from None
-    found: Cluster = module.Cluster(address, queue)
-    found.wait(CLUSTER_WAIT_S)
-    return found
 
 
 def troubles() -> tuple[str, ...]:
-    """What keeps hosts of the cluster from serving, a sentence each."""
+    """Return why hosts of the cluster do not serve, a sentence each."""
     return () if _cluster is None else _cluster.troubles
 
 
 def hosts() -> str | None:
-    """Which hosts of the cluster serve with what, in words; None where this computer serves itself."""
+    """Return the cluster's hosts in words; None if this computer runs the jobs itself."""
     return None if _cluster is None else hosts_text(connect().state().serving) or "no host serves at the moment"
 
 
 def connected() -> JobQueue | None:
-    """The process-wide queue, if there is one and it is open."""
+    """Return the process-wide queue if it is open."""
     with _connecting:
         return None if _connected is None or _connected.closed else _connected
 
@@ -119,8 +115,8 @@ def disconnect() -> None:
 
 
 def at_once(device: str) -> int:
-    """How many unfinished runs of one reader leave no worker of the device idle: the reader takes them in in order, and
-    asks for more between two looks. A quarter of what a session may have is left to its other pages."""
+    """Return how many unfinished runs of one reader keep all workers of the device busy between two polls. A quarter of
+    the session's limit is left to its other pages."""
     return min(max(1, AHEAD * connect().state().workers.get(device, 0)), 3 * SESSION_LIMIT // 4)
 
 
@@ -133,10 +129,10 @@ def submit(
     supersede: bool = False,
     urgent: bool = False,
 ) -> Handle:
-    """Measure `choice` on a worker of its device. Raises NotRunnable, of which Rejected (queue full) is one.
+    """Measure `choice` on a worker; the handle's result is a Measurement. NotRunnable; Rejected: the queue is full.
 
-    `deadline`: seconds, else the measurement's own. `fresh`: measure again although an identical run's result is kept.
-    `supersede`: give up the session's unfinished runs first. `urgent`: before all that waits and is not.
+    `deadline`: seconds; None: the measurement's own. `fresh`: measure again although a result is cached. `supersede`:
+    cancel the session's unfinished runs. `urgent`: before all waiting runs that are not.
     """
     check_here(choice)
     job = Job(
@@ -148,33 +144,58 @@ def submit(
         model=choice.model,
         n=choice.n,
         memory=memory_of(choice),
-        kind=choice.kernel,
-        operations=_sizes(choice)[1],
     )
     return connect().submit(job, session, fresh=fresh, supersede=supersede, urgent=urgent)
 
 
+def submit_trace(
+    choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
+) -> Handle:
+    """Trace one block on a worker; the handle's result is a Trace."""
+    return _submit_block("engine.picture.tracing:trace", choice, block, session, launch, fresh, urgent)
+
+
+def submit_picture(
+    choice: Settled, block: int, session: str, *, launch: int = 1, fresh: bool = False, urgent: bool = False
+) -> Handle:
+    """Draw one block on a worker; the handle's result is a Packed."""
+    return _submit_block("engine.picture.picture:packed", choice, block, session, launch, fresh, urgent)
+
+
+def submit_rung(choice: Settled, session: str) -> Handle:
+    """Check a rung's draft, the source of `choice`; the handle's result is a Checked."""
+    emulated = replace(choice, device="emulator")
+    return _submit_check("engine.lab.checking:check_rung", (emulated,), session, choice.n, memory_of(emulated))
+
+
+def submit_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | None, session: str) -> Handle:
+    """Check a reader's own launch; the handle's result is a Checked."""
+    return _submit_check("engine.lab.checking:check_own", (setup, n, text, file_name, schedule), session, n)
+
+
+def submit_time(setup: Setup, n: int, text: str, file_name: str, session: str) -> Handle:
+    """Time a reader's own launch on a GPU, uncached; the handle's result is a Measurement. It may raise."""
+    job = Job(
+        "engine.lab.checking:time_own", (setup, n, text, file_name), deadline=DEADLINES_S["gpu"], device="gpu", n=n
+    )
+    return connect().submit(job, session)
+
+
 def measured(choices: Sequence[Choice], session: str) -> list[Measurement]:
-    """The record of each choice, in order, run on as many workers as there are. One that cannot run has one too."""
+    """Return the record of each choice, in order, run on all workers at once. A choice that cannot run has a record,
+    too."""
     handles: list[Handle | NotRunnable] = []
     records: list[Measurement] = []
     for choice in choices:
-        known = len(records) + min(max(1, AHEAD * len(connect().slots)), SESSION_LIMIT)  # so that no worker is idle
-        handles += [_asked(later, session) for later in choices[len(handles) : known]]
+        wanted = len(records) + min(max(1, AHEAD * len(connect().slots)), SESSION_LIMIT)  # so that no worker is idle
+        handles += [_submit_or_refusal(later, session) for later in choices[len(handles) : wanted]]
         handle = handles[len(records)]
         records.append(measurement_of(handle, choice) if isinstance(handle, Handle) else failed(choice, handle))
     return records
 
 
-def _asked(choice: Choice, session: str) -> Handle | NotRunnable:
-    try:
-        return submit(settle(choice), session)
-    except NotRunnable as refused:
-        return refused
-
-
 def leave(session: str, *, waiting_only: bool = False) -> None:
-    """Give up all that `session` asked for, because its browser has gone; or of it what no worker has taken yet."""
+    """Cancel all runs of a session because its browser has gone; `waiting_only`: those that no worker has taken yet."""
     if not waiting_only:
         ALLOWANCES.leave(session)
     with _connecting:
@@ -183,9 +204,9 @@ def leave(session: str, *, waiting_only: bool = False) -> None:
 
 
 def measurement_of(handle: Handle, choice: Choice) -> Measurement:
-    """Wait for the run and return its record. Every failure is a record too: status, reason, log.
+    """Wait for a run and return its record. A failure is a record too: status, reason, log.
 
-    A result kept from an earlier, identical run carries a badge that says when it was measured.
+    The cached result of an identical run carries a badge with the time of that run.
     """
     try:
         measurement: Measurement = handle.result()
@@ -200,7 +221,7 @@ def measurement_of(handle: Handle, choice: Choice) -> Measurement:
 
 
 def failure_of(choice: Choice, error: Exception) -> Measurement:
-    """The record of a run that ended with `error`, whatever it is: the reason is one sentence, the log the details."""
+    """Return the record of a run that ended with any `error`: the reason is one sentence, the log has the details."""
     record = failed(choice, error)
     if isinstance(error, JobTimeout):
         record = replace(record, status="timeout")
@@ -214,34 +235,66 @@ def failure_of(choice: Choice, error: Exception) -> Measurement:
 
 
 def memory_of(choice: Settled) -> int:
-    """The bytes of a run's arrays; 0 of one that cannot run, of which the worker says why."""
-    return _sizes(choice)[0]
+    """Return the bytes of a run's arrays; 0 for a run that the worker will refuse.
 
-
-def _sizes(choice: Settled) -> tuple[int, int]:
-    """The bytes of its arrays, and its operations or the words that it moves, whichever are more."""
-    return _of_plan(replace(choice, source=None, source_name=None))  # whatever the text: its arrays are the rung's
-
-
-@lru_cache(maxsize=4096)
-def _of_plan(choice: Settled) -> tuple[int, int]:
+    The worker plans again: a plan takes 0.03 ms (median of all rungs, 0.9 ms at most), less than sending one.
+    """
     try:
-        made = plan(choice)
+        return plan(choice).memory
     except NotRunnable:
-        return 0, 0
-    return made.memory, max(made.flops, made.bytes_moved // WORD)
+        return 0
 
 
-def _told(end: JobEnd) -> None:
+def _submit_block(
+    function: str, choice: Settled, block: int, session: str, launch: int, fresh: bool, urgent: bool
+) -> Handle:
+    emulated = replace(choice, device="emulator")
+    job = Job(
+        function,
+        (emulated, block),
+        deadline=TRACE_DEADLINE_S,
+        key=_digest(function, kernel_named(choice.kernel).text, emulated, block, launch),
+        keywords=(("launch", launch),),
+        device="emulator",
+        n=emulated.n,
+        memory=memory_of(emulated),
+    )
+    return connect().submit(job, session, fresh=fresh, urgent=urgent)
+
+
+def _submit_check(function: str, arguments: tuple[object, ...], session: str, n: int, memory: int = 0) -> Handle:
+    job = Job(
+        function,
+        arguments,
+        deadline=DEADLINES_S["emulator"],
+        key=_digest(function, arguments),
+        device="emulator",
+        n=n,
+        memory=memory,
+    )
+    return connect().submit(job, session)
+
+
+def _submit_or_refusal(choice: Choice, session: str) -> Handle | NotRunnable:
+    try:
+        return submit(settle(choice), session)
+    except NotRunnable as refused:
+        return refused
+
+
+def _record_end(end: JobEnd) -> None:
     JOURNAL.add(end)
     ALLOWANCES.ended(end)
 
 
 def _key(choice: Settled) -> str:
-    """What makes two runs the same: the source's text, all that was chosen, the device, the versions."""
+    """Return the key of a measurement: equal for the same kernel text, choice, device and versions."""
     devices = sorted({(gpu.name, gpu.driver) for gpu in gpus()}) if choice.device == "gpu" else []
-    same = repr((kernel_named(choice.kernel).text, choice, devices, _versions()))
-    return hashlib.sha256(same.encode()).hexdigest()
+    return _digest(kernel_named(choice.kernel).text, choice, devices, _versions())
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)

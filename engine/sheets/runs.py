@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from engine.plan import settle
 from engine.records import Choice, Measurement
-from engine.service import drafts, service
+from engine.service import service
 from engine.sheets.sheet import Sheet
 
 DEADLINE_S = 20.0  # of one run: the sheets' own take less than one second
@@ -22,7 +22,7 @@ def submit(sheet: Sheet, choice: Choice, session: str, deadline: float = DEADLIN
         return service.submit(settle(choice), session, deadline=deadline)
     setup = replace(sheet.launch, block=(str(choice.block_size), *sheet.launch.block[1:]))
     file = choice.source_name or "kernel.cu"
-    return drafts.submit_own(setup, choice.n, choice.source, file, choice.schedule, session)
+    return service.submit_own(setup, choice.n, choice.source, file, choice.schedule, session)
 
 
 def measurement_of(sheet: Sheet, handle: service.Handle, choice: Choice) -> Measurement:

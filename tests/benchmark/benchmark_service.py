@@ -1,9 +1,9 @@
-"""What the way to a worker and back costs, over calling the function: in one computer, and through a cluster on it.
+"""The cost of a job over a direct call of its function: on this computer, and through a cluster on it.
 
     python -m tests.benchmark.benchmark_service [--jobs 300]
 
-Every job is a trivial one, after the one before it has ended. The cluster is a scheduler and a host on the loopback,
-with TLS. Exit status 1 where a median is over the goal.
+Trivial jobs run one after the other. The cluster is a scheduler and a host on the loopback, with TLS. Exit status 1 if
+a median exceeds its goal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from statistics import median, quantiles
 
 import dask
 
-from engine.service.cluster import Cluster
+from engine.service.cluster.hosts import Cluster
 from engine.service.queue import JobQueue
 from engine.service.slots import slots_for
 from tests.service.hosts import together
@@ -28,7 +28,7 @@ GOALS_MS = {"embedded": 5.0, "cluster": 30.0}
 
 
 def timed(queue: JobQueue, jobs: int) -> list[float]:
-    """Milliseconds of each job, after as many that warm up."""
+    """Return the milliseconds of each job, after as many warm-up jobs."""
     took = []
     for _ in range(2 * jobs):
         began = time.perf_counter()

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from engine.machine.devices import cores, memory_bytes
-from engine.service.worker_slot import ROOT
+from engine.service.slots import ROOT
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds a process to cores")

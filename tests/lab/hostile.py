@@ -27,7 +27,7 @@ import numpy as np
 from engine.commands.lab import check
 from engine.lab.kernels import kernel
 from engine.records import CompileError, NotRunnable, RunFailed
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 from tests.lab.hostile_sources import FOUND, Hostile, hostile_sources
 
 LAUNCH_S = 2.0

@@ -1,7 +1,7 @@
-"""A browser as the server knows one: it asks for the page and its scripts, keeps a connection, and presses keys.
+"""A browser without a screen: it requests the page and its scripts, keeps a connection, and presses keys.
 
-It speaks Streamlit's protocol and keeps what it was told as a browser does, but it draws nothing: a hundred of them
-take little of the machine that they share with the server.
+It speaks Streamlit's protocol and caches messages as a browser does, but draws nothing, so a hundred of them take
+little of the machine that they share with the server.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-PATIENCE_S = 60.0  # no answer by then is a failure
+PATIENCE_S = 60.0  # then a missing answer is a failure
 CONNECTIONS = 6  # to one server at once, as browsers have
-LEFT = 1001  # how a browser closes the connection of a page that is left
+GOING_AWAY = 1001  # code with which a browser closes the connection of a page that it leaves
 NAMED = re.compile(rb'(?:src|href)="\./(static/(?:js|css)/[^"]+)"')
-KEYBOARD = "kernel_ladder_browser"  # the component through which pressed keys are told
+KEYBOARD = "kernel_ladder_browser"  # the component that sends pressed keys
 
 
 class Failure(Exception):
-    """The server said that something went wrong, or did not answer."""
+    """The server reported an error or did not answer."""
 
 
 class Browser:
-    """One tab. `run` is called with what to wait for: everything else is between a click and the end of its answer."""
+    """One tab. `open` and `press` return the seconds until the page has been drawn."""
 
     def __init__(self, address: str, path: str) -> None:
-        """`address`: http://host:port; `path`: of the page, with its choices."""
+        """`address`: http://host:port; `path`: the page and its query."""
         parts = urllib.parse.urlsplit(address + path)
         self._host, self._port = str(parts.hostname), int(parts.port or 80)
         self._page, self._query = parts.path.strip("/"), parts.query
         self._connection: ClientConnection | None = None
-        self._script = ""  # which of the server's pages this is, as it calls it
+        self._script = ""  # the server's name of this page
         self._keyboard = ""
         self._pressed: list[dict[str, object]] = []
-        self._popped: dict[str, object] = {}  # where the page was led by its own script
-        self._chosen: dict[str, WidgetState] = {}  # what the menus on the page say, which goes along with every click
-        self._bodies: dict[tuple[int, ...], str] = {}  # HTML by its place on the page
-        self._kept: dict[str, ForwardMsg] = {}  # messages that the server need not send again
+        self._popped: dict[str, object] = {}  # the last address that the page's own script led to
+        self._chosen: dict[str, WidgetState] = {}  # the menus' values, sent with every click
+        self._bodies: dict[tuple[int, ...], str] = {}  # HTML by place on the page
+        self._kept: dict[str, ForwardMsg] = {}  # messages that the server sends by hash only
 
     async def open(self, *, scripts: bool = True) -> float:
-        """Open the page as a browser that was never here; seconds until it stands. `scripts`: fetch those it names."""
+        """Open the page with an empty cache; return the seconds that it took. `scripts`: fetch the page's scripts."""
         began = time.perf_counter()
         async with asyncio.timeout(PATIENCE_S):
             page = await _fetched(self._host, self._port, [f"/{self._page}?{self._query}"])
@@ -67,7 +67,7 @@ class Browser:
         return time.perf_counter() - began
 
     async def press(self, action: str) -> float:
-        """Press the key of an action ("next", "run"); seconds until the page shows what came of it."""
+        """Press the key of an action ("next", "run"); return the seconds until its result is shown."""
         began = time.perf_counter()
         number = int(str(self._pressed[-1]["number"])) + 1 if self._pressed else 1
         self._pressed = [*self._pressed, {"name": action, "number": number}][-20:]
@@ -75,8 +75,8 @@ class Browser:
             await self._rerun()
         return time.perf_counter() - began
 
-    async def follow(self, told: Callable[[], None]) -> None:
-        """Go where the lecture goes, as `views/html/browser.js` does, until cancelled; `told` after each time."""
+    async def follow(self, on_step: Callable[[], None]) -> None:
+        """Follow the lecture as `views/html/browser.js` does, until cancelled; call `on_step` after each step."""
         seen = self._followed()
         while True:
             found = json.loads(await _fetched(self._host, self._port, [f"/lecture?seen={seen}"]))
@@ -85,14 +85,14 @@ class Browser:
                 self._popped = {"number": number, "search": f"?{found['address']}&follow=1"}
                 async with asyncio.timeout(PATIENCE_S):
                     await self._rerun()
-                told()
+                on_step()
             seen = str(found.get("number", 0))
 
     def _followed(self) -> str:
         return self.text('class="follows"').rpartition('data-number="')[2].partition('"')[0]
 
     async def listen(self) -> None:
-        """Take what comes in by itself, until cancelled or the connection ends."""
+        """Receive messages until cancelled or the connection ends."""
         assert self._connection is not None
         async for message in self._connection:
             self._take(ForwardMsg.FromString(bytes(message)))  # type: ignore[arg-type]
@@ -100,14 +100,14 @@ class Browser:
     async def close(self) -> None:
         """Leave the page."""
         if self._connection is not None:
-            await self._connection.close(LEFT)
+            await self._connection.close(GOING_AWAY)
 
     def text(self, mark: str) -> str:
-        """The HTML on the page that has `mark` in it; "" where nothing has."""
+        """Return the HTML element that contains `mark`; "" if there is none."""
         return next((body for body in self._bodies.values() if mark in body), "")
 
     async def _rerun(self) -> None:
-        """Ask for a run of the script, and take what comes until it has ended."""
+        """Request a run of the page's script and receive its messages until it has ended."""
         assert self._connection is not None
         message = BackMsg()
         state = message.rerun_script
@@ -133,10 +133,10 @@ class Browser:
 
     def _take(self, message: ForwardMsg) -> None:
         if message.HasField("ref_hash"):
-            meant = ForwardMsg()
-            meant.CopyFrom(self._kept[message.ref_hash])
-            meant.metadata.CopyFrom(message.metadata)
-            message = meant
+            cached = ForwardMsg()
+            cached.CopyFrom(self._kept[message.ref_hash])
+            cached.metadata.CopyFrom(message.metadata)
+            message = cached
         elif message.metadata.cacheable:
             self._kept[message.hash] = message
         if message.HasField("page_info_changed"):
@@ -167,7 +167,7 @@ class Browser:
 
 
 async def _fetched(host: str, port: int, paths: list[str]) -> bytes:
-    """The bodies at these paths, one after the other over one connection."""
+    """Fetch paths one after the other over one connection and return their bodies."""
     reader, writer = await asyncio.open_connection(host, port)
     try:
         bodies = [await _asked(reader, writer, host, port, path) for path in paths]
@@ -177,7 +177,7 @@ async def _fetched(host: str, port: int, paths: list[str]) -> bytes:
 
 
 async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int, path: str) -> bytes:
-    """The body at this path, over a connection that stays open."""
+    """Fetch one path over an open connection and return its body."""
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     length = re.search(r"content-length: (\d+)", head)

@@ -1,10 +1,10 @@
-"""Jobs, while their workers are killed at random and the server once; every tenth is one that no worker survives:
+"""Jobs, while workers are killed at random and the server once; every tenth job kills its worker itself:
 
     python -m tests.load.chaos [--jobs 200] [--kills 30] [--seed 1] [--gpu] [--cluster]
 
-Whoever asked for a job asks again when its worker was killed, or the server, as a student would. At the end each job
-has ended once with the verdict that it deserves, every measurement that was told is in the store, and nothing is left:
-no process, no open port, no memory of a GPU. In a cluster of two hosts the scheduler is killed once, too.
+A job whose worker or server was killed is submitted again, as a student would do. At the end each job has ended once
+with the right outcome, every reported measurement is in the store, and no process, open port or GPU memory is left. In
+a cluster of two hosts the scheduler is killed once, too.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from engine.store import database, measurements
 from tests.browser.conftest import free_port, running
 from tests.home import places
 from tests.load.faults import VARIABLE
-from tests.load.goals import Goal, machine, told
+from tests.load.goals import Goal, machine, report
 from tests.load.process import children, command
 from tests.load.traced import TRACE
 from tests.service.hosts import together
 from tests.service.jobs import JOBS, alive
 from tests.service.misbehaving import ENDLESS, ILLEGAL_READ
 
-AT_ONCE = 6  # jobs that are asked for at the same time
+AT_ONCE = 6  # jobs submitted at the same time
 BAD_EVERY = 10
 HANG_S = 1.0
-ENDED_S = 15.0  # by then nothing is left
+ENDED_S = 15.0  # until all processes must have ended
 SERVER = "tests/load/chaos_server.py"
 KILLED = "SIGKILL"
-AGAIN = 20  # times that a job is asked for at most
+AGAIN = 20  # submissions of a job at most
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A job as the server takes it, and how it must end: its status and a word of the reason."""
+    """A job as the server accepts it, and how it must end: its status and a word of the reason."""
 
     body: dict[str, Any]
     status: str
@@ -60,19 +60,19 @@ class Asked:
 
 
 @dataclass
-class Told:
-    """What the server said of each job, and what happened."""
+class Report:
+    """The server's answers for each job, and the kills."""
 
     ends: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
-    asked: Counter[int] = field(default_factory=Counter)  # how often each was asked for
-    cut_off: Counter[int] = field(default_factory=Counter)  # how often the server was killed before it told its end
-    cut: Counter[str] = field(default_factory=Counter)  # answers that a kill took away: "worker", "server"
-    processes: set[int] = field(default_factory=set)  # every worker there ever was
+    asked: Counter[int] = field(default_factory=Counter)  # submissions of each job
+    cut_off: Counter[int] = field(default_factory=Counter)  # how often the server was killed before its answer
+    cut: Counter[str] = field(default_factory=Counter)  # answers lost by killing the "worker" or the "server"
+    processes: set[int] = field(default_factory=set)  # all workers so far
 
 
 def planted(gpu: bool) -> list[Asked]:
-    """What no worker survives: a hang in C that holds the interpreter's lock, a wild pointer, a sudden exit; and the
-    first two as kernels of a GPU."""
+    """Return jobs that no worker survives: a hang in C with the interpreter's lock held, a wild pointer, a sudden exit;
+    on a GPU also an endless kernel and one with a wild pointer."""
     found = [
         Asked({"function": f"{JOBS}:gpu_kernel", "arguments": [ENDLESS, "endless"], "deadline": HANG_S}, "JobTimeout"),
         Asked({"function": f"{JOBS}:gpu_kernel", "arguments": [ILLEGAL_READ, "wild"], "deadline": 30}, "RunFailed"),
@@ -85,7 +85,7 @@ def planted(gpu: bool) -> list[Asked]:
 
 
 def jobs(count: int, chance: random.Random, gpu: bool) -> list[Asked]:
-    """`count` of them, each another one: rungs of the sums at sizes of their own, and every tenth a planted one."""
+    """Return `count` different jobs: rungs of the sums at different sizes; every tenth is a planted one."""
     ladder = LADDERS["harris"]
     bad = planted(gpu)
     found = []
@@ -100,7 +100,7 @@ def jobs(count: int, chance: random.Random, gpu: bool) -> list[Asked]:
 
 
 class Servers:
-    """The server, and its successor; in a cluster, the scheduler and the hosts too."""
+    """The server and its successor; in a cluster, also the scheduler and the hosts."""
 
     def __init__(self, home: Path, stack: ExitStack, gpu: bool, cluster: bool, fault: str) -> None:
         self._home, self._stack, self._gpu = home, stack, gpu
@@ -120,37 +120,37 @@ class Servers:
         return self._stack.enter_context(server)
 
     def kill(self) -> None:
-        """End it as a failing machine would, and start it anew in the same home and at the same port."""
+        """Kill the server with SIGKILL and start it again with the same home and port."""
         os.kill(self.process, signal.SIGKILL)
         self.address, self.process = self._started()
 
     def processes(self) -> set[int]:
-        """All that the server, or the hosts, have started."""
+        """Return the descendants of the server, the scheduler and the hosts."""
         roots = [self.process, *(self.cluster.processes() if self.cluster else ())]
         return {child for root in roots for child in children(root)}
 
     def workers(self) -> list[int]:
-        """The processes that run jobs."""
+        """Return the worker processes."""
         return [child for child in self.processes() if "engine.service.worker" in command(child)]
 
 
 def answered(address: str, body: dict[str, Any]) -> tuple[str, str]:
-    """How a job ended. OSError where nobody says it."""
+    """Submit a job and return how it ended. OSError if no answer comes."""
     request = urllib.request.Request(f"{address}/job", json.dumps(body).encode())
     with urllib.request.urlopen(request, timeout=60) as answer:
-        said = json.load(answer)
-    return said["status"], said["reason"]
+        found = json.load(answer)
+    return found["status"], found["reason"]
 
 
-async def done(number: int, asked: Asked, servers: Servers, seen: Told) -> None:
-    """Ask for a job until it has ended by itself."""
+async def done(number: int, asked: Asked, servers: Servers, seen: Report) -> None:
+    """Submit a job until it has ended by itself."""
     for _ in range(AGAIN):
         seen.asked[number] += 1
         try:
             status, reason = await asyncio.to_thread(answered, servers.address, asked.body)
         except (OSError, urllib.error.URLError, ValueError) as failure:  # no answer, or half of one
             if isinstance(failure, urllib.error.URLError) and isinstance(failure.reason, ConnectionRefusedError):
-                seen.asked[number] -= 1  # nobody heard it
+                seen.asked[number] -= 1  # the server did not get it
             else:
                 seen.cut["server"] += 1
                 seen.cut_off[number] += 1
@@ -163,9 +163,9 @@ async def done(number: int, asked: Asked, servers: Servers, seen: Told) -> None:
         return
 
 
-async def storm(all_jobs: list[Asked], kills: int, servers: Servers, chance: random.Random) -> Told:
-    """All jobs, and meanwhile all kills: each after as many more jobs as chance says, the server's in the middle."""
-    seen = Told()
+async def storm(all_jobs: list[Asked], kills: int, servers: Servers, chance: random.Random) -> Report:
+    """Submit all jobs, and meanwhile kill workers after random numbers of jobs, and the server in the middle."""
+    seen = Report()
     left = iter(enumerate(all_jobs))
     due = sorted(chance.randrange(len(all_jobs)) for _ in range(kills))
     killed = 0
@@ -199,14 +199,14 @@ async def storm(all_jobs: list[Asked], kills: int, servers: Servers, chance: ran
 
     killing = asyncio.create_task(kill_workers())
     await asyncio.gather(kill_server(), kill_scheduler(), *(ask() for _ in range(AT_ONCE)))
-    await killing  # what is due with the last job is killed when nothing runs
+    await killing  # the last kills may come when no job runs any more
     seen.processes.update(servers.processes())
     return seen
 
 
-def lost(all_jobs: list[Asked], seen: Told) -> tuple[int, int]:
-    """Measurements that were told and are not in the store; and those that are there more often than it is explained by
-    a server that was killed between keeping one and telling it."""
+def lost(all_jobs: list[Asked], seen: Report) -> tuple[int, int]:
+    """Return how many reported measurements are not in the store, and how many are there too often: once more is right
+    for a server killed between storing and reporting."""
     rows = Counter(json.loads(row.record)["n"] for row in measurements.all_rows())
     kept = {
         job.body["n"]: number
@@ -217,17 +217,17 @@ def lost(all_jobs: list[Asked], seen: Told) -> tuple[int, int]:
     return sum(rows[n] == 0 for n in kept), twice
 
 
-def unasked(all_jobs: list[Asked], seen: Told, cluster: bool) -> int:
-    """How many runs workers began that nobody had asked for. A cluster may begin each once more: its scheduler is
-    killed once, and what ran then is run again."""
+def unasked(all_jobs: list[Asked], seen: Report, cluster: bool) -> int:
+    """Return how many runs began that were not submitted. A cluster may begin each once more, after its scheduler was
+    killed."""
     trace = database.folder().parent / TRACE
     begun = Counter(int(n) for n in trace.read_text().split()) if trace.exists() else Counter[int]()
     asked = {job.body["n"]: seen.asked[number] for number, job in enumerate(all_jobs) if "n" in job.body}
     return sum(max(0, begun[n] - times - cluster) for n, times in asked.items())
 
 
-def left_behind(seen: Told, port: int) -> tuple[int, int, int]:
-    """Processes, open ports and users of a GPU's memory that are still there after a while."""
+def left_behind(seen: Report, port: int) -> tuple[int, int, int]:
+    """Return how many processes, open ports and users of GPU memory are left after a while."""
     end = time.monotonic() + ENDED_S
     while any(map(alive, seen.processes)) and time.monotonic() < end:
         time.sleep(0.1)
@@ -243,8 +243,7 @@ def left_behind(seen: Told, port: int) -> tuple[int, int, int]:
 def figures(
     home: Path, count: int, kills: int, seed: int, gpu: bool = False, cluster: bool = False, fault: str = ""
 ) -> list[Goal]:
-    """What became of the jobs, and what is left. `home`: of the servers, which end in between; `fault`: one that they
-    have."""
+    """Return the figures of the jobs and of what is left. `home`: of the servers; `fault`: one planted in them."""
     chance = random.Random(seed)
     all_jobs = jobs(count, chance, gpu)
     began = time.monotonic()
@@ -290,10 +289,10 @@ def main() -> None:
     asked = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as home:
-        os.environ.update(places(Path(home)))  # where the store is looked for
+        os.environ.update(places(Path(home)))  # where this process finds the store
         goals = figures(Path(home), asked.jobs, asked.kills, asked.seed, asked.gpu, asked.cluster)
         database.close()
-    raise SystemExit(told(goals))
+    raise SystemExit(report(goals))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The dashboard with one more door, behind which the queue can be given any job: `tests.load.chaos` starts it.
+"""The dashboard with one more route, which accepts any job; started by `tests.load.chaos`.
 
-POST /job with {"kernel": ..., "n": ..., "block_size": ...}, a run that is measured and kept as a page's is, and leaves
-a line in the file `trace` of the server's home each time that a worker begins it; or with {"function": "module:name",
-"arguments": [...], "deadline": ...}. The answer is {"status": ..., "reason": ...}.
+POST /job with {"kernel": ..., "n": ..., "block_size": ...} measures and stores a run as a page does, and adds a line to
+the file `trace` in the server's home each time that a worker begins it. POST /job with {"function": "module:name",
+"arguments": [...], "deadline": ...} runs a function. The answer is {"status": ..., "reason": ...}.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from views.session.endpoints import ROUTES
 
 
 async def job(request: Request) -> Response:
-    """Do what is asked, and say how it ended."""
+    """Run the requested job and return how it ended."""
     status, reason = await asyncio.to_thread(_done, await request.json())
     return JSONResponse({"status": status, "reason": reason})
 

@@ -1,11 +1,10 @@
-"""A class at work, and one that watches:
+"""A class at work, a class that watches, and a class that follows a lecture:
 
     python -m tests.load.clicks [--browsers 100] [--minutes 3] [--ladder NAME] [--watching 200] [--following 200]
 
-Browsers open the page one after the other within ten seconds; then each steps and runs in turn, a click every ten
-seconds, on the lecture's ladder or, with `--ladder all`, each on another one. Afterwards as many as are `watching` have
-the page open while one browser, the lecturer's, goes on clicking; and as many as are `following` go where one leads
-that presents, and steps every ten seconds.
+Browsers open the page one after the other within ten seconds. Then each clicks every ten seconds, a step and a run in
+turn, on one ladder or, with `--ladder all`, each on another one. Afterwards `--watching` browsers have the page open
+while one browser clicks; then `--following` browsers follow a presenter who steps every ten seconds.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from engine.catalogue import LADDERS
 from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
 from tests.load.following import followed
-from tests.load.goals import Goal, machine, percentile, told
+from tests.load.goals import Goal, machine, percentile, report
 from tests.load.process import cpu_s, taken
 
 EVERY_S = 10.0  # between a browser's clicks
 CLICK_S, FIRST_S, WATCHED_CORES, FOLLOWED_S = 1.0, 1.5, 0.5, 2.0
 OUTCOME = 'class="outcome '
-CANCELLED = "cancelled"  # an outcome that nobody asked for
+CANCELLED = "cancelled"  # an outcome that no browser here asks for
 
 
 @dataclass
 class Seen:
-    """Seconds that the browsers waited, and what failed."""
+    """Seconds that the browsers waited, and failures."""
 
     first: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
@@ -41,7 +40,7 @@ class Seen:
 
 
 async def opened(address: str, ladder: str, rung: int, seen: Seen) -> Browser | None:
-    """A browser on a rung of a ladder; None, and a failure, where the page did not come."""
+    """Open a browser on a rung of a ladder; None, and a failure, if the page did not come."""
     kernels = LADDERS[ladder].rungs
     browser = Browser(address, f"/?ladder={ladder}&rung={kernels[rung % len(kernels)].kernel}")
     try:
@@ -53,7 +52,7 @@ async def opened(address: str, ladder: str, rung: int, seen: Seen) -> Browser | 
 
 
 async def clicked(browser: Browser, turn: int, seen: Seen) -> None:
-    """A step, there and back, or a run."""
+    """Click once: a step forth or back, or a run."""
     step = ("next", "previous")[turn // 2 % 2]
     try:
         if turn % 2 == 0:
@@ -68,7 +67,7 @@ async def clicked(browser: Browser, turn: int, seen: Seen) -> None:
 
 
 async def student(address: str, number: int, of: int, ladder: str, until: float, seen: Seen) -> None:
-    """One browser's lesson. It clicks by the clock: who waits longer for an answer clicks no less often."""
+    """Let one browser click until the end, by the clock: slow answers do not make its clicks rarer."""
     loop = asyncio.get_running_loop()
     due = loop.time() + EVERY_S * number / of
     await asyncio.sleep(EVERY_S * number / of)
@@ -88,7 +87,7 @@ async def student(address: str, number: int, of: int, ladder: str, until: float,
 
 
 async def working(address: str, browsers: int, seconds: float, ladder: str) -> Seen:
-    """The class at work."""
+    """Let the class work, and return its waits."""
     seen = Seen()
     until = asyncio.get_running_loop().time() + seconds
     await asyncio.gather(*(student(address, i, browsers, ladder, until, seen) for i in range(browsers)))
@@ -96,7 +95,7 @@ async def working(address: str, browsers: int, seconds: float, ladder: str) -> S
 
 
 async def watched(address: str, process: int, browsers: int, seconds: float, ladder: str) -> tuple[float, Seen]:
-    """How many cores the server takes while so many look on and one clicks."""
+    """Return the cores that the server takes while many browsers watch and one clicks."""
     seen = Seen()
     there = [await opened(address, ladder, 0, seen) for _ in range(browsers)]
     listening = [asyncio.create_task(browser.listen()) for browser in there if browser is not None]
@@ -120,7 +119,9 @@ def _waits(name: str, seconds: list[float], most: float | None = None) -> list[G
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m tests.load.clicks", description="A class that clicks or watches.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.load.clicks", description="A class that clicks, watches and follows."
+    )
     parser.add_argument("--browsers", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--ladder", choices=[*LADDERS, "all"], default="harris")
@@ -131,13 +132,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
         numbers = (asked.browsers, 60 * asked.minutes, asked.ladder, asked.watching, asked.following)
         goals = figures(address, process, *numbers)
-    raise SystemExit(told(goals))
+    raise SystemExit(report(goals))
 
 
 def figures(
     address: str, process: int, browsers: int, seconds: float, ladder: str, watching: int, following: int
 ) -> list[Goal]:
-    """What a class at work waits for, and what one takes that watches, and one that follows."""
+    """Return the waits of a class at work, and the server's cores while a class watches or follows."""
     before, began = cpu_s(process), time.perf_counter()
     seen = asyncio.run(working(address, browsers, seconds, ladder))
     cores = (cpu_s(process) - before) / (time.perf_counter() - began)
@@ -151,7 +152,7 @@ def figures(
         Goal("server, cores", cores),
         Goal("server, memory", taken(process).memory_kb / 1024, unit="MB"),
     ]
-    # A minute at least: what is done now and then is seen too.
+    # A minute at least, to include the server's periodic work.
     lecture, minute = "harris" if ladder == "all" else ladder, max(60.0, seconds / 3)
     if watching:
         cores, watched_by = asyncio.run(watched(address, process, watching, minute, lecture))

@@ -1,9 +1,9 @@
-"""A day's runs through one server, one after the other, and what grows:
+"""A day's runs through one server, and the growth of its resources:
 
     python -m tests.load.endurance [--runs 20000] [--minutes 40]
 
-A few lecturers' browsers, whose every Run measures anew, press it as soon as the one before has been answered, on
-ladders of their own. Where the minutes are over before the runs are, the figures are of those that were made.
+A few presenters' browsers, whose runs are never answered from a cache, press Run again as soon as it has ended, each
+on its own ladder. If the time ends first, the figures are those of the runs so far.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
-from tests.load.goals import Goal, machine, told
+from tests.load.goals import Goal, machine, report
 from tests.load.process import taken
 
 LADDERS = ("harris", "crovella", "heidelberg-histogram", "cs121-banks")
@@ -27,12 +27,12 @@ N = 1024  # a run takes some milliseconds
 STEPS = 6  # runs before a browser goes on to the next rung
 SAMPLES = 40
 LOOKS = 20
-GROWTH_KB = 0.1  # a run; the smallest object that was kept of each would take as much
+GROWTH_KB = 0.1  # a run; the smallest object that a run could leak takes as much
 
 
 @dataclass(frozen=True)
 class Sample:
-    """After so many `runs`: memory in kB of the server and of its workers, and what they hold."""
+    """Resources of the server and its workers after so many `runs`; memory in kB."""
 
     runs: int
     server_kb: int
@@ -43,8 +43,8 @@ class Sample:
 
 
 async def sample(process: int, runs: int) -> Sample:
-    """What the server takes now. Its threads are those of the least of several looks: each script has one while it
-    runs, and some always do."""
+    """Return the server's resources now. Its threads: the least of several counts, because each running script has one
+    and some script always runs."""
     threads = min([await _threads(process) for _ in range(LOOKS)])
     server = taken(process)
     workers = [taken(child) for child in server.children]
@@ -65,7 +65,7 @@ async def _threads(process: int) -> int:
 
 
 async def lecturer(browser: Browser, left: Iterator[int], until: float, done: list[int], failures: list[str]) -> None:
-    """Run, run, run, step."""
+    """Press Run again and again, with a step now and then."""
     await browser.open(scripts=False)
     for number in left:
         if time.monotonic() > until or len(failures) > 10:
@@ -81,7 +81,7 @@ async def lecturer(browser: Browser, left: Iterator[int], until: float, done: li
 
 
 async def lectures(address: str, process: int, runs: int, seconds: float) -> tuple[list[Sample], list[str]]:
-    """All of them; samples after equal numbers of runs."""
+    """Let all browsers run; return samples after equal numbers of runs, and the failures."""
     left, until = iter(range(runs)), time.monotonic() + seconds
     done: list[int] = []
     failures: list[str] = []
@@ -99,15 +99,15 @@ async def lectures(address: str, process: int, runs: int, seconds: float) -> tup
 
 
 def growth(samples: Sequence[Sample], of: str) -> float:
-    """How much the last quarter has more at its least than the second one, in which all that is bounded is full. What
-    is there for the moment, as the thread of a script that runs, is not in the least."""
+    """Return by how much the minimum of the last quarter exceeds that of the second, when bounded caches are full. A
+    minimum leaves out what exists for a moment only, such as the thread of a running script."""
     quarter = len(samples) // 4
     early, late = samples[quarter : 2 * quarter], samples[-quarter:]
     return float(min(getattr(one, of) for one in late) - min(getattr(one, of) for one in early))
 
 
 def figures(address: str, process: int, runs: int, seconds: float) -> list[Goal]:
-    """What has grown."""
+    """Return the growth of each resource."""
     began = time.monotonic()
     samples, failures = asyncio.run(lectures(address, process, runs, seconds))
     took = time.monotonic() - began
@@ -128,14 +128,16 @@ def figures(address: str, process: int, runs: int, seconds: float) -> list[Goal]
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(prog="python -m tests.load.endurance", description="A day's runs, and what grows.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.load.endurance", description="A day's runs, and the server's growth."
+    )
     parser.add_argument("--runs", type=int, default=20_000)
     parser.add_argument("--minutes", type=float, default=40.0)
     asked = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
         goals = figures(address, process, asked.runs, 60 * asked.minutes)
-    raise SystemExit(told(goals))
+    raise SystemExit(report(goals))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Faults to plant in the service, so that it is seen that `tests.load.chaos` would find each: a test of that test.
+"""Faults planted in the service, each of which `tests.load.chaos` must find: a test of that test.
 
-A server of it that finds one's name in the variable CHAOS_FAULT has it.
+The variable CHAOS_FAULT names the fault of a server.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from engine.service.failures import JobTimeout, WorkerDied
-from engine.service.slot import Outcome
-from engine.service.worker_slot import WorkerSlot
+from engine.service.job import JobTimeout, Outcome, WorkerDied
+from engine.service.slots import WorkerSlot
 from engine.store import measurements
 
 VARIABLE = "CHAOS_FAULT"
-ORPHAN_S = 40  # longer than the processes of a server are waited for
+ORPHAN_S = 40  # longer than `chaos` waits for processes to end
 
 
 def _lose_results() -> None:
-    """Every third measurement does not get into the store."""
+    """Lose every third measurement on its way to the store."""
     add, number = measurements.add, itertools.count()
     measurements.add = lambda *row: add(*row) if next(number) % 3 else 0
 
 
 def _keep_twice() -> None:
+    """Store every third measurement twice."""
     add, number = measurements.add, itertools.count()
 
     def twice(*row: Any) -> int:
@@ -38,7 +38,7 @@ def _keep_twice() -> None:
 
 
 def _run_twice() -> None:
-    """A worker gets each job a second time, and the first result is dropped."""
+    """Run each job twice and drop the first result."""
     run = WorkerSlot.run
 
     def twice(slot: WorkerSlot, *job: Any) -> Outcome:
@@ -49,7 +49,7 @@ def _run_twice() -> None:
 
 
 def _mistake_verdicts() -> None:
-    """A job that passed its deadline is said to have crashed."""
+    """Report a job that passed its deadline as crashed."""
     run = WorkerSlot.run
 
     def mistaken(slot: WorkerSlot, *job: Any) -> Outcome:
@@ -66,7 +66,7 @@ def _mistake_verdicts() -> None:
 
 
 def _leave_orphans() -> None:
-    """A worker starts a program that nobody ends."""
+    """Start a program with each worker, which outlives it."""
     start = WorkerSlot.start
 
     def starting(slot: WorkerSlot) -> None:
@@ -77,7 +77,7 @@ def _leave_orphans() -> None:
     WorkerSlot.start = starting  # type: ignore[method-assign]
 
 
-# By name: what plants it, and the figure that must tell.
+# By name: the function that plants it, and the figure that must show it.
 FAULTS: dict[str, tuple[Callable[[], None], str]] = {
     "lost": (_lose_results, "measurements lost"),
     "kept twice": (_keep_twice, "measurements kept twice"),
@@ -88,6 +88,6 @@ FAULTS: dict[str, tuple[Callable[[], None], str]] = {
 
 
 def plant() -> None:
-    """The one that is named, if one is."""
+    """Plant the fault that the variable names, if any."""
     if name := os.environ.get(VARIABLE):
         FAULTS[name][0]()

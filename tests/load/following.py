@@ -1,4 +1,4 @@
-"""Browsers that follow a lecture, while its lecturer steps."""
+"""Browsers that follow a lecture, while the presenter steps."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SLIDE = "/?ladder={}&present=1"
 
 @dataclass
 class Followed:
-    """`cores` that the server took; `last`, `median`: of each step, seconds until so many browsers showed it; what
-    failed."""
+    """`cores`: of the server; `last`, `median`: for each step, seconds until all, or half of the browsers showed it;
+    `failures`."""
 
     cores: float = 0.0
     last: list[float] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Followed:
 
 
 async def followed(address: str, process: int, browsers: int, seconds: float, ladder: str) -> Followed:
-    """So many browsers follow one that presents, and steps up and down."""
+    """Let browsers follow one that presents and steps forth and back."""
     found = Followed()
     lecturer = Browser(address, SLIDE.format(ladder))
     await lecturer.open()
@@ -34,7 +34,7 @@ async def followed(address: str, process: int, browsers: int, seconds: float, la
         await student.open(scripts=False)
     arrived: list[float] = []
     going = [asyncio.create_task(one.follow(lambda: arrived.append(time.perf_counter()))) for one in students]
-    await asyncio.sleep(EVERY_S)  # until all are where the lecture is
+    await asyncio.sleep(EVERY_S)  # until all have followed it
     before, began = cpu_s(process), time.perf_counter()
     for turn in range(max(1, round(seconds / EVERY_S))):
         arrived.clear()

@@ -1,4 +1,4 @@
-"""Figures beside their goals, as lines and as an exit status."""
+"""Figures and their goals: printed lines and an exit status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from math import ceil
 
 @dataclass(frozen=True)
 class Goal:
-    """`found` may be `most`, in `unit`, and no more; None: it is told, and nothing is asked of it."""
+    """A figure `found`, in `unit`, which must not exceed `most`; None: there is no goal."""
 
     name: str
     found: float
@@ -19,12 +19,12 @@ class Goal:
 
     @property
     def reached(self) -> bool:
-        """Whether it is."""
+        """Whether the goal is reached."""
         return self.most is None or self.found <= self.most
 
 
-def told(goals: Iterable[Goal]) -> int:
-    """Print them, a line each; 1 where one is missed, else 0."""
+def report(goals: Iterable[Goal]) -> int:
+    """Print a line for each goal; return 1 if one is missed, else 0."""
     missed = 0
     for goal in goals:
         wanted = "" if goal.most is None else f"   goal {goal.most:g}{'' if goal.reached else '   MISSED'}"
@@ -34,10 +34,10 @@ def told(goals: Iterable[Goal]) -> int:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The least value that `share` of them do not exceed."""
+    """Return the least value that this share of the values does not exceed."""
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]
 
 
 def machine() -> str:
-    """What the figures were measured on, in a line."""
+    """Return a line about the machine."""
     return f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f} at the start"

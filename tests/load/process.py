@@ -1,4 +1,4 @@
-"""What a process takes of the machine, as Linux tells it."""
+"""The resources of a process, from Linux."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Taken:
-    """`cpu_s`: seconds of CPU so far; `memory_kb`: resident; `children`: ids of its processes, theirs included."""
+    """`cpu_s`: seconds of CPU so far; `memory_kb`: resident; `children`: ids of all descendants."""
 
     cpu_s: float
     memory_kb: int
@@ -20,7 +20,7 @@ class Taken:
 
 
 def taken(process: int) -> Taken:
-    """Of a process that lives."""
+    """Return the resources of a living process."""
     folder = Path(f"/proc/{process}")
     fields = _fields(process)
     return Taken(
@@ -33,12 +33,12 @@ def taken(process: int) -> Taken:
 
 
 def cpu_s(process: int) -> float:
-    """Seconds of CPU that a process has used, all its threads together."""
+    """Return the seconds of CPU that all threads of a process have used."""
     return time.clock_gettime((~process << 3) | 2)  # Linux's name for the clock of a process
 
 
 def children(process: int) -> tuple[int, ...]:
-    """The processes that it started, those that they started, and so on."""
+    """Return the ids of all descendants of a process."""
     parents = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -53,7 +53,7 @@ def children(process: int) -> tuple[int, ...]:
 
 
 def command(process: int) -> str:
-    """Its command line; "" where it has ended."""
+    """Return the command line of a process; "" if it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     except OSError:
@@ -61,5 +61,5 @@ def command(process: int) -> str:
 
 
 def _fields(process: int) -> list[str]:
-    """What /proc/PID/stat says after the name, which may hold spaces."""
+    """Return the fields of /proc/PID/stat after the name, which may contain spaces."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()

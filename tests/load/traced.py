@@ -1,4 +1,4 @@
-"""A measurement that leaves a trace of each time that a worker began it."""
+"""A measurement that adds a line to a file each time that a worker begins it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ TRACE = "trace"  # beside the folder of the store
 
 
 def measure(choice: Settled, trace: str) -> Measurement:
-    """`measure`, and a line with its n in the file `trace`."""
+    """Add a line with n to the file `trace`, then measure."""
     mark(trace, str(choice.n))
     return measuring.measure(choice)

@@ -1,10 +1,10 @@
-"""Browsers that come and go, and what they leave behind in the server:
+"""Browsers that come and go, and the memory, files and threads that they leave behind in the server:
 
     python -m tests.load.visits [--browsers 1000] [--before 1000] [--at-once 8]
 
-Each opens a page, makes two clicks and leaves. Those that come `before` fill what is kept for all browsers, which has
-its bounds; the others must add nothing. Streamlit keeps the last 128 sessions for two minutes, should their browsers
-come back: two moments are compared at which as many have just gone.
+Each opens a page, clicks twice and leaves. The `--before` browsers fill the server's bounded caches; the others must
+add nothing. Streamlit keeps the last 128 sessions for two minutes in case their browsers come back, so the two moments
+compared are those when as many browsers have just gone.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path
 from engine.catalogue import LADDERS
 from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
-from tests.load.goals import Goal, machine, told
+from tests.load.goals import Goal, machine, report
 from tests.load.process import Taken, taken
 from views.session.presence import GRACE_S
 
 PAGES = ("/", "/?ladder=harris&present=1", "/inside?ladder=harris", "/sweep", "/sheets", "/machine")
-POOL = min(32, (os.cpu_count() or 1) + 4)  # threads that asyncio starts one by one, as more is asked at once, and keeps
-GROWTH_KB = 4.0  # for each browser; one that is there takes about 150
-SETTLED_S = 2.0  # connections that are being closed, and the timers that see to who has gone
+POOL = min(32, (os.cpu_count() or 1) + 4)  # threads that asyncio starts as needed and keeps
+GROWTH_KB = 4.0  # for each browser that has gone; a connected one takes about 150
+SETTLED_S = 2.0  # until connections are closed and the timers of absent browsers have run
 
 
 async def visit(address: str, number: int, failures: list[str]) -> None:
-    """One browser, from its first page to its last."""
+    """Let one browser open a page, click and leave."""
     names = list(LADDERS)
     path = PAGES[number % len(PAGES)].replace("harris", names[number % len(names)])
     browser = Browser(address, path)
@@ -45,7 +45,7 @@ async def visit(address: str, number: int, failures: list[str]) -> None:
 
 
 async def visits(address: str, numbers: range, at_once: int, failures: list[str]) -> None:
-    """So many browsers, `at_once` of them at the same time."""
+    """Let these browsers visit, `at_once` of them at the same time."""
     left = iter(numbers)
 
     async def one_after_the_other() -> None:
@@ -56,7 +56,7 @@ async def visits(address: str, numbers: range, at_once: int, failures: list[str]
 
 
 def figures(address: str, process: int, browsers: int, before_them: int, at_once: int) -> list[Goal]:
-    """What they have left behind."""
+    """Return the growth of the server's resources."""
     failures: list[str] = []
     found: list[Taken] = []
     for numbers in (range(before_them), range(before_them, before_them + browsers)):
@@ -87,7 +87,7 @@ def main() -> None:
     print(machine())
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as (address, process):
         goals = figures(address, process, asked.browsers, asked.before, asked.at_once)
-    raise SystemExit(told(goals))
+    raise SystemExit(report(goals))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One queue for the tests that leave it as they found it."""
+"""A queue shared by the tests of a module that leave it unchanged."""
 
 from __future__ import annotations
 

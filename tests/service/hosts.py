@@ -1,4 +1,4 @@
-"""A cluster for the tests: a scheduler, and hosts in network namespaces of their own, with a certificate made here."""
+"""A cluster for the tests: a scheduler, hosts in separate network namespaces, and a new certificate."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.service.worker_slot import ROOT
+from engine.service.slots import ROOT
 
 NETWORK = f"10.83.{os.getpid() % 254 + 1}"
 SCHEDULER = f"{NETWORK}.1"  # an address of this computer's loopback, while the tests run
 
 
 class Hosts:
-    """A scheduler, and hosts that can be started, cut off and killed, by their name: "a", "b"."""
+    """A scheduler and hosts ("a", "b") that a test can start, cut off and kill."""
 
     def __init__(self, folder: Path, place: str) -> None:
         self._folder, self._place = folder, place
@@ -40,18 +40,18 @@ class Hosts:
         self._places: list[str] = []
 
     def tls(self) -> dict[str, object]:
-        """Dask's settings: one certificate for all, which is its own authority."""
+        """Return Dask's settings: one self-signed certificate for all."""
         own = {"cert": str(self.certificate), "key": str(self._key)}
         tls = {"ca-file": str(self.certificate), "scheduler": own, "worker": own, "client": own}
-        # A host that is cut off closes nothing: that it no longer tells that it lives is all there is.
+        # A host that is cut off closes no connection: the scheduler only misses its heartbeats.
         return {"distributed": {"comm": {"tls": tls, "require-encryption": True}, "scheduler": {"worker-ttl": "3s"}}}
 
     def environment(self) -> dict[str, str]:
-        """The variables with which a dashboard belongs to it."""
+        """Return the environment variables of a dashboard of this cluster."""
         return {"DASK_CONFIG": str(self._settings), "DASK_SCHEDULER_ADDRESS": self.address}
 
     def processes(self) -> list[int]:
-        """The hosts, and the scheduler."""
+        """Return the process ids of the hosts and the scheduler."""
         return [process.pid for process in self._running.values()]
 
     def start_scheduler(self) -> None:
@@ -60,7 +60,7 @@ class Hosts:
         self._start("scheduler", [*command, "--dashboard-address", "127.0.0.1:0"])
 
     def start(self, name: str) -> None:
-        """Start a host; the namespace that it lives in is made the first time."""
+        """Start a host; the first start makes its network namespace."""
         command = [sys.executable, "-m", "engine", "host", self.address, "--name", name]
         if self._place == SCHEDULER:
             if name not in self._places:
@@ -69,13 +69,13 @@ class Hosts:
         self._start(name, command)
 
     def kill(self, name: str) -> None:
-        """SIGKILL to a host, or to the scheduler."""
+        """Kill a host or the scheduler with SIGKILL."""
         process = self._running.pop(name)
         process.kill()
         process.wait()
 
     def cut_off(self, name: str) -> None:
-        """What is sent to the host or by it gets lost."""
+        """Drop all packets to and from the host."""
         _ip("link", "set", _link(name), "down")
 
     def connect_again(self, name: str) -> None:
@@ -119,7 +119,7 @@ _namespace = _link
 
 @contextmanager
 def together(folder: Path) -> Iterator[Hosts]:
-    """A scheduler without a host yet, all on this computer's loopback."""
+    """Start a scheduler on the loopback, without hosts."""
     made = Hosts(folder, "127.0.0.1")
     try:
         made.start_scheduler()
@@ -130,7 +130,7 @@ def together(folder: Path) -> Iterator[Hosts]:
 
 @contextmanager
 def apart(folder: Path) -> Iterator[Hosts]:
-    """The same with each host in a network namespace; the test is skipped where none can be made."""
+    """Start a scheduler for hosts in network namespaces; skip the test if these cannot be made."""
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl, for certificates")
     try:

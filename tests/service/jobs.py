@@ -1,4 +1,4 @@
-"""What the tests of the service share: jobs of `misbehaving`, queues of their own, and patience."""
+"""Helpers of the tests of the service: jobs of `misbehaving`, queues, and waiting for conditions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from engine.service.job import Job
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 
 JOBS = "tests.service.misbehaving"
-SOON_S = 2.0  # the next run starts within this after any failure
-STARTS = 5  # of a worker: a failure that is waited for takes longer
-PATIENCE_S = 60.0  # for what happens at once, unless others use the machine
+SOON_S = 2.0  # from a failure to the next run's start
+STARTS = 5  # worker starts; waiting for a failed job would take longer
+PATIENCE_S = 60.0  # for events that take milliseconds on a calm machine
 
 
 def job(
@@ -39,15 +39,15 @@ def next_run_is_soon(queue: JobQueue) -> None:
 
 
 def soon(took_s: float, most_s: float = SOON_S) -> bool:
-    """Whether something took no longer than `most_s`, or than a few starts of a worker now where these take longer.
+    """Return whether a duration is below `most_s`, or below a few worker starts, measured now.
 
-    Other programs slow down both alike, if not at every moment.
+    On a busy machine both take longer.
     """
     return took_s < most_s or any(took_s < STARTS * start_s() for _ in range(STARTS))
 
 
 def start_s() -> float:
-    """Seconds that a worker takes to start and to do next to nothing."""
+    """Return the seconds in which a worker starts and does a trivial job."""
     with queue_with() as queue:
         start = time.monotonic()
         queue.submit(job("add", 1, 2), "another").result(PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Jobs for the tests of the service, most of them bad. They run in worker processes only."""
+"""Jobs for the tests of the service, most of them harmful. They run in worker processes only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from engine.records import CompileError, NotRunnable, RunFailed
 
 Progress = Callable[[float, str], None]
-SLOW_S = 1.2  # what `slow_warm` takes
+SLOW_S = 1.2  # duration of `slow_warm`
 
 
 def process_id() -> int:
@@ -27,34 +27,34 @@ def add(a: int, b: int) -> int:
 
 
 def mark(path: str, word: str) -> str:
-    """Appends to a file: what ran, in which order, how often."""
+    """Append a word to a file, which shows which jobs ran, how often and in which order."""
     with Path(path).open("a") as file:
         file.write(word + "\n")
     return word
 
 
 def gate(path: str) -> int:
-    """Waits until the file exists."""
+    """Wait until a file exists."""
     while not Path(path).exists():
         time.sleep(0.01)
     return os.getpid()
 
 
 def mark_behind(door: str, path: str, word: str) -> str:
-    """The same, and then marks."""
+    """Wait until a file exists, then mark."""
     gate(door)
     return mark(path, word)
 
 
 def gate_in(trace: str, path: str) -> str:
-    """Leaves the name of the host that it runs on, as the tests call it, and waits until the file exists."""
+    """Mark the name of the host that runs this, and wait until a file exists."""
     mark(trace, os.environ["HOST_NAME"])
     gate(path)
     return os.environ["HOST_NAME"]
 
 
 def steps(folder: str, count: int, progress: Progress) -> int:
-    """Reports each step, and goes on when a file of its number exists."""
+    """Report each step, and go on when a file with its number exists."""
     for step in range(count):
         progress(step / count, f"step {step}")
         gate(f"{folder}/{step}")
@@ -82,7 +82,7 @@ def endless_loop() -> None:
 
 
 def hang_in_c() -> None:
-    """Never comes back from C and keeps the interpreter's lock: no Python thread can run."""
+    """Sleep in C with the interpreter's lock held, so that no Python thread can run."""
     ctypes.PyDLL(None).sleep(1000)
 
 
@@ -106,7 +106,7 @@ def fail(kind: str) -> None:
 
 
 class OddError(Exception):
-    """Cannot be pickled back: it needs two arguments and gives its base one."""
+    """An exception that cannot be unpickled: it needs two arguments and passes one to its base."""
 
     def __init__(self, a: str, b: str) -> None:
         super().__init__(a + b)
@@ -130,18 +130,18 @@ def chatter() -> str:
 
 
 def start_program(path: str) -> None:
-    """Starts another program, leaves its process id in a file and never ends."""
+    """Start another program, write its process id to a file and never end."""
     child = subprocess.Popen(["sleep", "1000"])
     Path(path).write_text(str(child.pid))
     endless_loop()
 
 
 class CUDADriverError(RuntimeError):
-    """As CuPy calls it."""
+    """An exception with the name of CuPy's."""
 
 
 def cuda_error(text: str, poison: bool) -> None:
-    """Raises what CuPy raises, and leaves behind a context as CUDA leaves it."""
+    """Raise an error as CuPy does; `poison`: with the context unusable afterwards."""
 
     def synchronize() -> None:
         if poison:
@@ -175,7 +175,7 @@ FINE = 'extern "C" __global__ void fine(int *out) { out[threadIdx.x] = threadIdx
 
 
 def gpu_kernel(source: str, name: str) -> int:
-    """On a GPU: run one kernel over 32 zeroed ints and return their sum."""
+    """Run a kernel on a GPU over 32 zeros and return their sum."""
     import cupy
 
     out = cupy.zeros(32, dtype=cupy.int32)
@@ -184,7 +184,7 @@ def gpu_kernel(source: str, name: str) -> int:
 
 
 def gpu_behind(path: str) -> tuple[int, str]:
-    """On a GPU: how many GPUs this worker sees and where the one is that it uses, once the file exists."""
+    """Wait until a file exists; return how many GPUs this worker sees and the bus id of the one that it uses."""
     import cupy
 
     gate(path)

@@ -1,4 +1,4 @@
-"""Whatever a job does costs its owner one sentence and nobody else anything: the next run is soon."""
+"""A harmful job ends with one sentence for its owner, and the next run starts soon."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from engine.machine import devices
 from engine.records import NotRunnable, RunFailed
 from engine.service import service
-from engine.service.failures import JobFailed, JobTimeout, WorkerDied
+from engine.service.job import JobFailed, JobTimeout, WorkerDied
+from engine.service.slots import WorkerSlot
 from engine.service.worker import WATCHDOG_S
-from engine.service.worker_slot import WorkerSlot
 from tests.cases import case
 from tests.service import misbehaving
 from tests.service.jobs import JOBS, PATIENCE_S, SOON_S, alive, job, next_run_is_soon, queue_with, soon, until
@@ -49,14 +49,14 @@ def test_a_crash_says_how(
         next_run_is_soon(queue)
 
 
-def test_a_worker_that_dies_while_idle_costs_nobody_a_run() -> None:
+def test_a_worker_that_dies_while_idle_is_replaced_before_the_next_run() -> None:
     with queue_with() as queue:
         first = queue.submit(job("process_id"), "a").result(PATIENCE_S)
         os.kill(first, signal.SIGKILL)
         assert queue.submit(job("process_id"), "a").result(PATIENCE_S) != first
 
 
-def test_a_killed_job_takes_its_own_programs_with_it(tmp_path: Path) -> None:
+def test_killing_a_job_kills_the_programs_that_it_started(tmp_path: Path) -> None:
     with queue_with() as queue:
         note = tmp_path / "pid"
         killed = queue.submit(job("start_program", str(note)), "a")
@@ -87,7 +87,7 @@ def test_a_worker_that_cannot_warm_up_says_why() -> None:
                 queue.submit(job("add", 1, 1), "a").result(PATIENCE_S)
 
 
-def test_a_poisoned_cuda_context_is_replaced() -> None:
+def test_a_worker_with_an_unusable_cuda_context_is_replaced() -> None:
     text = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
     with queue_with(WorkerSlot("gpu", "pretended GPU")) as queue:
         before = queue.submit(job("process_id"), "a").result(PATIENCE_S)

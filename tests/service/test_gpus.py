@@ -1,4 +1,4 @@
-"""All GPUs of a computer are used, each by a worker of its own that sees no other; through a cluster, too."""
+"""Each GPU of a computer has its own worker, which sees no other GPU; in a cluster, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.machine.devices import gpus, own_gpus
 from engine.plan import settle
 from engine.records import Choice
 from engine.service import service
-from engine.service.failures import JobTimeout
+from engine.service.job import JobTimeout
 from engine.service.queue import JobQueue
 from tests.service import misbehaving
 from tests.service.hosts import together
@@ -31,7 +31,7 @@ def queue() -> Iterator[JobQueue]:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cluster of one host, this computer, serves the process's own queue."""
+    """Let a cluster of one host, this computer, serve the process-wide queue."""
     if not gpus():
         pytest.skip("needs a GPU")
     service.disconnect()
@@ -56,7 +56,7 @@ def test_a_cluster_serves_the_gpus_of_its_hosts(cluster: None, tmp_path: Path) -
     assert found.status == "ok" and found.time_us and found.device["name"] == gpus()[0].name, found.reason
 
 
-def test_runs_at_once_are_on_different_gpus_and_each_worker_sees_one(queue: JobQueue, tmp_path: Path) -> None:
+def test_simultaneous_runs_use_different_gpus(queue: JobQueue, tmp_path: Path) -> None:
     door = tmp_path / "door"
     handles = [queue.submit(job("gpu_behind", str(door), deadline=60.0), "a") for _ in gpus()]
     assert until(lambda: all(handle.position() == 0 for handle in handles))
@@ -66,7 +66,7 @@ def test_runs_at_once_are_on_different_gpus_and_each_worker_sees_one(queue: JobQ
     assert len({place for _, place in seen}) == len(gpus())
 
 
-def test_an_endless_kernel_on_one_disturbs_no_other(queue: JobQueue) -> None:
+def test_an_endless_kernel_does_not_delay_another_gpu(queue: JobQueue) -> None:
     fine = job("gpu_kernel", misbehaving.FINE, "fine", deadline=60.0)
     for handle in [queue.submit(fine, "a") for _ in gpus()]:  # both are warm
         assert handle.result(60) == sum(range(32))

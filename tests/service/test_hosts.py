@@ -1,4 +1,4 @@
-"""Slots come and go: a run whose host is lost runs again elsewhere, once; one that asks for a GPU model gets it."""
+"""Slots come and go: a run whose host is lost runs again elsewhere, once; a run for a GPU model gets that model."""
 
 from __future__ import annotations
 
@@ -10,38 +10,41 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from types import SimpleNamespace
 
 import pytest
 
 from engine.records import NotRunnable, Progress
-from engine.service.failures import HostLost, Rejected
-from engine.service.host import Jobs, check_address
-from engine.service.job import Job
-from engine.service.queue import JobQueue
-from engine.service.queue_state import Serving, hosts_text
-from engine.service.slot import Asker, Outcome
-from engine.service.worker_slot import ROOT
+from engine.service.cluster import check_address
+from engine.service.cluster.node import Jobs
+from engine.service.job import HostLost, Job, Outcome, Rejected
+from engine.service.queue import JobQueue, Serving, hosts_text
+from engine.service.slots import ROOT
 from tests.service.jobs import PATIENCE_S, until
 
 
 class Slot:
-    """On a host that answers with its name, when it is let go on, until it is lost."""
+    """A slot whose runs wait for `go_on` and return the host's name, or are lost with the host."""
 
-    def __init__(self, host: str, device: str = "gpu", name: str = "H200", most_s: float = inf) -> None:
-        self.host, self.device, self.name, self.most_s = host, device, name, most_s
+    def __init__(self, host: str, device: str = "gpu", name: str = "H200") -> None:
+        self.host, self.device, self.name = host, device, name
         self.begun, self.go_on = threading.Event(), threading.Event()
         self.lost = self.closed = False
-        self.askers: list[Asker] = []
+        self.runs: list[tuple[str, bool]] = []  # (session, urgent)
 
     def start(self) -> None:
         pass
 
     def run(
-        self, job: bytes, deadline_s: float, progress: Progress, cancelled: Callable[[], bool], asker: Asker
+        self,
+        job: bytes,
+        deadline_s: float,
+        progress: Progress,
+        cancelled: Callable[[], bool],
+        session: str,
+        urgent: bool,
     ) -> Outcome:
-        self.askers.append(asker)
+        self.runs.append((session, urgent))
         self.begun.set()
         self.go_on.wait()
         if self.lost:
@@ -71,10 +74,10 @@ def test_a_run_whose_host_is_lost_runs_again_elsewhere_once() -> None:
     queue.add(second)
     first.lose()
     assert second.begun.wait(PATIENCE_S) and not handle.done.is_set()
-    assert until(lambda: first.closed)  # it takes nothing any more
+    assert until(lambda: first.closed)  # it takes no more runs
     assert [one.host for one in queue.state().serving] == ["b"]
     second.lose()
-    with pytest.raises(HostLost, match="lost, twice"):
+    with pytest.raises(HostLost, match="Two computers were lost"):
         handle.result(PATIENCE_S)
     queue.add(third)
     third.go_on.set()
@@ -82,16 +85,16 @@ def test_a_run_whose_host_is_lost_runs_again_elsewhere_once() -> None:
     queue.close()
 
 
-def test_a_host_is_told_whose_run_it_is_and_what_tells_how_long_it_takes() -> None:
+def test_a_host_gets_the_session_and_the_rank_of_a_run() -> None:
     slot = Slot("a")
     queue = JobQueue([slot])
     slot.go_on.set()
-    queue.submit(Job("nobody:reads", device="gpu", kind="sum", operations=7), "s", urgent=True).result(PATIENCE_S)
-    assert slot.askers == [Asker("s", True, "sum", 7)]
+    queue.submit(asked(), "s", urgent=True).result(PATIENCE_S)
+    assert slot.runs == [("s", True)]
     queue.close()
 
 
-def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
+def test_a_dropped_slot_ends_its_run_and_takes_no_other() -> None:
     one, two = Slot("a"), Slot("b")
     queue = JobQueue([one])
     handle = queue.submit(asked(), "s")
@@ -100,7 +103,7 @@ def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
     queue.drop(one)
     one.go_on.set()
     assert handle.result(PATIENCE_S) == "a" and until(lambda: one.closed)
-    assert waiting.progress == (0.0, "Waiting for a worker: none is there")
+    assert waiting.progress == (0.0, "Waiting for a worker: there is none")
     assert waiting.expected_wait_s() is None
     queue.add(two)
     two.go_on.set()
@@ -108,7 +111,7 @@ def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
     queue.close()
 
 
-def test_a_run_goes_to_the_model_it_asks_for_or_to_the_one_there_is_most_of() -> None:
+def test_a_run_goes_to_the_model_that_it_asks_for_or_to_the_most_common_one() -> None:
     slots = [Slot("a", name="T4"), Slot("b"), Slot("c")]
     queue = JobQueue(slots)
     for slot in slots:
@@ -121,20 +124,20 @@ def test_a_run_goes_to_the_model_it_asks_for_or_to_the_one_there_is_most_of() ->
     queue.close()
 
 
-def test_what_waits_for_a_kind_that_stays_away_takes_another_or_ends() -> None:
+def test_runs_that_wait_for_an_absent_model_take_another_or_end() -> None:
     gone, here = Slot("a"), Slot("b", name="T4")
     queue = JobQueue([gone])
     handles = {model: queue.submit(replace(asked(), model=model, key=model), "s") for model in (None, "H200")}
     assert gone.begun.wait(PATIENCE_S)
     queue.add(here)
     queue.drop(gone)
-    queue.give_up(60.0)  # it may come back
+    queue.reassign(60.0)  # it may come back
     assert not handles["H200"].done.is_set()
     third = queue.submit(asked("H200"), "t")
     fourth = queue.submit(asked(), "t")
     gone.lose()
     assert until(lambda: gone.closed)
-    queue.give_up(0.0)
+    queue.reassign(0.0)
     here.go_on.set()
     assert handles[None].result(PATIENCE_S) == fourth.result(PATIENCE_S) == "b"
     for handle in (handles["H200"], third):
@@ -143,7 +146,7 @@ def test_what_waits_for_a_kind_that_stays_away_takes_another_or_ends() -> None:
     queue.close()
 
 
-def test_hosts_in_words() -> None:
+def test_the_text_of_the_hosts() -> None:
     serving = [Serving("b", "emulator", "emulator", 3), Serving("a", "gpu", "H200", 2), Serving("b", "gpu", "T4", 1)]
     assert hosts_text(serving) == "a: 2 x H200; b: 1 x T4, 3 x emulator"
     assert hosts_text([]) == ""
@@ -155,7 +158,7 @@ WITHOUT = (
 
 
 @pytest.mark.parametrize("command", [["run", "reduce_sequential"], ["host", "tls://127.0.0.1:1"]])
-def test_without_dask_a_cluster_is_refused_with_what_to_install(command: list[str]) -> None:
+def test_without_dask_a_cluster_is_refused_with_the_package_to_install(command: list[str]) -> None:
     environment = {**os.environ, "DASK_SCHEDULER_ADDRESS": "tls://127.0.0.1:1"}
     done = subprocess.run([sys.executable, "-c", WITHOUT, *command], cwd=ROOT, env=environment, text=True,
                           capture_output=True, timeout=200)  # fmt: skip
@@ -168,7 +171,7 @@ def test_without_dask_a_cluster_is_refused_with_what_to_install(command: list[st
     [("tls://10.0.0.1:8786", True), ("tcp://127.0.0.1:8786", True), ("tcp://localhost:8786", True),
      ("tcp://10.0.0.1:8786", False), ("10.0.0.1:8786", False), ("tcp://lab-1:8786", False)],
 )  # fmt: skip
-def test_only_this_computer_is_talked_to_in_the_clear(address: str, safe: bool) -> None:
+def test_only_addresses_of_this_computer_may_be_unencrypted(address: str, safe: bool) -> None:
     if safe:
         check_address(address)
     else:
@@ -177,7 +180,7 @@ def test_only_this_computer_is_talked_to_in_the_clear(address: str, safe: bool) 
 
 
 class Tasks:
-    """What a host asks of its Dask worker: here every task goes on."""
+    """A Dask worker whose tasks are never cancelled."""
 
     id = "worker"
 
@@ -188,22 +191,24 @@ class Tasks:
         pass
 
 
-def test_runs_of_several_dashboards_wait_on_a_host_by_the_queues_rules() -> None:
+def test_runs_of_several_dashboards_share_a_hosts_queue() -> None:
     queue = JobQueue([slot := Slot("a")])
     jobs = Jobs(queue)
     jobs.setup(Tasks())
 
     def asked(session: str, urgent: bool) -> None:
-        jobs.run(session, pickle.dumps((f"of:{session}", (), {})), PATIENCE_S, "gpu", None, session, urgent, "", 0)
+        jobs.run(session, pickle.dumps((f"of:{session}", (), {})), PATIENCE_S, "gpu", None, session, urgent)
 
     threads = [threading.Thread(target=asked, args=(name, name == "presenter")) for name in ("one", "two", "presenter")]
     threads[0].start()
     assert slot.begun.wait(PATIENCE_S)
     threads[1].start()
     assert until(lambda: queue.state().waiting["gpu"] == 1)
-    threads[2].start()  # for which what runs makes way
+    threads[2].start()
+    assert until(lambda: queue.state().waiting["gpu"] == 2)
+    slot.go_on.set()
     for thread in threads:
         thread.join(PATIENCE_S)
-    assert [asker.session for asker in slot.askers] == ["one", "presenter", "two"]
+    assert [session for session, _ in slot.runs] == ["one", "presenter", "two"]
     assert queue.state().sessions == 0 and not jobs._sessions
     queue.close()

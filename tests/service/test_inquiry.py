@@ -1,4 +1,4 @@
-"""A server that asks for a key is asked with the one in the environment, and says what it wants without."""
+"""The doctor sends the key in the environment to a running server, and names the variable if it is missing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from engine.service.inquiry import ASKS, KEY, ready
+from engine.service.health import KEY, NEEDS_KEY, server_readiness
 
 FOUND = {"reasons": [], "queue": {"workers": {"emulator": 3}, "running": {"emulator": 1}, "waiting": {"emulator": 0}}}
 
 
 class Asking(BaseHTTPRequestHandler):
-    """Answers whoever has the key."""
+    """A server that answers requests with the key."""
 
     def do_GET(self) -> None:
         self.send_response(200 if self.headers["authorization"] == "Bearer a-good-key" else 401)
@@ -35,7 +35,9 @@ def asking() -> Iterator[str]:
         thread.join()
 
 
-def test_a_server_that_asks_for_a_key_gets_it(asking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ready(asking) == (False, ASKS)
+def test_a_server_that_asks_for_a_key_gets_the_one_in_the_environment(
+    asking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert server_readiness(asking) == (False, NEEDS_KEY)
     monkeypatch.setenv(KEY, "a-good-key")
-    assert ready(asking) == (True, "emulator: 3 workers, 1 jobs running, 0 waiting")
+    assert server_readiness(asking) == (True, "emulator: 3 workers, 1 jobs running, 0 waiting")

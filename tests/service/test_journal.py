@@ -1,4 +1,4 @@
-"""Each job that ends is a line of the log and a count, and what is counted can be read by Prometheus."""
+"""Each job that ends adds a line to the log and to the counts, which Prometheus can read."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import pytest
 
 from engine.records import RunFailed
 from engine.service import health, service
-from engine.service.journal import JobEnd, Journal, family, outcome_of
+from engine.service.job import Outcome
+from engine.service.journal import JobEnd, Journal, family, outcome_word
 from engine.service.queue import JobQueue
-from engine.service.slot import Outcome
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 from engine.store import database
 from tests.service.jobs import PATIENCE_S, job, until
 
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [0-9.e+-]+$')
 
 
-def test_every_end_has_its_word_its_line_and_its_count(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_every_end_has_an_outcome_a_log_line_and_a_count(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     journal, ends = Journal(), []
 
-    def told(end: JobEnd) -> None:
+    def record(end: JobEnd) -> None:
         journal.add(end)
         ends.append(end)
 
     jobs = [job("add", 1, 1, key="k"), job("fail", "NotRunnable"), job("fail", "CompileError"), job("leave", 3),
             job("fail", "ZeroDivisionError"), job("endless_loop", deadline=0.2)]  # fmt: skip
-    queue = JobQueue([WorkerSlot("emulator", "plain")], told)
+    queue = JobQueue([WorkerSlot("emulator", "plain")], record)
     with caplog.at_level(logging.INFO, "kernel_ladder.jobs"):
         try:
             handles = [queue.submit(each, "a session of somebody") for each in jobs]
@@ -57,8 +57,8 @@ def test_every_end_has_its_word_its_line_and_its_count(tmp_path: Path, caplog: p
     assert (state.workers, state.waiting, state.joined + state.kept) == ({"emulator": 1}, {"emulator": 0}, 1)
 
 
-def test_a_kernel_that_fails_is_no_failure_of_the_service() -> None:
-    assert outcome_of(Outcome.failure(RunFailed("deadlock", "Line 7: not every thread reaches it."))) == "deadlock"
+def test_a_kernel_that_fails_has_its_own_outcome() -> None:
+    assert outcome_word(Outcome.failure(RunFailed("deadlock", "Line 7: not every thread reaches it."))) == "deadlock"
 
 
 def test_prometheus_can_read_every_line() -> None:
@@ -75,7 +75,7 @@ def test_prometheus_can_read_every_line() -> None:
     assert family("x", "gauge", "y", [({"a": 'b"\\'}, 1.5)]).endswith('x{a="b\\"\\\\"} 1.5\n')
 
 
-def test_ready_as_long_as_the_queue_is_open_and_says_what_does_not_work_as_it_should() -> None:
+def test_readiness_depends_on_the_queue_and_reports_a_broken_store() -> None:
     service.disconnect()
     assert not health.readiness().ready and "kernel_ladder_ready 0\n" in health.metrics(0)
     service.connect()

@@ -1,4 +1,4 @@
-"""What one browser may ask of the workers: each limit is refused in a sentence that says it, and when it is free."""
+"""The limits of a browser: a refusal names the limit and the time until it is free again."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from engine.plan import settle
 from engine.records import Choice
 from engine.service import service
-from engine.service.failures import Rejected
-from engine.service.job import Job
+from engine.service.job import Job, Rejected
 from engine.service.journal import JobEnd
 from engine.service.limits import Allowances, Limits
 from engine.service.queue import JobQueue
@@ -35,7 +34,7 @@ def ended(session: str, ran_s: float | None) -> JobEnd:
     return JobEnd("m:f", "emulator", session, "ok", 1, 0.0, ran_s)
 
 
-def test_runs_a_minute_are_counted_and_come_back_one_by_one() -> None:
+def test_the_runs_of_a_minute_are_counted_and_refill_one_by_one() -> None:
     made, clock = allowances()
     for _ in range(3):
         made.admit("tab", JOB)
@@ -45,14 +44,14 @@ def test_runs_a_minute_are_counted_and_come_back_one_by_one() -> None:
     made.admit("tab", JOB)
     with pytest.raises(Rejected, match="in 20 s"):
         made.admit("tab", JOB)
-    clock.now += 3600.0  # no more than a minute's worth is saved up
+    clock.now += 3600.0  # the budget holds the runs of one minute at most
     for _ in range(3):
         made.admit("tab", JOB)
     with pytest.raises(Rejected):
         made.admit("tab", JOB)
 
 
-def test_workers_time_is_counted_when_a_run_has_ended_and_a_long_one_is_worked_off() -> None:
+def test_workers_time_is_counted_at_the_end_of_a_run_and_may_be_overdrawn() -> None:
     made, clock = allowances()
     made.ended(ended("tab", 29.0))
     made.admit("tab", JOB)
@@ -63,16 +62,16 @@ def test_workers_time_is_counted_when_a_run_has_ended_and_a_long_one_is_worked_o
     made.admit("tab", JOB)
 
 
-def test_a_size_and_a_memory_beyond_the_limits_are_refused_whenever() -> None:
+def test_runs_beyond_the_limits_of_size_and_memory_are_refused() -> None:
     made, _ = allowances()
     made.admit("tab", Job("m:f", n=1000, memory=1 << 30))
     with pytest.raises(Rejected, match=r"N = 1,001 is too large: a student may run up to 1,000 here\."):
         made.admit("tab", Job("m:f", n=1001))
-    with pytest.raises(Rejected, match=r"The arrays take 1\.5 GiB, and a student may use 1\.0 GiB in a run"):
+    with pytest.raises(Rejected, match=r"The arrays take 1\.5 GiB; a student may use 1\.0 GiB in a run"):
         made.admit("tab", Job("m:f", memory=3 << 29))
 
 
-def test_limits_are_a_browsers_whatever_its_tabs() -> None:
+def test_all_tabs_of_a_browser_share_its_limits() -> None:
     made, _ = allowances()
     for _ in range(3):
         made.admit("tab", JOB)
@@ -85,7 +84,7 @@ def test_limits_are_a_browsers_whatever_its_tabs() -> None:
     made.admit("a notebook", JOB)
 
 
-def test_a_run_that_no_worker_took_does_not_count_and_a_refusal_says_when_to_ask_again() -> None:
+def test_a_run_that_no_worker_took_does_not_count() -> None:
     made, _ = allowances()
     for _ in range(3):
         made.admit("tab", JOB)
@@ -96,7 +95,7 @@ def test_a_run_that_no_worker_took_does_not_count_and_a_refusal_says_when_to_ask
     made.admit("tab", JOB)
 
 
-def test_who_has_no_limits_is_refused_nothing() -> None:
+def test_a_browser_without_limits_is_never_refused() -> None:
     made, _ = allowances(Limits("a presenter"))
     for _ in range(1000):
         made.admit("tab", Job("m:f", n=2**40, memory=1 << 40))
@@ -109,7 +108,7 @@ def test_who_has_no_limits_is_refused_nothing() -> None:
     )
 
 
-def test_browsers_that_are_gone_are_forgotten_once_they_owe_nothing() -> None:
+def test_absent_browsers_are_forgotten_once_their_budgets_are_full() -> None:
     made, clock = allowances()
     made.ended(ended("tab", 60.0))
     made.leave("tab")
@@ -120,7 +119,7 @@ def test_browsers_that_are_gone_are_forgotten_once_they_owe_nothing() -> None:
     assert set(made._browsers) == {"new browser", "newer browser"}
 
 
-def test_the_queue_asks_before_it_begins_a_run_and_not_for_one_that_is_shared() -> None:
+def test_a_shared_run_counts_for_its_first_session_only() -> None:
     asked: list[str] = []
     queue = JobQueue(service.slots_for((), emulators=1), admit=lambda session, _: asked.append(session))
     try:
@@ -132,7 +131,7 @@ def test_the_queue_asks_before_it_begins_a_run_and_not_for_one_that_is_shared() 
         queue.close()
 
 
-def test_a_run_says_its_size_and_its_memory() -> None:
+def test_a_submitted_run_has_its_size_and_memory() -> None:
     choice = settle(Choice("reduce_strided", 2**20, 256, dtype="float32", device="emulator"))
     assert 4 * 2**20 <= service.memory_of(choice) < 5 * 2**20
     service.ALLOWANCES.enrol("small", "small", Limits("a student", n=2**10))

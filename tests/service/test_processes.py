@@ -1,4 +1,4 @@
-"""Workers end with the process that asked, however it ends, and outlive the thread that did."""
+"""Workers end with the server process, however it ends, and outlive the thread that submitted their job."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.service.failures import Cancelled, Rejected
+from engine.service.job import Cancelled, Rejected
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import ROOT, WorkerSlot
+from engine.service.slots import ROOT, WorkerSlot
 from tests.cases import case
 from tests.service.jobs import PATIENCE_S, STARTS, alive, job, soon, until
 
@@ -23,7 +23,7 @@ from tests.service.jobs import PATIENCE_S, STARTS, alive, job, soon, until
 def test_closing_cancels_everything_and_leaves_no_process() -> None:
     queue = JobQueue([WorkerSlot("emulator", "one")])
     process_id = queue.submit(job("process_id"), "a").result(PATIENCE_S)
-    if sys.platform == "linux":  # where memory is short, it is ended and not the server
+    if sys.platform == "linux":  # when memory runs out, it is killed before the server
         assert Path(f"/proc/{process_id}/oom_score_adj").read_text().strip() == "500"
     handles = [queue.submit(job("endless_loop", deadline=60), "a") for _ in range(3)]
     assert until(lambda: handles[0].position() == 0)
@@ -39,7 +39,7 @@ def test_closing_cancels_everything_and_leaves_no_process() -> None:
 
 
 def test_a_queue_outlives_the_thread_that_made_it() -> None:
-    """A page's script thread ends with the page; PR_SET_PDEATHSIG follows the thread that started the worker."""
+    """A page's thread ends with the page, and PR_SET_PDEATHSIG kills a worker with the thread that started it."""
     made: list[tuple[JobQueue, int]] = []
 
     def page() -> None:
@@ -59,7 +59,7 @@ PARENT = """
 import sys, time
 from engine.service.job import Job
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 queue = JobQueue([WorkerSlot("emulator", "plain")])
 print(queue.submit(Job("tests.service.misbehaving:process_id"), "a").result(60), flush=True)
 if sys.argv[1] != "idle":
@@ -74,10 +74,10 @@ time.sleep(60)
 
 @contextlib.contextmanager
 def parent(state: str) -> Iterator[tuple[subprocess.Popen[str], int, float]]:
-    """A process whose worker is in this state, the worker's id, and how many seconds "at once" may take.
+    """Yield a process whose worker is in this state, the worker's id, and the seconds that "at once" may take.
 
-    That is 2 s, or a few times as long as the start took where that is more: it does several times the work of an end,
-    and other programs slow both down alike, if not at every moment. Whoever waits for the job instead takes a minute.
+    That is 2 s, or several times the duration of the start: on a busy machine both take longer. A process that wrongly
+    waits for the job takes a minute.
     """
     began = time.monotonic()
     command = [sys.executable, "-c", PARENT, state]

@@ -1,4 +1,4 @@
-"""Progress, cancelling, superseding and the place in the queue, while real workers run."""
+"""Progress, cancelling, superseding and the place in the queue, with real workers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.service import worker_slot
-from engine.service.failures import Cancelled
+from engine.service import slots
+from engine.service.job import Cancelled
 from engine.service.queue import JobQueue
 from tests.cases import case
 from tests.service.jobs import PATIENCE_S, job, next_run_is_soon, queue_with, until
@@ -25,7 +25,7 @@ def test_progress_is_seen_while_the_job_runs(shared: JobQueue, tmp_path: Path) -
 def test_cancelling_a_job_that_reports_progress_keeps_its_worker(
     shared: JobQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_slot, "STOP_S", PATIENCE_S)  # however seldom the job has a core
+    monkeypatch.setattr(slots, "STOP_S", PATIENCE_S)  # however seldom the job has a core
     before = shared.submit(job("process_id"), "a").result(PATIENCE_S)
     handle = shared.submit(job("endless_steps"), "a")
     assert until(lambda: handle.progress[1] == "going on")
@@ -66,18 +66,12 @@ def test_cancelling_after_the_end_changes_nothing(shared: JobQueue) -> None:
     assert handle.result(0) == 2
 
 
-def test_sessions_take_turns_and_positions_say_so(tmp_path: Path) -> None:
-    """In a queue that knows no run yet: of some that are known to take a millisecond, one that is asked for a little
-    later is due later than all that were asked for before it."""
-    with queue_with() as queue:
-        take_turns(queue, tmp_path / "door", tmp_path / "trace")
-
-
-def take_turns(queue: JobQueue, door: Path, trace: Path) -> None:
-    first = queue.submit(job("gate", str(door)), "z")
+def test_sessions_take_turns_and_positions_say_so(shared: JobQueue, tmp_path: Path) -> None:
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    first = shared.submit(job("gate", str(door)), "z")
     assert until(lambda: first.position() == 0)
     words = [("a", "a0"), ("a", "a1"), ("a", "a2"), ("b", "b0"), ("b", "b1"), ("c", "c0")]
-    handles = {word: queue.submit(job("mark", str(trace), word), session) for session, word in words}
+    handles = {word: shared.submit(job("mark", str(trace), word), session) for session, word in words}
     expected = ["a0", "b0", "c0", "a1", "b1", "a2"]
     assert {word: handle.position() for word, handle in handles.items()} == {
         word: place for place, word in enumerate(expected, 1)
@@ -90,7 +84,7 @@ def take_turns(queue: JobQueue, door: Path, trace: Path) -> None:
     assert trace.read_text().split() == expected
 
 
-def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: Path) -> None:
+def test_supersede_cancels_the_sessions_other_jobs(shared: JobQueue, tmp_path: Path) -> None:
     door = tmp_path / "door"
     first = shared.submit(job("gate", str(door)), "z")
     old, other = shared.submit(job("add", 1, 1), "a"), shared.submit(job("add", 2, 2), "b")
@@ -102,7 +96,7 @@ def test_supersede_gives_up_the_sessions_other_jobs(shared: JobQueue, tmp_path: 
     first.result(PATIENCE_S)
 
 
-def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tmp_path: Path) -> None:
+def test_superseding_with_an_identical_job_keeps_its_run(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
     same = job("mark_behind", str(door), str(trace), "x", key="superseded")
     old = shared.submit(same, "a")
@@ -115,9 +109,12 @@ def test_superseding_with_the_same_job_goes_on_with_its_run(shared: JobQueue, tm
     assert trace.read_text() == "x\n"
 
 
-def test_who_is_urgent_goes_first_and_takes_a_run_along_that_was_waited_for(shared: JobQueue, tmp_path: Path) -> None:
+def test_an_urgent_run_goes_first_and_so_does_a_waiting_run_that_it_joins(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
-    first = shared.submit(job("gate", str(door)), "z", urgent=True)  # which makes no way
+    first = shared.submit(
+        job("gate", str(door)),
+        "z",
+    )
     assert until(lambda: first.position() == 0)
     late = job("mark", str(trace), "shared", key="urgent")
     handles = [shared.submit(job("mark", str(trace), word), word) for word in "abc"]
@@ -131,7 +128,7 @@ def test_who_is_urgent_goes_first_and_takes_a_run_along_that_was_waited_for(shar
     assert trace.read_text().split() == ["own", "shared", "a", "b", "c"]
 
 
-def test_the_wait_is_told_from_what_has_run(tmp_path: Path) -> None:
+def test_the_expected_wait_is_known_once_a_run_has_ended(tmp_path: Path) -> None:
     door = tmp_path / "door"
     with queue_with() as queue:
         first = queue.submit(job("gate", str(door)), "a")
@@ -143,12 +140,12 @@ def test_the_wait_is_told_from_what_has_run(tmp_path: Path) -> None:
         door.unlink()
         busy, behind = (queue.submit(job("gate", str(door)), "a") for _ in range(2))
         assert until(lambda: busy.position() == 0)
-        told = behind.expected_wait_s()
-        assert told is not None and told >= 0.0
+        wait_s = behind.expected_wait_s()
+        assert wait_s is not None and wait_s > 0.0
         door.touch()
 
 
-def test_who_has_gone_waits_for_nothing_and_keeps_nobodys_run(shared: JobQueue, tmp_path: Path) -> None:
+def test_leaving_cancels_a_sessions_runs_and_no_shared_one(shared: JobQueue, tmp_path: Path) -> None:
     door, trace = tmp_path / "door", tmp_path / "trace"
     mine = shared.submit(job("endless_steps"), "gone")
     assert until(lambda: mine.progress[1] == "going on")
@@ -162,7 +159,7 @@ def test_who_has_gone_waits_for_nothing_and_keeps_nobodys_run(shared: JobQueue, 
     assert other.result(PATIENCE_S) > 0 and not trace.exists()
 
 
-def test_a_newer_click_replaces_only_what_still_waits(shared: JobQueue, tmp_path: Path) -> None:
+def test_leaving_can_cancel_waiting_runs_only(shared: JobQueue, tmp_path: Path) -> None:
     door = tmp_path / "door"
     running, waiting = shared.submit(job("gate", str(door)), "a"), shared.submit(job("add", 1, 1), "a")
     other = shared.submit(job("add", 2, 2), "b")
@@ -173,32 +170,14 @@ def test_a_newer_click_replaces_only_what_still_waits(shared: JobQueue, tmp_path
     assert running.result(PATIENCE_S) > 0 and other.result(PATIENCE_S) == 4
 
 
-# Stopped at its next step, and killed.
-@pytest.mark.parametrize(
-    "name", [case(name, quick=name == "endless_steps") for name in ("endless_steps", "endless_loop")]
-)
-def test_a_long_run_makes_way_for_an_urgent_one_once_and_is_run_again(name: str, tmp_path: Path) -> None:
-    with queue_with() as queue:
-        long, next_one = queue.submit(job(name, deadline=60), "a"), queue.submit(job("add", 1, 1), "b")
-        assert until(lambda: long.position() == 0)
-        urgent = queue.submit(job("add", 2, 2), "p", urgent=True)
-        assert urgent.result(PATIENCE_S) == 4
-        assert not long.done.is_set() and not long.cancelled
-        assert until(lambda: long.position() == 0)  # it has a worker again, before what came after it
-        assert not next_one.done.is_set()
-        second = queue.submit(job("add", 3, 3), "p", urgent=True)
-        assert not until(second.done.is_set, 0.2) and second.position() == 1
-        long.cancel()
-        assert (second.result(PATIENCE_S), next_one.result(PATIENCE_S)) == (6, 2)
-
-
-def test_what_somebody_urgent_waits_for_makes_no_way(tmp_path: Path) -> None:
-    door = tmp_path / "door"
-    with queue_with() as queue:
-        students = queue.submit(job("gate", str(door), key="both"), "a")
-        assert until(lambda: students.position() == 0)
-        presenters = queue.submit(job("gate", str(door), key="both"), "p", urgent=True)
-        another = queue.submit(job("add", 2, 2), "q", urgent=True)
-        assert until(lambda: another.position() == 1)
-        door.touch()
-        assert students.result(PATIENCE_S) == presenters.result(PATIENCE_S) and another.result(PATIENCE_S) == 4
+def test_an_urgent_run_waits_for_the_run_before_it_and_goes_before_all_others(shared: JobQueue, tmp_path: Path) -> None:
+    door, trace = tmp_path / "door", tmp_path / "trace"
+    running = shared.submit(job("gate", str(door)), "a")
+    assert until(lambda: running.position() == 0)
+    waiting = [shared.submit(job("mark", str(trace), word), word) for word in "bc"]
+    urgent = [shared.submit(job("mark", str(trace), word), "p", urgent=True) for word in ("p0", "p1")]
+    assert [handle.position() for handle in (running, *urgent, *waiting)] == [0, 1, 2, 3, 4]
+    door.touch()
+    for handle in (running, *waiting, *urgent):
+        handle.result(PATIENCE_S)
+    assert trace.read_text().split() == ["p0", "p1", "b", "c"]

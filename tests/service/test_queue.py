@@ -1,4 +1,4 @@
-"""Identical jobs share a run and its value, limits hold, and every job finds a slot of its device."""
+"""Identical jobs share a run and its result, limits hold, and every job gets a slot of its device."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.records import NotRunnable
-from engine.service import kept
 from engine.service import queue as job_queue
-from engine.service.failures import Cancelled, Rejected, WorkerDied
+from engine.service.job import Cancelled, Rejected, WorkerDied
 from engine.service.queue import JobQueue
-from engine.service.worker_slot import WorkerSlot
+from engine.service.slots import WorkerSlot
 from tests.service.jobs import PATIENCE_S, job, queue_with, until
 
 
@@ -27,7 +26,7 @@ def test_identical_jobs_share_one_run(shared: JobQueue, tmp_path: Path) -> None:
     assert not any(handle.kept for handle in handles)
 
 
-def test_a_finished_value_is_kept_unless_a_fresh_one_is_asked_for(shared: JobQueue, tmp_path: Path) -> None:
+def test_a_result_is_cached_unless_a_fresh_one_is_asked_for(shared: JobQueue, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     same = job("mark", str(trace), "x", key="kept")
     assert shared.submit(same, "a").result(PATIENCE_S) == "x"
@@ -41,7 +40,7 @@ def test_a_finished_value_is_kept_unless_a_fresh_one_is_asked_for(shared: JobQue
     assert trace.read_text() == "x\nx\n"
 
 
-def test_failures_are_not_kept(shared: JobQueue) -> None:
+def test_failures_are_not_cached(shared: JobQueue) -> None:
     for _ in range(2):
         handle = shared.submit(job("fail", "NotRunnable", key="failure"), "a")
         with pytest.raises(NotRunnable):
@@ -61,13 +60,13 @@ def test_a_shared_run_ends_only_with_its_last_holder(shared: JobQueue, tmp_path:
     assert second.result(PATIENCE_S) > 0
     last = shared.submit(job("endless_steps", key="one holder"), "a")
     last.cancel()
-    again = shared.submit(job("endless_steps", key="one holder"), "b")  # not joined to a run that is being stopped
+    again = shared.submit(job("endless_steps", key="one holder"), "b")  # does not join a run that is being stopped
     assert until(lambda: again.progress[1] == "going on")
     again.cancel()
 
 
-def test_kept_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "KEPT_BYTES", 80_000)
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_queue, "CACHE_BYTES", 80_000)
     with queue_with() as queue:
         for index in range(12):
             queue.submit(job("large", 9_000, key=f"k{index}"), "a").result(PATIENCE_S)
@@ -129,7 +128,7 @@ def test_a_worker_can_be_nice() -> None:
         assert queue.submit(job("niceness"), "a").result(PATIENCE_S) == min(19, os.nice(0) + 5)
 
 
-def test_one_worker_after_the_other_is_started_only_where_runs_wait_for_one(tmp_path: Path) -> None:
+def test_a_second_worker_is_started_only_when_runs_wait_for_it(tmp_path: Path) -> None:
     """A warm worker takes the next run; two runs at once take two workers."""
     with queue_with(*(WorkerSlot("emulator", name) for name in "ab")) as queue:
         first = {queue.submit(job("process_id"), "a").result(PATIENCE_S) for _ in range(8)}

@@ -1,4 +1,4 @@
-"""What a job returns or raises comes back from real worker processes, as a copy of its own."""
+"""A job's value or exception comes back from a real worker process, as a separate copy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import threading
 import pytest
 
 from engine.records import CompileError, NotRunnable, RunFailed
-from engine.service.failures import JobFailed
-from engine.service.job import Job
+from engine.service.job import Job, JobFailed
 from engine.service.queue import JobQueue
 from tests.service.jobs import JOBS, PATIENCE_S, job, next_run_is_soon, queue_with
 
@@ -18,7 +17,7 @@ def test_a_value_comes_back(shared: JobQueue) -> None:
     assert shared.submit(job("add", 2, 3), "a").result(PATIENCE_S) == 5
 
 
-def test_the_job_runs_in_another_process_which_stays(shared: JobQueue) -> None:
+def test_jobs_run_in_another_process_which_is_reused(shared: JobQueue) -> None:
     first = shared.submit(job("process_id"), "a").result(PATIENCE_S)
     assert first == shared.submit(job("process_id"), "b").result(PATIENCE_S) != os.getpid()
 
@@ -61,7 +60,9 @@ def test_any_other_exception_comes_back_as_job_failed(shared: JobQueue) -> None:
         ("add", (1,), "TypeError"),
     ],
 )
-def test_odd_endings_are_job_failed_too(shared: JobQueue, name: str, args: tuple[object, ...], kind: str) -> None:
+def test_unusual_errors_come_back_as_job_failed_too(
+    shared: JobQueue, name: str, args: tuple[object, ...], kind: str
+) -> None:
     before = shared.submit(job("process_id"), "a").result(PATIENCE_S)
     with pytest.raises(JobFailed) as failed:
         shared.submit(job(name, *args), "a").result(PATIENCE_S)
@@ -74,7 +75,7 @@ def test_arguments_that_cannot_travel_are_the_callers_error(shared: JobQueue) ->
         shared.submit(job("add", threading.Lock(), 1), "a")
 
 
-def test_a_job_cannot_read_our_input_nor_write_our_output(shared: JobQueue, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_job_cannot_use_the_servers_input_and_output(shared: JobQueue, capfd: pytest.CaptureFixture[str]) -> None:
     with queue_with() as queue:  # a worker that was started under this test's output
         assert queue.submit(job("chatter"), "a").result(PATIENCE_S) == ""
     assert capfd.readouterr().out == ""

@@ -1,11 +1,10 @@
-"""What the pages call: a Choice in, a Handle and at last a Measurement out."""
+"""The calls of the pages: a Choice becomes a Handle, and then a Measurement."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from dataclasses import replace
-from math import inf
 
 import pytest
 
@@ -13,15 +12,14 @@ from engine.machine.devices import HostGpu
 from engine.plan import settle
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service, slots
-from engine.service.handle import Handle
-from engine.service.queue import JobQueue
-from engine.service.worker_slot import ROOT
+from engine.service.queue import Handle, JobQueue
+from engine.service.slots import ROOT
 from tests.service.jobs import PATIENCE_S, job
 
 CHOICE = settle(Choice("reduce_sequential", n=1000, block_size=128, device="emulator"))
 
 
-def test_the_web_process_never_imports_cupy_nor_dask_where_no_cluster_is_asked_for() -> None:
+def test_the_web_process_imports_no_cupy_and_without_a_cluster_no_dask() -> None:
     code = (
         "import sys, engine.service.service as s; s.device_summary(); s.connect().close(); "
         "print({'cupy', 'distributed'} & set(sys.modules))"
@@ -29,7 +27,7 @@ def test_the_web_process_never_imports_cupy_nor_dask_where_no_cluster_is_asked_f
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "set()\n"
 
 
-def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
+def test_each_gpu_has_a_slot_and_the_emulator_has_several() -> None:
     found = [HostGpu("NVIDIA H200", f"GPU-{name}", "580.1") for name in ("aaaa", "abbb")]
     made = slots.slots_for(found, emulators=3)
     assert [(slot.device, slot.name) for slot in made] == [("gpu", "NVIDIA H200")] * 2 + [("emulator", "emulator")] * 3
@@ -37,7 +35,7 @@ def test_one_slot_a_gpu_and_some_for_the_emulator() -> None:
         slot.close()
 
 
-def test_many_choices_are_measured_in_their_order_and_what_cannot_run_has_a_record_too() -> None:
+def test_choices_are_measured_in_order_and_a_refused_one_has_a_record_too() -> None:
     asked = [replace(CHOICE, block_size=block_size) for block_size in (64, 33, 128)]
     try:
         found = service.measured(asked, "a")
@@ -47,7 +45,9 @@ def test_many_choices_are_measured_in_their_order_and_what_cannot_run_has_a_reco
 
 
 @pytest.mark.parametrize(("workers", "at_once"), [(0, 1), (1, 4), (2, 8), (15, 60), (99, 192)])
-def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enough_runs_at_once_to_keep_all_workers_busy(
+    workers: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queue = JobQueue(slots.slots_for((), emulators=workers))
     monkeypatch.setattr(service, "connect", lambda: queue)
     assert service.at_once("emulator") == at_once
@@ -55,13 +55,12 @@ def test_as_many_runs_as_keep_all_workers_busy(workers: int, at_once: int, monke
 
 
 @pytest.mark.parametrize(
-    ("cores", "gigabytes", "emulators", "short"),
-    [(1, 8, 1, 1), (2, 8, 1, 1), (4, 8, 3, 1), (16, 128, 15, 1), (16, 8, 6, 0), (4, 1, 1, 0)],
+    ("cores", "gigabytes", "emulators"), [(1, 8, 2), (2, 8, 3), (4, 8, 5), (16, 128, 17), (16, 8, 6), (4, 1, 1)]
 )
-def test_the_emulators_leave_the_server_a_core_and_fit_into_memory(
-    cores: int, gigabytes: int, emulators: int, short: int
+def test_there_is_one_emulator_more_than_cores_as_far_as_the_memory_suffices(
+    cores: int, gigabytes: int, emulators: int
 ) -> None:
-    assert slots.longest_runs(cores, gigabytes << 30) == (inf,) * emulators + (slots.SHORT_S,) * short
+    assert slots.emulator_count(cores, gigabytes << 30) == emulators
 
 
 @pytest.mark.parametrize(
@@ -98,7 +97,7 @@ def test_a_cancelled_run_is_a_record_too(shared: JobQueue) -> None:
     assert (measurement.status, measurement.reason) == ("refused", "The run was cancelled.")
 
 
-def test_a_choice_runs_on_the_emulator_and_is_kept() -> None:
+def test_a_choice_runs_on_the_emulator_and_its_result_is_cached() -> None:
     handles: list[Handle] = [service.submit(CHOICE, name) for name in ("a", "b")]
     try:
         first, second = (service.measurement_of(handle, CHOICE) for handle in handles)

@@ -1,4 +1,4 @@
-"""What is ready for a lecture is said rung by rung: run as it should be, only recorded, failed, not run."""
+"""The readiness of each rung before a lecture: ready, recorded only, failed, or not run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.service.warm_up import readiness, run_of, timed_of
 HARRIS = LADDERS["harris"]
 
 
-def test_before_a_run_every_rung_waits_and_names_its_record() -> None:
+def test_a_rung_that_has_not_run_names_its_record() -> None:
     ladder = LADDERS["crovella-max"]
     found = readiness(ladder)
     assert [ready.rung for ready in found] == [rung.label for rung in ladder.rungs]
@@ -27,7 +27,7 @@ def test_before_a_run_every_rung_waits_and_names_its_record() -> None:
                if r.state == "waiting")  # fmt: skip
 
 
-def test_a_run_that_failed_is_shown_as_it_was_recorded_and_says_why() -> None:
+def test_a_failed_run_gives_its_reason_and_the_recorded_time() -> None:
     rung = HARRIS.rungs[2]
     choice = run_of(HARRIS, rung)
     before = history.latest(choice)
@@ -42,19 +42,19 @@ def test_a_run_that_failed_is_shown_as_it_was_recorded_and_says_why() -> None:
 
 
 @pytest.mark.thorough
-def test_the_command_warms_a_ladder_up_and_says_what_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_warms_a_ladder_up_and_lists_its_rungs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warm", "crovella-order", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["rung"] for row in rows] == [rung.label for rung in LADDERS["crovella-order"].rungs]
     assert {row["state"] for row in rows} == {"ready"}, rows
 
 
-def test_an_unknown_ladder_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_ladder_is_refused_with_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warm", "haris"]) == 2
     assert "There is no ladder 'haris'" in capsys.readouterr().err
 
 
-def test_all_stands_for_every_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_word_all_selects_every_ladder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(service, "measured", lambda runs, _: [failed(run, RunFailed("crashed", "No.")) for run in runs])
     assert main(["warm", "all", "--json"]) in (0, 3)
     assert {row["ladder"] for row in json.loads(capsys.readouterr().out)} == set(LADDERS)

@@ -16,7 +16,7 @@ from engine.lab.setups import Setup
 from engine.plan import check_gpu
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
-from engine.service.drafts import submit_own, submit_rung, submit_time
+from engine.service.service import submit_own, submit_rung, submit_time
 from views.session import presence, work
 from views.session.jobs import PageJobs
 

@@ -14,7 +14,7 @@ from engine.history import history
 from engine.picture.picture import Packed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service
-from engine.service.traces import submit_picture, submit_trace
+from engine.service.service import submit_picture, submit_trace
 from views.session import presence, work
 from views.session.jobs import PageJobs
 

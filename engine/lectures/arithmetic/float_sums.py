@@ -21,8 +21,8 @@ from engine.catalogue.topics import floats, reduction
 from engine.plan import plan
 from engine.records import Array, Measurement, NotRunnable, Plan, Progress, Settled
 from engine.service import service
-from engine.service.handle import Handle
 from engine.service.job import Job
+from engine.service.queue import Handle
 
 RUNS = {"gpu": 200, "emulator": 40}
 CPU_RUNS = 5  # it has one order
