@@ -1,5 +1,6 @@
 from engine.doctor import DoctorCheck, _checked, _store, doctor
 from engine.store import database, measurements
+from tests.sentences import wording
 
 
 def test_every_line_says_what_was_found_and_every_missing_line_how_to_fix_it():
@@ -19,9 +20,7 @@ def test_a_check_that_breaks_is_an_answer():
     def broken() -> str:
         raise RuntimeError("first line\nsecond line")
 
-    assert _checked("x", broken) == DoctorCheck(
-        "x", False, "RuntimeError: first line", "pip install -r requirements.txt -c constraints.txt"
-    )
+    assert _checked("x", broken) == DoctorCheck("x", False, "RuntimeError: first line", wording("doctor.install-again"))
 
 
 def test_what_is_kept_is_counted_and_a_damaged_file_named() -> None:

@@ -75,7 +75,7 @@ def test_no_speedup_between_two_devices() -> None:
 
 
 def test_a_failed_rung_has_a_sentence_and_no_number_but_the_recorded_one() -> None:
-    wrong = measured("reduce_interleaved", None, status="wrong", reason="The answer is wrong: 1 instead of 2.")
+    wrong = measured("reduce_interleaved", None, status="wrong", reason="Seen: 1, not 2.")
     recorded = measured("reduce_interleaved", 80.0, origin="recorded")
     for known, time_us in ((Known(wrong), None), (Known(wrong, recorded), 80.0)):
         frame = tables.ladder_table(HARRIS, choices(), [known] + [Known()] * (len(HARRIS.rungs) - 1))

@@ -54,7 +54,7 @@ def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_pat
     texts = [each.text for each in root.iter(f"{SVG}text")]
     for value in first.sums[0].values:  # in the thread's cell and in its word
         assert texts.count(str(value).replace("-", "−")) >= 2
-    assert any("partial[tid] += partial[tid + stride];" in text for text in texts)
+    assert any("partial[tid] +=" in text for text in texts)
     lit = [each for each in root.iter(f"{SVG}rect") if each.get("fill") == "#2f7fd1"]
     assert len(lit) >= 128  # every word of the first pass
 

@@ -13,6 +13,7 @@ from engine.lab.checking import Checked, check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
 from engine.lab.setups import setup_of
 from engine.records import Choice, NotRunnable
+from tests.sentences import refused
 
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
 TEXT = KERNELS["reduce_strided"].text
@@ -85,5 +86,5 @@ def test_a_launch_of_ones_own_has_a_time_once_its_answer_is_right() -> None:
 
 def test_without_a_gpu_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_gpu, "gpus", tuple)
-    with pytest.raises(NotRunnable, match="no GPU that CUDA can use"):
+    with refused("lab.no-gpu-time", NotRunnable):
         time_own(setup_of("f<<<1, 32>>>(int32[n])"), 32, "__global__ void f(int *a) { a[0] = 1; }", "mine.cu")

@@ -12,6 +12,7 @@ from engine.lab.checking import check_own, check_rung
 from engine.lab.setups import setup_of
 from engine.lab.trial import tried
 from engine.records import NotRunnable, Settled
+from tests.sentences import says
 
 HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
 
@@ -48,7 +49,7 @@ UNKNOWN = 'if (n == 9) asm("wgmma.fence.sync.aligned;");'
 def test_an_edited_rung_passes_the_same_gate() -> None:
     assert check_rung(_own("out[blockIdx.x] = in[blockIdx.x];")).barred is None  # wrong, and tame
     wild = check_rung(_own("out[blockIdx.x] = in[n];")).barred
-    assert wild and wild.startswith("A shared GPU runs what ended well on the emulator, and this did not: mine.cu")
+    assert wild and says("trial.shared-gpu", wild)
     assert "reads element 1000 of `in`" in wild
     assert "does not know wgmma" in str(check_rung(_own(f"{UNKNOWN} out[blockIdx.x] = 1;")).barred)
     assert "does not compile" in str(check_rung(_own("oops")).barred)

@@ -16,6 +16,7 @@ from engine.recording import recorder
 from engine.recording.contents import ELEMENT_SIZES, Item, contents
 from engine.recording.recorder import record
 from engine.records import CACHE_STATES, Choice, Measurement, NotRunnable, RunFailed
+from tests.sentences import says
 
 DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}
 AROUND = {"driver": "580.1", "commit": "abc", "utc": "2026-11-21T00:00:00+00:00"}
@@ -66,7 +67,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
 
 def test_a_kernel_that_has_changed_since_says_so(tmp_path):
     write(tmp_path / "a.json.gz", recording_of(kernels={KEY[0]: "older"}))
-    assert "recorded with an earlier version of this kernel" in load(tmp_path)[0].badges
+    assert says("recorded.earlier-kernel", *load(tmp_path)[0].badges)
 
 
 def test_a_quick_recording_counts_only_until_there_is_a_full_one(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.store import database, drafts, lectures, measurements, progress, schema
+from tests.sentences import refused, says
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -67,7 +68,7 @@ def test_all_drafts_together_have_a_bound_and_what_nobody_works_at_makes_room(mo
     drafts.save("bob", "three", megabyte)
     assert drafts.load("ada", "old") is None
     assert all(drafts.load("bob", name) == megabyte for name in ("one", "two", "three"))
-    with pytest.raises(drafts.Full, match="The 3 MB for everybody's drafts are full"):
+    with refused("drafts.full", drafts.Full):
         drafts.save("ada", "new", megabyte)
     assert drafts.load("ada", "new") is None and drafts.load("bob", "one") == megabyte
     at[0] = "2028-01-01T10:00:00+00:00"  # no browser knows its name of then
@@ -125,7 +126,7 @@ def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.Mon
 def test_measurements_of_the_first_version_are_there_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as then:
         then.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        insert = "INSERT INTO measurements (key, utc, record) VALUES ('k', '', 'kept')"
+        insert = "INSERT INTO measurements (key, record, utc) VALUES ('k', 'kept', '')"
         database.write(lambda connection: connection.execute(insert))
         database.close()
     assert measurements.last_of("k") == ("kept", None)
@@ -192,7 +193,7 @@ def test_a_read_only_file_is_read_and_written_in_memory(folder_too: bool) -> Non
     file().parents[2].parent.chmod(0o755)  # the tests' own folder, which is nobody else's to look into
     said = in_another_process(code)[0]
     file().parent.chmod(0o755)
-    assert said.startswith("there\nmine What is measured and written is kept in memory only"), said
+    assert said.startswith("there\nmine ") and says("store.read-only", said)
 
 
 def test_where_there_can_be_no_folder_everything_goes_on_in_memory(

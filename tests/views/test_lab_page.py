@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from engine.catalogue import KERNELS
+from tests.sentences import says
 from tests.views.pages import asked, html_of, opened
 from views.draft.draft import Draft
 
@@ -55,7 +56,7 @@ def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
     wrong = html_of(checked(app, OFF))
     assert "✗ Wrong" in wrong and "#T2" in wrong and "changed since the rung" in wrong
     refused = html_of(checked(app, action="run"))
-    assert "no GPU that CUDA can use" in refused and "✗ Wrong" in refused
+    assert says("lab.no-gpu", refused) and "✗ Wrong" in refused
     assert draft_of(app).text == OFF  # nothing is lost
 
 
@@ -68,7 +69,7 @@ def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None
     )
     assert field(again, "Grid").value == "1"
     said = html_of(checked(again))
-    assert "Nothing says what is right" in said and "y: 1,000 x float32" in said
+    assert says("lab.nothing-right", said) and "y: 1,000 x float32" in said
     refused = opened("lab", start="saxpy", n="2^40")
     assert "choose a smaller N" in html_of(checked(refused))
 

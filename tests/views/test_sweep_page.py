@@ -18,6 +18,7 @@ from engine.records import Choice
 from engine.tables import frame_csv, sweep_rows
 from tests.cases import case
 from tests.history.test_history import measured
+from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.html.grid import sweep_html
 from views.sweeping.sweep import ways_of
@@ -89,7 +90,7 @@ def test_the_claim_about_elements_per_thread_is_judged_by_the_times() -> None:
                  block="256", elements="1,16,1024", device="emulator")  # fmt: skip
     html = html_of(app)
     assert "best, says Crovella" in figures_of(app)[0]
-    assert "On NVIDIA H200, live: true within 3% for 0 of 1 variants. Best elsewhere: Warp shuffle at 16." in html
+    assert says("sweep.claim-judged", html)
 
 
 def test_the_topic_changes_what_can_be_swept() -> None:
@@ -97,9 +98,9 @@ def test_the_topic_changes_what_can_be_swept() -> None:
     app.segmented_control(key="topic").select("matrix_sums").run()
     assert not app.error and not app.exception and app.session_state["sweep"] == "blocks"
     app = opened("sweep", topic="matrix_sums", sweep="knob")
-    assert "Nothing of this topic can be swept over 'Knob'" in app.error[0].value
-    assert "No kernel of this topic has a knob 'SPEED'" in opened("sweep", topic="memory", sweep="knob",
-                                                                   knob="SPEED").error[0].value  # fmt: skip
+    assert says("sweep.nothing-to-sweep", app.error[0].value)
+    assert says("sweep.no-such-parameter", opened("sweep", topic="memory", sweep="knob",
+                                                                   knob="SPEED").error[0].value)  # fmt: skip
 
 
 def test_the_heat_table_holds_what_was_run() -> None:
@@ -135,14 +136,14 @@ def test_a_cell_that_cannot_run_says_why() -> None:
 
 def test_a_wrong_cell_is_a_word_and_a_sentence() -> None:
     choice = settle(Choice("reduce_racy", 4096, 64, device="emulator"))
-    history.remember(choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2."))
+    history.remember(choice, measured(choice, status="wrong", reason="Seen: 1, not 2."))
     html = html_of(opened("sweep", kernels="reduce_racy", blocks="64", n="4096", device="emulator"))
-    assert 'class="bad"' in html and "The answer is wrong: 1 instead of 2." in html
+    assert 'class="bad"' in html and "Seen: 1, not 2." in html
 
 
 def test_the_lectures_table_stands_below() -> None:
     html = html_of(opened("sweep", topic="reduction"))
-    assert "As the lecture published it" in html and "68.4" in html
+    assert says("sweep.lecture-table", html) and "68.4" in html
 
 
 def test_unknown_names_in_the_address_are_said() -> None:
@@ -153,8 +154,8 @@ def test_unknown_names_in_the_address_are_said() -> None:
 
 def test_bad_n_is_one_sentence() -> None:
     app = opened("sweep", topic="reduction", n="lots")
-    assert "must be a whole number" in " ".join(entry.value for entry in app.error)
-    assert "N must be at least 1" in html_of(opened("sweep", topic="reduction", n="0"))
+    assert says("sweep.n-not-whole", " ".join(entry.value for entry in app.error))
+    assert says("sweep.n-at-least-1", html_of(opened("sweep", topic="reduction", n="0")))
 
 
 def test_the_file_holds_every_cell() -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.records import NotRunnable
+from tests.sentences import refused, sentence
 from views.access import policy
 from views.access.guesses import MOST, WITHIN_S, Guesses
 from views.access.keys import KEYS, KEYS_FILE, SHORTEST, BadKeys, from_file, generated, parsed, role_of
@@ -24,19 +25,19 @@ def test_keys_are_read_from_words_and_from_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "key"),
     [
-        ("", "No class key is given"),
-        ("presenter=short", "The key of presenter is too short: a key has at least 12 letters."),
-        ("teacher=aaaaaaaaaaaa", "ROLE is one of presenter, assistant, student"),
-        ("aaaaaaaaaaaaaaaaaaaa", "ROLE=KEY"),
-        ("presenter=aaaaaaaaaaaa,student=aaaaaaaaaaaa", "Two roles have the same key"),
+        ("", "class-keys.none"),
+        ("presenter=short", "class-keys.short"),
+        ("teacher=aaaaaaaaaaaa", "class-keys.role"),
+        ("aaaaaaaaaaaaaaaaaaaa", "class-keys.form"),
+        ("presenter=aaaaaaaaaaaa,student=aaaaaaaaaaaa", "class-keys.equal"),
     ],
 )
-def test_keys_that_cannot_be_used_are_refused_and_not_repeated(text: str, sentence: str) -> None:
-    with pytest.raises(BadKeys, match=sentence) as refused:
+def test_keys_that_cannot_be_used_are_refused_and_not_repeated(text: str, key: str) -> None:
+    with refused(key, BadKeys) as caught:
         parsed(text)
-    assert "aaaa" not in str(refused.value)
+    assert "aaaa" not in str(caught.value)
 
 
 def test_generated_keys_are_kept_for_their_owner_alone_and_read_again(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_a_terminal_is_told_new_keys_once_and_a_log_never(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "localhost", "::1", "[::1]", "::ffff:127.0.0.1"])
 def test_on_the_loopback_no_key_is_asked_for(address: str) -> None:
     found = policy.decided(address, {}, accounts=False)
-    assert found.asks == "nothing" and found.said == "Open to this computer alone: no key is asked for."
+    assert found.asks == "nothing" and sentence("access.loopback", found.said)
 
 
 @pytest.mark.parametrize("address", [None, "", "0.0.0.0", "::", "10.0.0.7", "ladder.school.edu", "unix:///tmp/x"])

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.sentences import says
 from tests.views.access.asked import Answer, asked, behind
 from views.access import policy, sign_in
 from views.access.gate import ALIVE, SERVICE, Gate
@@ -103,7 +104,7 @@ def test_the_cookie_is_kept_from_scripts_other_sites_and_plain_connections(key: 
 
 
 def test_a_wrong_key_is_told_and_after_a_hundred_nobody_there_is_listened_to(key: None) -> None:
-    assert "This is not the class key." in signed_in("a guess").body
+    assert says("gate.wrong-key", signed_in("a guess").body)
     for _ in range(MOST - 1):
         assert signed_in("a guess").status == 401
     answer = signed_in(GIVEN["student"])

@@ -19,6 +19,7 @@ from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
 from engine.store import measurements
 from engine.words import size_text
+from tests.sentences import says, sentence
 from tests.views.pages import html_of, opened
 from views.access import cookies, policy
 from views.access.accounts import role_of
@@ -71,7 +72,7 @@ def test_a_student_sees_neither_others_progress_nor_the_doctors_list(monkeypatch
     come_as(STUDENT, "0123456789abcdef", monkeypatch)
     app = opened("machine")
     said = html_of(app)
-    assert "You are here as <b>student</b>. Your browser may use up to 240 runs a minute" in said
+    assert says("machine.role", said)
     assert "Anna" not in said and "NVRTC" not in said and not app.subheader
 
 
@@ -112,7 +113,8 @@ def test_a_limit_is_told_once_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch
     come_as(small, "ffff6666", monkeypatch)
     app = opened(ladder="harris", rung="reduce_strided", n="2000", device="emulator")
     app.button(key="run").click().run()
-    assert [one.value for one in app.toast] == ["N = 2,000 is too large: a student may run up to 1,024 here."]
+    (toast,) = app.toast
+    assert sentence("limits.n-too-large", toast.value)
     assert not app.run().toast and measurements.count() == 0
 
 

@@ -207,7 +207,7 @@ def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
 
     def limited(choice: Settled, session: str, **how: Any) -> Any:
         if not next(left):
-            raise service.Rejected("You have started as many runs as a student may.", 7.0)
+            raise service.Rejected("Wait.", 7.0)
         return submit(choice, session, **how)
 
     monkeypatch.setattr(service, "submit", limited)
@@ -217,7 +217,7 @@ def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
     assert running.advance(0.0)
     for _ in range(2):
         assert not running.advance(0.0) and not running.finished
-        assert running.progress == (1 / 3, "2 of 3: 64. You have started as many runs as a student may.")
+        assert running.progress == (1 / 3, "2 of 3: 64. Wait.")
     for number in (1, 2):
         running.advance(0.0)
         handles[number].done.set()
