@@ -13,6 +13,7 @@ from engine.catalogue.libraries import NVCC_CUB, PEERS, SLICED, TORCH, operation
 from engine.compile import nvcc
 from engine.plan import plan
 from engine.records import C_TYPES, Choice, NotRunnable
+from tests.sentences import sentence
 
 
 def test_every_operation_of_the_catalogue_has_libraries_and_every_library_a_builder():
@@ -55,7 +56,8 @@ def test_a_peer_that_is_wrong_or_missing_is_none_and_says_why(monkeypatch):
     plan = SimpleNamespace(choice=SimpleNamespace(kernel="reduce_atomic"), additions=1, result_count=1)
     found, why = peers.peers_of(SimpleNamespace(plan=plan), ("right", "wrong", "absent"))
     assert [peer.name for peer in found] == ["right"]
-    assert why == {"wrong": "wrong's answer is wrong: 5.0 instead of 6.0.", "absent": "It is not here."}
+    assert why.keys() == {"wrong", "absent"} and why["absent"] == "It is not here."
+    assert sentence("library.wrong-answer", why["wrong"])
 
 
 def test_a_slice_is_handed_to_the_peer_of_the_whole():

@@ -16,6 +16,7 @@ from engine.backends.emulator.meanings.registry import OPERATIONS, computes
 from engine.backends.emulator.meanings.table import DTYPES, Operation, UnknownInstruction, operation
 from engine.records import Array
 from tests.backends.emulator.ops_oracle import decode, encode, expected, width
+from tests.sentences import refused
 
 pytestmark = pytest.mark.thorough
 
@@ -279,7 +280,7 @@ def test_a_form_that_ptx_does_not_have_is_not_known(opcode: str) -> None:
 
 
 def test_an_unknown_instruction_is_named() -> None:
-    with pytest.raises(UnknownInstruction, match=r"does not know the PTX instruction tex\.2d\.v4\.f32\.f32\."):
+    with refused("emulator.unknown-opcode", UnknownInstruction):
         operation("tex.2d.v4.f32.f32")
 
 
