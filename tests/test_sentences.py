@@ -20,12 +20,14 @@ ROOT = Path(__file__).parents[1]
 MOST_REPEATING = 40
 WINDOW = 5  # words in a row that make a phrase
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|\d[\w.,^]*")
-FILLED_IN = re.compile(r"`[^`]*`|\\[a-zA-Z]|\\|<[^<>]*>")  # names in backticks, escapes of a pattern, tags
-CODE = re.compile(r'[;{}]\s*\n|\{ ?\.reg|__global__|extern "C"|<<<')
+FILLED_IN = re.compile(r"`[^`]*`|\{[^{}]*\}|\\[a-zA-Z]|\\|<[^<>]*>")  # names, fields, escapes of a pattern, tags
+CODE = re.compile(r'[;{}]\s*\n|\{ ?\.reg|__global__|extern "C"|<<<|;.*;')
 
 
 def phrases(text: str) -> set[str]:
     """Return each five words in a row, without numbers and names that are filled in."""
+    if text.count(" ") < WINDOW - 1:
+        return set()
     words = [word for word in WORD.findall(FILLED_IN.sub(" ", text)) if not word[0].isdigit()]
     return {" ".join(words[start : start + WINDOW]) for start in range(len(words) - WINDOW + 1)}
 

@@ -23,6 +23,7 @@ from engine.service.queue import JobQueue
 from engine.service.queue_state import Serving, hosts_text
 from engine.service.slot import Asker, Outcome
 from engine.service.worker_slot import ROOT
+from tests.sentences import sentence
 from tests.service.jobs import PATIENCE_S, until
 
 
@@ -100,7 +101,8 @@ def test_a_slot_that_is_dropped_ends_its_run_and_takes_no_other() -> None:
     queue.drop(one)
     one.go_on.set()
     assert handle.result(PATIENCE_S) == "a" and until(lambda: one.closed)
-    assert waiting.progress == (0.0, "Waiting for a worker: none is there")
+    share, words = waiting.progress
+    assert share == 0.0 and sentence("queue.no-worker", words)
     assert waiting.expected_wait_s() is None
     queue.add(two)
     two.go_on.set()
