@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,19 +44,49 @@ def commands_of(page: Path, start: str) -> list[list[str]]:
     return [shlex.split(SHELL.split(match[1] or "")[0], comments=True) for match in found if match]
 
 
+def links_of(page: Path) -> list[str]:
+    """The targets of the links of a page."""
+    return re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+
+
+def files_of(page: Path) -> list[str]:
+    """The files and folders of the program that a page names."""
+    path = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w./-]+")
+    return [name for line in code_of(page) if "<" not in line for name in path.findall(line)]
+
+
+def modules_of(page: Path) -> list[str]:
+    """The modules of the tests and of docs/ that a page runs."""
+    return [name for line in code_of(page) for name in re.findall(r"python -m ((?:tests|docs)[\w.]*)", line)]
+
+
+def dotted_names_of(page: Path) -> list[str]:
+    """The names in the program's modules that a page has."""
+    name = re.compile(r"(?<![\w./])(?:engine|views|tests|docs)(?:\.\w+)+")
+    return [found for line in code_of(page) for found in name.findall(line)]
+
+
+def kernels_of(page: Path) -> list[str]:
+    """The names of a page that begin as names of kernels do."""
+    begins = "|".join({kernel.partition("_")[0] for kernel in KERNELS})
+    name = re.compile(rf"(?<![\w./\"-])(?:{begins})(?:_[a-z0-9]+)+(?![\w(./-])")
+    return [found for line in code_of(page) for found in name.findall(line)]
+
+
+@pytest.mark.parametrize("of", [links_of, files_of, modules_of, dotted_names_of, kernels_of])
+def test_the_pages_have_something_to_check(of: Callable[[Path], list[str]]) -> None:
+    assert sum(len(of(page)) for page in PAGES) >= 5
+
+
 @each_page
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
-        assert "://" in link or (page.parent / link).exists(), link
+    assert [link for link in links_of(page) if "://" not in link and not (page.parent / link).exists()] == []
 
 
 @each_page
 def test_every_file_that_is_named_is_there(page: Path) -> None:
     made = set(re.findall(r"^New file `(.+)`:$", page.read_text(encoding="utf-8"), re.MULTILINE))
-    for line in code_of(page):
-        for name in re.findall(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w./-]+", line):
-            if "<" not in line:
-                assert name in made or (ROOT / name).exists(), name
+    assert [name for name in files_of(page) if name not in made and not (ROOT / name).exists()] == []
 
 
 @each_page
@@ -72,22 +103,16 @@ def test_every_command_is_one(page: Path) -> None:
     for arguments in commands_of(page, "python dashboard.py"):
         if "-h" not in arguments:
             flags(arguments)
-    for line in code_of(page):
-        for module in re.findall(r"python -m ((?:tests|docs)[\w.]*)", line):
-            assert find_spec(module), module
+    assert [module for module in modules_of(page) if not find_spec(module)] == []
 
 
 @each_page
 def test_every_name_is_the_programs(page: Path) -> None:
     """A module, or what it holds; and a name that begins as kernels' do is a kernel's, if it is no choice's."""
     known = {*KERNELS, *(field.name for field in fields(Choice))}
-    begins = "|".join({kernel.partition("_")[0] for kernel in KERNELS})
     made = set(re.findall(r"^New file `.*?(\w+)\.\w+`:$", page.read_text(encoding="utf-8"), re.MULTILINE))
-    for line in code_of(page):
-        for name in re.findall(r"(?<![\w./])(?:engine|views|tests|docs)(?:\.\w+)+", line):
-            assert resolve_name(name) is not None
-        for name in re.findall(rf"(?<![\w./\"-])(?:{begins})(?:_[a-z0-9]+)+(?![\w(./-])", line):
-            assert name in known | made, name
+    assert [name for name in dotted_names_of(page) if resolve_name(name) is None] == []
+    assert [name for name in kernels_of(page) if name not in known | made] == []
 
 
 def test_the_readme_shows_commands_of_each_kind() -> None:
@@ -122,9 +147,14 @@ def test_the_architecture_is_drawn_from_the_imports() -> None:
 def test_whatever_is_asked_for_is_locked_in_a_version_that_fits() -> None:
     lock = dict(re.findall(r"^([\w-]+)==([\w.]+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     locked = {name.lower().replace("_", "-"): version for name, version in lock.items()}
-    for file in ROOT.glob("requirements*.txt"):
-        for name, least, above in re.findall(r"^([\w-]+)>=([\d.]+),<([\d.]+)", file.read_text(), re.MULTILINE):
-            assert numbers(least) <= numbers(locked[name]) < numbers(above), name
+    asked = [
+        bounds
+        for file in ROOT.glob("requirements*.txt")
+        for bounds in re.findall(r"^([\w-]+)>=([\d.]+),<([\d.]+)", file.read_text(), re.MULTILINE)
+    ]
+    assert asked
+    for name, least, above in asked:
+        assert numbers(least) <= numbers(locked[name]) < numbers(above), name
 
 
 def numbers(version: str) -> list[int]:

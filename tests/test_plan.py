@@ -64,6 +64,7 @@ def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: 
     entry = KERNELS[kernel]
     if entry.topic == "tensor" or entry is matmul_split.KERNEL:
         n = max(1, n // MULTIPLE) * MULTIPLE
+    assert entry.block_sizes and entry.combines
     for block_size in entry.block_sizes:
         for combine in entry.combines:
             choice = Choice(kernel, n, block_size, dtype=entry.dtypes[0], combine=combine, source="")
@@ -84,7 +85,9 @@ def test_a_kernel_is_compiled_for_a_block_size_only_where_it_names_it(kernel: st
 
 
 def test_relaunching_ends_with_one_block_and_levels_that_shrink():
-    for kernel in (k for k in KERNELS.values() if "relaunch" in k.combines):
+    relaunched = [kernel for kernel in KERNELS.values() if "relaunch" in kernel.combines]
+    assert relaunched
+    for kernel in relaunched:
         for combine in set(kernel.combines) & {"relaunch", "relaunch-resized"}:
             made = plan(replace(default_choice(kernel.name), n=1_000_003, combine=combine, source=""))
             grids = [step.grid[0] for step in made.steps if isinstance(step, Launch)]
@@ -105,6 +108,7 @@ def test_bytes_and_flops_are_the_lectures_counts():
 
 
 def test_default_choices_are_runnable():
+    assert KERNELS
     for name in KERNELS:
         assert plan(replace(default_choice(name), source="")).grid_size >= 1
         assert default_choice(name).n == topic_of(name).default_n

@@ -60,7 +60,9 @@ def test_bars_carry_their_numbers_and_their_rows_are_rungs() -> None:
 
 
 def test_a_failed_rung_has_no_bar_but_its_status() -> None:
-    for figure in every(table()).values():
+    figures = every(table())
+    assert figures
+    for figure in figures.values():
         assert figure["data"][0]["x"][3] is None
         assert any("wrong" in note["text"] and note["y"] == 3 for note in figure["layout"]["annotations"])
 
@@ -148,7 +150,9 @@ def test_rungs_of_different_work_have_no_speedups_and_the_plot_says_why() -> Non
 
 
 def test_an_empty_plot_says_what_to_do() -> None:
-    for name, figure in every(table(some=False)).items():
+    figures = every(table(some=False))
+    assert figures
+    for name, figure in figures.items():
         said = any("yet" in note["text"] for note in figure["layout"]["annotations"])
         assert said or (name == "speedup" and any(figure["data"][1]["x"]))  # the lecture's, which stand alone
 

@@ -62,6 +62,7 @@ def test_the_start_misses_something_and_the_solution_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_wrong_answer_is_rejected_by_the_check_that_is_meant_for_it(name: str) -> None:
     sheet = load(name)
+    assert sheet.wrong or all(isinstance(check, Question) for check in sheet.checks)
     for wrong in sheet.wrong:
         (verdict,) = judged(sheet, wrong.text, wrong.check)
         assert verdict.passed is False, (wrong.name, verdict)
@@ -115,6 +116,7 @@ def test_every_ladder_has_a_sheet() -> None:
 
 @pytest.mark.thorough
 def test_whatever_a_sheet_says_of_today_was_recorded() -> None:
+    assert names()
     for sheet in map(load, names()):
         assert len(recorded(sheet).sentences) == len(sheet.today), sheet.name
 

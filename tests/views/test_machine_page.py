@@ -9,7 +9,9 @@ from tests.views.pages import html_of, opened
 
 def test_every_check_of_the_doctor_is_a_line() -> None:
     html = html_of(opened("machine"))
-    for check in doctor():
+    checks = doctor()
+    assert checks
+    for check in checks:
         assert check.name in html
         if not check.ok and check.fix:
             assert "To fix it" in html

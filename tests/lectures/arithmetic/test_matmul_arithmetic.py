@@ -73,6 +73,7 @@ def test_a_block_that_does_not_fit_is_refused():
     "kernel", [case(k, quick=k.name in ("matmul_tiled", "matmul_vectorized"), id=k.name) for k in MATMUL]
 )
 def test_every_matrix_kernel_fits_the_h200_without_spilling(kernel):
+    assert kernel.block_sizes
     for block_size in kernel.block_sizes:
         numbers = lecture_numbers(choice(kernel.name, block_size), H200)
         # The wide tile's sums fill the registers: a few addresses, none of them used in the loop, find no room.

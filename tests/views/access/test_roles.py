@@ -91,6 +91,7 @@ def test_a_student_comes_upon_nobodys_progress_by_typing_a_name(monkeypatch: pyt
 
 def test_a_students_slide_goes_before_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work.st, "session_state", {"present": "1"})
+    assert ROLES
     for role in ROLES.values():
         come_as(role, "aaaa1111", monkeypatch)
         assert work.is_presenting() == role.goes_first

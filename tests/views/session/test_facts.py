@@ -82,3 +82,4 @@ def test_what_was_run_meanwhile_is_shown(made: Counter[str]) -> None:
     for times, reason in enumerate(("It is 3.", "It is 4."), 1):
         history.remember(choice, measured(choice, device={"kind": "emulator"}, status="wrong", reason=reason))
         assert reason in html_of(opened(**HERE)) and made["table"] == times
+    assert made["table"] == 2

@@ -28,6 +28,7 @@ def test_a_product_lies_and_rounds_as_the_manual_and_the_measurements_say(form: 
     size = warps * LANES * form.registers[3]
     made = np.zeros(size, np.float64 if "f64" in form.types else np.uint32)
     out = execute(text_of(form), grid=warps, dtype="", **dict(zip("abc", given, strict=True)), d=made)["d"]
+    assert out.size == size > 0
     for warp in range(warps):
         a, b, c, d = (np.ascontiguousarray(each.reshape(warps, LANES, -1)[warp]) for each in (*given, out))
         wanted = expected(form, a, b, c)
