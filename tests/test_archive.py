@@ -38,9 +38,7 @@ def test_json_is_every_record_as_it_was_measured(capsys: pytest.CaptureFixture[s
     assert [record["kernel"] for record in json.loads(capsys.readouterr().out)] == ["reduce_gone"]
 
 
-def test_a_table_and_lines_leave_out_what_this_version_does_not_know_and_say_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exports_leave_out_unknown_entries_and_report_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", "export", "--csv", str(tmp_path / "all.csv")]) == 0
     rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
     assert [row["N"] for row in rows] == ["1024", "2048", "4096"]

@@ -42,7 +42,7 @@ def test_a_gpu_model_can_be_asked_for_by_a_part_of_its_name(monkeypatch: pytest.
         check_here(settle(replace(ASKED, device="gpu:A100")))
 
 
-def test_what_the_kernel_would_choose_is_named() -> None:
+def test_a_settled_choice_names_the_defaults_of_its_kernel() -> None:
     found = settle(Choice("banks_strided", 1024, 256, device="emulator"))
     assert (found.combine, found.parameter) == ("none", 32)
     assert settle(replace(found, parameter=4)).parameter == 4
@@ -62,7 +62,7 @@ def test_a_settled_choice_stays_as_it_is() -> None:
         ({"device": "gpu", "schedule": "waves:1"}, "choice.gpu-order"),
     ],
 )
-def test_what_makes_no_sense_is_refused_at_the_door(change: dict[str, str], key: str) -> None:
+def test_a_contradictory_choice_is_refused(change: dict[str, str], key: str) -> None:
     with refused(key, NotRunnable):
         settle(replace(ASKED, **change))
 

@@ -95,7 +95,7 @@ def test_a_wrong_kernel_ends_with_1_and_its_findings(run: Run):
     assert {finding["kind"] for finding in record["findings"]} & {"global-race", "warp-race"}
 
 
-def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else(run: Run):
+def test_a_schedule_changes_only_the_answer_of_a_racy_kernel(run: Run):
     answers = {
         schedule: run("reduce_racy", "--n", "4096", "--schedule", schedule)[1]["result"]
         for schedule in ("lockstep", "waves:1", "waves:8")
@@ -120,7 +120,7 @@ def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else(run: Run
         (["reduce_sequential", "--schedule", "sideways"], "command.no-schedule"),
     ],
 )
-def test_what_cannot_run_is_refused_with_2_and_one_sentence(run: Run, arguments: list[str], key: str):
+def test_an_impossible_run_ends_with_status_2_and_a_reason(run: Run, arguments: list[str], key: str):
     status, record = run(*arguments)
     assert status == 2 and record["status"] == "refused"
     assert says(key, record["reason"])
@@ -206,7 +206,7 @@ def test_a_sweep_writes_every_cell_also_the_refused_ones(engine: Command, tmp_pa
     assert len(lines) == 5 and sum("refused" in line for line in lines) == 2
 
 
-def test_the_doctor_says_what_works_and_one_fix_a_line(engine: Command):
+def test_the_doctor_prints_a_line_for_each_check_and_fix(engine: Command):
     checks = json.loads(engine("doctor", "--json")[1])
     assert {check["name"] for check in checks} >= {"Python", "NVRTC", "GPU"}
     assert all(check["ok"] or check["fix"] for check in checks)

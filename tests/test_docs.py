@@ -123,7 +123,7 @@ def test_the_readme_shows_commands_of_each_kind() -> None:
     assert ["--port", "9000", "--address", "0.0.0.0"] in commands_of(README, "python dashboard.py")
 
 
-def test_a_command_that_is_none_is_found_out(tmp_path: Path) -> None:
+def test_a_wrong_command_on_a_page_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```sh\n.venv/bin/python -m engine swep x  # no\n```\nSee `python -m engine run`.\n")
     assert commands_of(page, "python -m engine") == [["swep", "x"], ["run"]]
@@ -144,7 +144,7 @@ def test_the_architecture_is_drawn_from_the_imports() -> None:
     assert PICTURE.read_text(encoding="utf-8") == svg(), "run `python -m docs.draw_architecture`"
 
 
-def test_whatever_is_asked_for_is_locked_in_a_version_that_fits() -> None:
+def test_every_requirement_is_locked_in_a_fitting_version() -> None:
     lock = dict(re.findall(r"^([\w-]+)==([\w.]+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     locked = {name.lower().replace("_", "-"): version for name, version in lock.items()}
     asked = [

@@ -125,7 +125,7 @@ def test_every_number_of_elements_is_a_grid_that_covers_n(n: int, block_size: in
 @pytest.mark.parametrize(
     ("n", "block_size", "most"), [(2**22, 256, 2**14), (2**16, 128, 512), (1000, 32, 32), (1, 32, 1)]
 )
-def test_what_is_offered_ends_with_one_block(n: int, block_size: int, most: int) -> None:
+def test_the_offered_elements_per_thread_end_with_one_block(n: int, block_size: int, most: int) -> None:
     every = offered(n, block_size)
     assert every == ELEMENTS[: len(every)] and every[-1] == most
     assert len({grid_for(n, block_size, each) for each in every}) == len(every)
@@ -139,7 +139,7 @@ def test_every_kernel_that_strides_takes_these_grids(kernel) -> None:
         assert made.grid_size == grid
 
 
-def test_how_a_gpu_is_asked_is_told_in_words() -> None:
+def test_the_launches_are_described_in_words() -> None:
     asked = replace(CHOICE, kernel="reduce_interleaved", n=2**22, block_size=128)
     assert launched(asked) == "32,768 blocks of 128 threads, then 256 blocks, then 2, then 1"
     assert launched(replace(CHOICE, kernel="matmul_naive", n=1024, block_size=16, dtype="float32")) == (

@@ -31,7 +31,7 @@ def signed_in(page: Page, url: str, key: str) -> Page:
 
 
 @pytest.mark.thorough
-def test_a_link_survives_signing_in_and_a_wrong_key_is_told(browser: Browser, school: str) -> None:
+def test_a_link_survives_signing_in_and_a_wrong_key_is_refused(browser: Browser, school: str) -> None:
     page = with_key(tab(browser), f"{school}{SLIDE}", "a wrong key of mine")
     expect(page.get_by_role("alert")).to_have_text(wording("gate.wrong-key"))
     page.get_by_label("Class key").fill(GIVEN["student"])
@@ -51,7 +51,7 @@ def test_a_link_survives_signing_in_and_a_wrong_key_is_told(browser: Browser, sc
 
 
 @pytest.mark.thorough
-def test_no_page_does_what_its_policy_forbids(browser: Browser, school: str) -> None:
+def test_no_page_breaks_its_content_policy(browser: Browser, school: str) -> None:
     page = tab(browser)
     told: list[str] = []
     page.on("console", lambda message: told.append(message.text))
@@ -71,7 +71,7 @@ def test_no_page_does_what_its_policy_forbids(browser: Browser, school: str) -> 
 
 
 @pytest.mark.thorough
-def test_nobody_sees_anothers_draft_or_progress(browser: Browser, school: str) -> None:
+def test_drafts_and_progress_are_private(browser: Browser, school: str) -> None:
     mine, theirs = tab(browser), tab(browser)
     signed_in(mine, f"{school}{SAXPY}", GIVEN["student"])
     text = editor_at(mine, f"{school}{SAXPY}")

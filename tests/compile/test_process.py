@@ -50,7 +50,7 @@ def test_a_server_that_dies_is_replaced() -> None:
     assert apart("a.cu", "", process_ids)[1] != before
 
 
-def test_what_the_function_raises_is_raised() -> None:
+def test_an_exception_of_the_function_is_raised() -> None:
     with pytest.raises(FileNotFoundError):
         apart("a.cu", "", os.stat, "/no/such/file")
 

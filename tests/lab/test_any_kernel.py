@@ -144,7 +144,7 @@ def test_an_array_may_be_passed_twice_and_results_passed_on() -> None:
      ((1.0, None, "y", 3), "kernel.pointer-gets-text"), ((1e300, None, None, 3), "kernel.float-too-large"),
      ((1.0, np.array([None]), None, 3), "kernel.array-of-objects")],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_by_the_parameter_s_name(arguments: tuple[Any, ...], key: str) -> None:
+def test_a_wrong_argument_is_refused_by_the_name_of_its_parameter(arguments: tuple[Any, ...], key: str) -> None:
     with refused(key, NotRunnable):
         engine.kernel(SAXPY).run(1, 1, arguments)
 
@@ -162,7 +162,7 @@ def test_sizes_that_no_gpu_takes_are_refused(grid: Any, block: Any, key: str) ->
         engine.kernel(SUM, "sum<int, 32>").run(1, 2048, (None, None))
 
 
-def test_what_is_no_kernel_is_refused() -> None:
+def test_a_text_without_the_kernel_is_refused() -> None:
     for text, name, key in (
         ("int main() {}", None, "kernel.none-in-file"),
         (SAXPY, "saxpi", "kernel.no-such-name"),
@@ -178,7 +178,7 @@ def test_what_is_no_kernel_is_refused() -> None:
         engine.kernel("#include </etc/passwd>\n" + SAXPY)
 
 
-def test_what_is_not_emulated_ends_in_a_sentence() -> None:
+def test_an_instruction_that_is_not_emulated_is_refused() -> None:
     text = """__global__ void k(int *a) {
   a[0] = tex1Dfetch<int>((cudaTextureObject_t)a[1], a[2]); }"""
     with pytest.raises(RunFailed, match=r"kernel.cu, line 2: "):
@@ -207,7 +207,7 @@ def test_an_array_of_a_gpu_is_handed_over_by_its_contents() -> None:
     assert np.array_equal(handed.arrays["x"], x) and handed.arrays["x"] is not x
 
 
-def test_a_gpu_is_asked_for_and_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.lab.on_gpu.gpus", tuple)
     kernel, arguments = engine.kernel(SAXPY), (2, np.zeros(8, "f4"), np.zeros(8, "f4"), 8)
     with pytest.raises(NotRunnable, match="no GPU"):
@@ -254,7 +254,7 @@ def test_files_of_windows_are_read_with_a_word_about_it(tmp_path: Path, raw: byt
         engine.kernel(tmp_path / "none.cu")
 
 
-def test_the_samples_operators_of_vectors_compute_what_they_are_named_for() -> None:
+def test_the_operators_of_the_samples_vectors_are_right() -> None:
     text = """#include <helper_math.h>
 __global__ void k(float3 *v, float *s, int4 *w) {
   float3 a = v[0], b = v[1];

@@ -36,7 +36,7 @@ def test_printf_has_bounds_and_says_so() -> None:
     assert engine.kernel(fields).run(1, 1).printed == ("1" * 32 + "%d",)
 
 
-def test_what_is_found_has_an_end_and_says_how_much_there_is() -> None:
+def test_findings_have_a_bound_and_the_rest_is_counted() -> None:
     lines = "\n".join(f"a[{number}] = threadIdx.x;" for number in range(60))
     run = engine.kernel(f"__global__ void k(int *a) {{\n{lines}\n}}").run(1, 64, (np.zeros(64, "i4"),))
     assert len(run.findings) == 51 and sentence("bounds.findings-cut", run.findings[-1].message)

@@ -35,7 +35,7 @@ def scale(tmp_path: Path) -> str:
     return str(tmp_path / "scale.cu")
 
 
-def test_emulate_says_what_came_out(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_emulate_prints_the_result(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--kernel", "scale", "--grid", "2", "--block", "64", "--arg", "2", "--arg", "float32[100]=range"]
     assert main(["emulate", scale, *arguments, "--arg", "100", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)

@@ -95,13 +95,13 @@ def test_a_pasted_file_compiles_as_it_is(name: str) -> None:
         assert len(before) == len(after) and all(new in (old, " ") for old, new in zip(before, after, strict=True))
 
 
-def test_an_error_of_the_kernel_is_told_and_not_one_of_the_host() -> None:
+def test_errors_of_the_kernel_are_reported_and_errors_of_the_host_are_not() -> None:
     text = FILES["a host class between"].replace("a[0] = 1", "a[0] =\n b") + "struct Other { std::string s; };\n"
     with pytest.raises(CompileError, match='line 3: identifier "b" is undefined'):
         compiled_for_device("pasted.cu", text)
 
 
-def test_what_is_said_first_is_the_cause_and_not_what_follows_from_it() -> None:
+def test_the_first_error_is_the_cause_of_the_others() -> None:
     with refused("pasted.undefined", CompileError):
         compiled_for_device("pasted.cu", "__global__ void k(Node *a) { a[0] = 1; }\n")
     with refused("pasted.since-volta", CompileError):
@@ -116,7 +116,7 @@ def test_a_library_that_is_not_here_is_named_where_a_kernel_needs_it() -> None:
         compiled_for_device("pasted.cu", text)
 
 
-def test_what_cannot_be_compiled_here_refuses_its_kernels_alone() -> None:
+def test_only_kernels_that_cannot_be_compiled_are_refused() -> None:
     text = """texture<float, 1> table;
 __global__ void child(int *a) { a[0] = 1; }
 __device__ void launch(int *a);
@@ -163,7 +163,7 @@ def test_a_word_that_is_glued_to_extern_c_is_a_word() -> None:
 
 
 @pytest.mark.thorough
-def test_what_would_hold_up_the_assembler_is_taken_as_the_compiler_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_module_is_not_assembled(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "#include <mma.h>\n__global__ void k(float *a) { __shared__ float s[32]; s[0] = a[0]; a[1] = s[0]; }\n"
     assert compiled_for_device("pasted.cu", text, ("k",)).compiled.cubin
     monkeypatch.setattr(nvrtc, "ASSEMBLED_BYTES", 100)
@@ -173,7 +173,7 @@ def test_what_would_hold_up_the_assembler_is_taken_as_the_compiler_made_it(monke
     assert kernel.run(1, 1, (values,)).arrays["a"].tolist() == [0, 0]
 
 
-def test_a_type_that_a_kernel_needs_is_told_by_its_own_error() -> None:
+def test_a_missing_type_is_reported_as_the_cause() -> None:
     text = "struct P {\n  std::string s;\n};\n__global__ void k(P *a) { a[0].s = 1; }\n"
     with pytest.raises(CompileError, match="line 2: "):
         compiled_for_device("pasted.cu", text)
@@ -200,7 +200,7 @@ static __global__ void three(float a[], unsigned long long /* the last */ last) 
     assert [one.template for one in found.values()] == [("class A", "int N = (3 > 2)"), (), ()]
 
 
-def test_whatever_is_pasted_is_cut_somehow() -> None:
+def test_any_text_is_cut_without_an_error() -> None:
     pieces = [
         "{",
         "}",
@@ -234,7 +234,7 @@ def test_a_text_that_closes_nothing_is_read_once(piece: str) -> None:
     kernels_in("__global__ void k() { " + piece * (200_000 // len(piece)))
 
 
-def test_an_apostrophe_in_what_is_left_out_hides_no_kernel() -> None:
+def test_an_apostrophe_in_removed_text_hides_no_kernel() -> None:
     text = "#if 0\ndon't\n#endif\n__global__ void one(int a) { }\n__global__ void two(int b) { }\n"
     assert list(kernels_in(text)) == ["one", "two"]
 
@@ -251,7 +251,7 @@ def test_a_header_that_lay_beside_the_file_is_passed_over_and_missed_only_where_
             engine.kernel(f'#include "{name}"\n{KERNEL}')
 
 
-def test_what_takes_too_long_is_compiled_with_less_optimisation_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_compilation_is_repeated_with_less_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[object, ...]] = []
 
     def slow(name: str, text: str, function: Callable[..., Any], *arguments: Any, cpu_s: int) -> Any:

@@ -50,7 +50,7 @@ def test_right_is_right_and_a_number_off_is_wrong(name: str, arrays: list[Array]
         assert not found.ok and f"element {place}," in str(found.note) and found.off == (place,)
 
 
-def test_a_histogram_counts_what_has_a_place() -> None:
+def test_a_histogram_leaves_out_numbers_beyond_its_bins() -> None:
     before = {"in": np.array([0, 1, 1, 3, -1, 7], WHOLE)}
     assert checked("histogram", before, {"bins": np.array([1, 2, 0, 1], np.uint32)}, ("in",), "bins").ok
     assert not checked("histogram", before, {"bins": np.array([1, 2, 0, 2], np.uint32)}, ("in",), "bins").ok
@@ -92,7 +92,9 @@ def test_whole_numbers_wrap_as_on_a_gpu() -> None:
         ("sum", {"a": ROW[:0]}, ROW, "reference.no-elements"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_a_sentence(name: str, before: dict[str, Array], out: Array, key: str) -> None:
+def test_arrays_that_do_not_fit_the_reference_are_refused(
+    name: str, before: dict[str, Array], out: Array, key: str
+) -> None:
     with refused(key, NotRunnable):
         checked(name, before, {"out": out}, ("a",), "out")
 

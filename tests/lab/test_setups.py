@@ -36,18 +36,18 @@ def test_a_size_is_computed_as_c_computes_it(words: str, number: int) -> None:
 
 @pytest.mark.parametrize("words", ["", "m", "n.real", "n if n else 1", "__import__('os')", "1 / 0", "2.5", "(" * 500,
                                    "n, n", "[n]", "True", "n == 1", "1 << -1", "'a' * n"])  # fmt: skip
-def test_what_is_no_whole_number_is_refused(words: str) -> None:
+def test_an_expression_that_is_no_whole_number_is_refused(words: str) -> None:
     with pytest.raises(NotRunnable, match="no whole number"):
         computed(words, {"n": 1000})
 
 
 @pytest.mark.parametrize("words", ["2^(2^40)", "n^63", "9^63 * 9^63"])
-def test_what_is_too_large_is_refused_at_once(words: str) -> None:
+def test_a_number_that_is_too_large_is_refused_at_once(words: str) -> None:
     with pytest.raises(NotRunnable, match="too large"):
         computed(words, {"n": 1 << 30})
 
 
-def test_a_launch_is_proposed_for_the_parameters_and_what_was_said_of_them_stays() -> None:
+def test_a_proposed_launch_fits_the_parameters_and_keeps_given_arguments() -> None:
     text = "template <typename T> __global__ void f(const T *in, unsigned char out[], size_t n, bool all, double x) {}"
     assert proposed(text).arguments == ("float32[n]=random", "uint8[n]=zeros", "n", "1", "1")
     kept = Setup("f<float>", arguments=("float32[9]=ones", "uint8[9]"))
@@ -71,6 +71,6 @@ def test_a_launch_is_proposed_for_the_parameters_and_what_was_said_of_them_stays
         (f"f<<<1, 2>>>(int32[{MOST_BYTES}], 1)", "", "setup.too-large"),
     ],
 )
-def test_what_cannot_be_launched_is_said(call: str, right: str, key: str) -> None:
+def test_an_impossible_launch_is_refused(call: str, right: str, key: str) -> None:
     with refused(key, NotRunnable):
         launching(setup_of(call, right), 64)

@@ -26,13 +26,13 @@ HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
         ("*(int *)(16ull << n) = 1;", "line 3"),
     ],
 )  # fmt: skip
-def test_what_does_not_end_well_stays_away_from_a_shared_gpu(body: str, words: str) -> None:
+def test_a_kernel_that_fails_on_the_emulator_stays_away_from_a_shared_gpu(body: str, words: str) -> None:
     kernel = engine.kernel(f"{HEAD}{body}\n}}\n")
     with pytest.raises(NotRunnable, match=words.replace("k.cu", "kernel.cu")):
         tried(kernel, 1, 32, (np.zeros(32, "i4"), 32), seconds=5)
 
 
-def test_what_ends_well_is_handed_back() -> None:
+def test_a_trial_that_ends_well_returns_its_run() -> None:
     run = tried(engine.kernel(HEAD + "a[i] = n; }"), 1, 32, (np.zeros(32, "i4"), 7))
     assert run.ok and (run.arrays["a"] == 7).all()
 
@@ -55,7 +55,7 @@ def test_an_edited_rung_passes_the_same_gate() -> None:
     assert "does not compile" in str(check_rung(_own("oops")).barred)
 
 
-def test_a_launch_of_ones_own_passes_it_too() -> None:
+def test_an_own_launch_passes_the_same_trial() -> None:
     setup = setup_of("k<<<1, 32>>>(int32[n], n)")
     assert check_own(setup, 32, HEAD + "a[i] = n; }", "mine.cu").barred is None
     assert "writes element 32 of `a`" in str(check_own(setup, 32, HEAD + "a[i + 1] = n; }", "mine.cu").barred)

@@ -86,7 +86,7 @@ class Replay:
 
 
 @pytest.mark.parametrize("kernel", TREES)
-def test_every_addition_adds_what_lies_there_and_the_last_one_is_the_answer(kernel):
+def test_every_addition_of_a_picture_adds_the_values_in_place(kernel):
     choice = alone(kernel)
     replay, additions = Replay(drawn(choice)), 0
     for frame, threads in replay.play():

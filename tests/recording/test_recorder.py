@@ -38,7 +38,7 @@ def load(folder: Path) -> list[Measurement]:
     return [entry.measurement for entry in entries(folder)]
 
 
-def test_what_was_written_is_read_back(tmp_path):
+def test_a_written_recording_is_read_back(tmp_path):
     wrong = {"session": 0, "status": "wrong", "reason": "The answer was wrong."}
     rows = {KEY: OK, key(settle(Choice("reduce_racy", 1024, 128, cache="hot", device="gpu"))): wrong}
     write(tmp_path / "a-gpu.json.gz", replace(recording_of(rows), left_out={"too slow": 3}))
@@ -169,7 +169,7 @@ def test_every_kernel_block_size_size_and_knob_is_contents():
     assert len(list(contents(quick=True))) <= 4 * len(KERNELS)
 
 
-def test_what_the_ladders_open_on_comes_first():
+def test_the_default_choices_of_the_ladders_are_recorded_first():
     first = [item.choice for item in contents() if item.part == "the ladders"]
     assert [item.choice for item in contents()][: len(first)] == first
     for ladder in LADDERS.values():

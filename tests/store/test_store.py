@@ -55,7 +55,7 @@ def test_a_restart_finds_the_last_of_everything() -> None:
     assert database.trouble() is None
 
 
-def test_all_drafts_together_have_a_bound_and_what_nobody_works_at_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafts_have_a_common_bound_and_old_drafts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafts, "MOST_BYTES", 3 << 20)
     megabyte, at = "x" * (1 << 20), ["2026-01-01T10:00:00+00:00"]
     monkeypatch.setattr(drafts, "now", lambda: at[0])
@@ -96,7 +96,7 @@ def test_a_draft_is_its_owners_own() -> None:
     assert drafts.load("ada", "tile.cu") == "ada's" and drafts.load("bob", "tile.cu") == "bob's"
 
 
-def test_who_is_where_in_a_sheet() -> None:
+def test_progress_in_a_sheet_is_read_by_student() -> None:
     progress.save("ada", "sums", "1", "right")
     progress.save("bob", "sums", "1", "wrong")
     progress.save("bob", "tiles", "1", "right")
@@ -113,7 +113,7 @@ def test_processes_that_make_the_file_together_all_write_into_it_and_see_the_oth
     assert drafts.load("ada", "tile.cu") == "from there" and database.version() != before
 
 
-def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_an_earlier_version_is_migrated(monkeypatch: pytest.MonkeyPatch) -> None:
     drafts.save("ada", "tile.cu", "kept")
     database.close()
     added = ("CREATE TABLE more (id INTEGER)", "INSERT INTO more VALUES (7)")
@@ -147,7 +147,7 @@ def test_a_file_of_a_later_version_is_left_alone() -> None:
     connection.close()
 
 
-def test_a_damaged_file_costs_one_sentence_and_moved_away_gets_what_was_written_since(
+def test_a_damaged_store_is_reported_once_and_a_new_file_gets_the_later_entries(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file().parent.mkdir(parents=True)
@@ -205,7 +205,7 @@ def test_where_there_can_be_no_folder_everything_goes_on_in_memory(
     assert drafts.load("ada", "tile.cu") == "text" and database.trouble() is not None
 
 
-def test_what_is_asked_wrongly_is_an_error_and_no_trouble() -> None:
+def test_a_wrong_query_is_an_error_and_no_trouble_of_the_store() -> None:
     drafts.save("ada", "tile.cu", "text")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         database.read("SELECT * FROM nobody")

@@ -150,7 +150,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
         ({"look": "lanes", "warp": "9"}, "no warp 9"),
     ],
 )
-def test_what_is_not_there_is_a_sentence(address: dict[str, str], words: str) -> None:
+def test_a_missing_block_launch_or_warp_is_one_message(address: dict[str, str], words: str) -> None:
     app = looked(rung="reduce_strided", **address)
     assert any(words in entry.value for entry in app.warning)
 
@@ -159,12 +159,12 @@ def test_what_is_not_there_is_a_sentence(address: dict[str, str], words: str) ->
     ("address", "words"),
     [({"schedule": "backwards"}, "lockstep, independent"), ({"n": "many"}, "whole number"), ({"b": "x"}, "the block")],
 )
-def test_what_is_no_choice_is_a_sentence(address: dict[str, str], words: str) -> None:
+def test_an_impossible_choice_is_one_message(address: dict[str, str], words: str) -> None:
     app = looked(rung="reduce_strided", **address)
     assert len(app.error) == 1 and words in app.error[0].value
 
 
-def test_a_refused_size_is_said_and_nothing_is_compared() -> None:
+def test_a_refused_size_is_reported_and_not_compared() -> None:
     html = html_of(looked(rung="reduce_strided", block="33"))
     assert "refused" in html and says("inside.not-counted-on-both", html)
 
@@ -204,7 +204,7 @@ def test_lanes_that_meet_at_an_address_are_coloured_by_their_turn() -> None:
     assert [turn for _, turn in data[0]["customdata"]] == list(range(1, 33))
 
 
-def test_a_deadlock_is_said_with_what_to_try() -> None:
+def test_a_deadlock_is_reported_with_another_order_to_try() -> None:
     app = opened("inside", ladder="heidelberg-volta", rung="lock_spin", n="64", block="64", look="change")
     html = html_of(app)
     assert "deadlock" in html and says("inside.try-independent", html)
@@ -214,7 +214,7 @@ def test_a_deadlock_is_said_with_what_to_try() -> None:
     assert "✓ Correct" in html and "Atomics rise from" in html
 
 
-def test_what_the_kernel_printed_stands_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printed_lines_stand_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     take = InsideWork._take
 
     def taken(self: InsideWork, name: str, handle: object) -> None:

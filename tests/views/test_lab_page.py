@@ -60,7 +60,7 @@ def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
     assert draft_of(app).text == OFF  # nothing is lost
 
 
-def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None:
+def test_the_form_of_an_own_launch_is_written_to_the_address() -> None:
     app = opened("lab", start="saxpy", n="1000")
     assert asked(app)["right"] == "y = saxpy(x, y, a)" and "n" in asked(app)["call"]
     assert "✓ Correct" in html_of(checked(app))
@@ -74,7 +74,7 @@ def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None
     assert "choose a smaller N" in html_of(checked(refused))
 
 
-def test_a_source_in_a_link_becomes_a_draft_with_a_launch_that_fits_and_what_was_found_is_told() -> None:
+def test_a_source_in_a_link_becomes_a_draft_with_a_fitting_launch() -> None:
     app = opened("lab", start="empty", source=packed(RACE), n="64")
     assert draft_of(app).text == RACE and "source" not in asked(app)
     assert asked(app)["call"].startswith("twice<<<")
@@ -88,7 +88,7 @@ def test_a_source_in_a_link_becomes_a_draft_with_a_launch_that_fits_and_what_was
     assert "does not compile" in compile_error and "Identifier" in compile_error and "The whole log" in compile_error
 
 
-def test_what_a_link_or_an_address_gets_wrong_is_said() -> None:
+def test_mistakes_in_a_link_or_an_address_are_reported() -> None:
     assert "cannot be read" in opened("lab", start="empty", source="!!!").error[0].value
     assert "too long" in opened("lab", start="empty", source=packed("x" * 300_000)).error[0].value
     assert "nothing to start from" in opened("lab", start="nowhere").error[0].value

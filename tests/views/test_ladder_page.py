@@ -67,7 +67,7 @@ def test_a_run_shows_its_answer_and_its_counters() -> None:
     assert not app.exception
 
 
-def test_a_class_that_clicks_the_same_rung_shares_an_emulated_run_and_who_presents_runs_it_anew() -> None:
+def test_students_share_one_emulated_run_and_a_presenter_runs_again() -> None:
     words = "emulated before"
     first, second = opened(rung="reduce_strided", n="4097"), opened(rung="reduce_strided", n="4097")
     first.button(key="run").click().run()
@@ -80,7 +80,7 @@ def test_a_class_that_clicks_the_same_rung_shares_an_emulated_run_and_who_presen
 
 
 @pytest.mark.parametrize("name", ["cs121-tiling", "harris", "float-truths"])
-def test_what_was_warmed_up_answers_a_students_first_run(name: str) -> None:
+def test_a_warmed_up_run_answers_a_students_first_click(name: str) -> None:
     choice = run_of(LADDERS[name], LADDERS[name].rungs[0])
     lines = ({"line": 3, "text": "x", "barriers": 1.0},)
     warmed = measured(choice, device={"kind": "emulator"}, time_us=None, counters={"barriers": 1.0}, lines=lines)
@@ -163,7 +163,7 @@ def test_the_block_sizes_of_the_slides_run_or_say_what_the_kernel_needs(rung: st
     assert says(key, html_of(app))
 
 
-def test_running_what_cannot_run_says_why_and_the_page_lives() -> None:
+def test_an_impossible_run_is_refused_on_the_page() -> None:
     app = opened(ladder="harris", n="0")
     app.button(key="run").click().run()
     assert says("ladder.n-at-least-1", html_of(app))
@@ -188,7 +188,7 @@ def test_presenting_shows_the_rung_and_nothing_else() -> None:
     assert len(figures_of(app)) == 1
 
 
-def test_a_promise_that_a_time_does_not_keep_is_said() -> None:
+def test_a_promise_that_the_times_break_is_reported() -> None:
     small = html_of(opened(rung="reduce_first_add", n="2^12"))
     assert says("ladder.promise-broken", small)
     assert wording("ladder.promise-broken") not in html_of(opened(rung="reduce_first_add"))

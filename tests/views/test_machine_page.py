@@ -17,7 +17,7 @@ def test_every_check_of_the_doctor_is_a_line() -> None:
             assert "To fix it" in html
 
 
-def test_warm_up_runs_every_rung_of_the_ladder_and_says_what_is_ready() -> None:
+def test_warm_up_runs_every_rung_and_lists_the_ready_ones() -> None:
     app = opened("machine")
     app.selectbox(key="ladder to warm up").select("crovella-order").run()
     app.button(key="warm_up").click().run()

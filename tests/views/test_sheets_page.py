@@ -79,7 +79,7 @@ def test_questions_are_answered_checked_and_there_again() -> None:
     assert "5 of 5 passed" in checked(again) and says("sheets.because-offset", shown(again))
 
 
-def test_who_is_where_is_told_to_who_may_know() -> None:
+def test_the_progress_of_all_students_is_shown_to_permitted_roles() -> None:
     assert "Nobody has begun yet." in html_of(opened("machine"))
     progress.remember("Anna <b>", SHEET, [Verdict("answer", True, "Right."), Verdict("findings", False, "No.")])
     progress.open_solution("ben", ASKS)
@@ -103,7 +103,7 @@ def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:
     assert made.advance(10.0) is False
 
 
-def test_a_link_brings_a_source_and_one_that_nobody_can_read_is_said() -> None:
+def test_a_link_brings_a_source_and_a_damaged_link_is_reported() -> None:
     app = opened("sheets", sheet=SHEET.name, source=packed("// mine\n"))
     assert app.session_state["drafts"][f"sheet-{SHEET.name}"].text == "// mine\n" and "source" not in asked(app)
     app = opened("sheets", sheet=SHEET.name, source="no source")

@@ -47,7 +47,7 @@ def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
         devices.tell(None)
 
 
-def test_what_a_topic_can_be_swept_over() -> None:
+def test_each_topic_offers_its_parameters_for_a_sweep() -> None:
     ways = {name: ways_of(topic)[2:] for name, topic in TOPICS.items()}
     assert (ways["memory"], ways["reduction"], ways["matrix_sums"]) == (["knob"], ["knob", "elements"], [])
     assert ways["aggregate"] == ways["atomics"] == ["knob", "elements"]
@@ -103,7 +103,7 @@ def test_the_topic_changes_what_can_be_swept() -> None:
                                                                    knob="SPEED").error[0].value)  # fmt: skip
 
 
-def test_the_heat_table_holds_what_was_run() -> None:
+def test_the_heat_table_holds_the_measured_values() -> None:
     app = opened("sweep", kernels="reduce_sequential,reduce_strided", blocks="32,64", n="1000", value="barriers")
     app.button(key="run").click().run()
     html = html_of(app)
@@ -146,7 +146,7 @@ def test_the_lectures_table_stands_below() -> None:
     assert says("sweep.lecture-table", html) and "68.4" in html
 
 
-def test_unknown_names_in_the_address_are_said() -> None:
+def test_unknown_names_in_the_address_are_reported() -> None:
     app = opened("sweep", kernels="reduce_magic,reduce_strided", blocks="100,64")
     said = " ".join(entry.value for entry in app.error)
     assert "'reduce_magic'" in said and "'100'" in said
@@ -174,7 +174,7 @@ def test_another_topic_takes_its_own_variants() -> None:
     assert all(name in KERNELS for name in app.session_state["kernels"])
 
 
-def test_run_shows_what_the_emulator_can_tell() -> None:
+def test_a_run_on_the_emulator_shows_counters() -> None:
     app = opened("sweep", topic="memory", sweep="knob", knob="STRIDE", values="1,32", n="1024", kernels="banks_strided")
     assert app.session_state["value"] == "bandwidth_gb_s"
     app.button(key="run").click().run()

@@ -76,7 +76,7 @@ def test_a_student_sees_neither_others_progress_nor_the_doctors_list(monkeypatch
     assert "Anna" not in said and "NVRTC" not in said and not app.subheader
 
 
-def test_a_student_comes_upon_nobodys_progress_by_typing_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_student_cannot_see_anothers_progress_by_typing_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def shown(role: Role, browser: str, name: str) -> str:
         come_as(role, browser, monkeypatch)
         return html_of(opened("sheets", sheet=SHEET.name, student=name))
@@ -89,7 +89,7 @@ def test_a_student_comes_upon_nobodys_progress_by_typing_a_name(monkeypatch: pyt
     assert all_of_them in shown(ASSISTANT, "cccc3333", "Anna (aaaa)")
 
 
-def test_a_students_slide_goes_before_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_role_decides_about_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work.st, "session_state", {"present": "1"})
     assert ROLES
     for role in ROLES.values():
@@ -108,7 +108,7 @@ def test_the_queue_knows_whose_browser_asks(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(enrolled) == 1
 
 
-def test_a_limit_is_told_once_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_beyond_the_limit_is_refused_with_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(STUDENT, limits=replace(STUDENT.limits, n=2**10))
     monkeypatch.setitem(ROLES, "student", small)
     come_as(small, "ffff6666", monkeypatch)
@@ -119,7 +119,7 @@ def test_a_limit_is_told_once_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch
     assert not app.run().toast and measurements.count() == 0
 
 
-def test_who_has_signed_in_no_longer_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_after_the_end_of_a_sign_in_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     come_as(STUDENT, "eeee5555", monkeypatch)
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
     app = opened()

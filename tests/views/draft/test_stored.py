@@ -45,7 +45,7 @@ def test_a_draft_is_its_browsers_own_and_survives_the_server(monkeypatch: pytest
 
 @pytest.mark.parametrize("raw", ["", "[]", "{}", '{"start": "empty"}', '{"start": "empty", "text": 3, "file": "a"}',
                                  '{"start": "empty", "text": "a", "file": "a", "at": 1, "call": "?"}'])  # fmt: skip
-def test_what_cannot_be_read_is_as_if_it_were_not_there(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+def test_unreadable_entries_are_left_out(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
     as_browser(monkeypatch, "ada")
     stored.save(WRITTEN)
     (owner,) = database.read("SELECT owner FROM drafts")[0]

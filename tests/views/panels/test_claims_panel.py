@@ -26,7 +26,7 @@ def test_every_claim_has_a_row_with_its_words(name: str) -> None:
     assert f"{len(claims_of(name))} claims: " in html
 
 
-def test_what_was_recorded_is_judged_at_once_and_says_where_it_comes_from() -> None:
+def test_recorded_claims_are_judged_at_once_with_their_origin() -> None:
     html = section("heidelberg")
     assert "✓ holds" in html and "✗ does not hold" in html and "recorded" in html
     assert says("claims.direction-only", html)

@@ -172,12 +172,12 @@ def test_before_the_first_run_the_counters_are_those_of_a_gpus_profiler_and_then
     assert says("plot.counted-by-emulator", html)
 
 
-def test_without_any_counters_the_plot_says_what_to_do() -> None:
+def test_a_plot_without_counters_tells_the_next_step() -> None:
     figure = drawn("crovella-matrix-sums", show="counters")
     assert any("Run the ladder (L)" in note["text"] for note in figure["layout"]["annotations"])
 
 
-def test_what_only_a_gpu_runs_stands_with_its_recorded_time_and_is_no_failure() -> None:
+def test_a_rung_for_a_gpu_alone_stands_with_its_recorded_time() -> None:
     app = opened(ladder="tensor-cores", rung="tensor_wgmma")
     html = html_of(app)
     assert (

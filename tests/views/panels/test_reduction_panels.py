@@ -81,7 +81,7 @@ def test_the_numbers_are_chosen_by_name() -> None:
     assert app.selectbox(key="parameter").options == ["ones", "random"]
 
 
-def test_float_truths_open_on_what_is_left_of_the_ones() -> None:
+def test_float_truths_open_on_the_sum_of_the_ones() -> None:
     figure = json.loads(figures_of(opened(ladder="float-truths"))[0])
     bars = figure["data"][0]
     assert bars["text"] == ["16,777,216", "16,777,216", "17,825,792", "17,825,792", "17,825,792"]
