@@ -75,15 +75,10 @@ def plain_lines(text: str) -> list[str]:
     return [line for line in (" ".join(html.unescape(line).split()) for line in lines) if line]
 
 
-def named_keys(files: Iterable[Path] = ()) -> set[str]:
-    """Return the string literals of the test files: each key of the golden file stands among them."""
-    literals: set[str] = set()
-    for file in files or TESTS.rglob("*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        literals |= {
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and type(node.value) is str
-        }
-    return literals
+def named_keys(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the string literals of syntax trees: each key of the golden file stands among those of the tests."""
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and type(node.value) is str}
 
 
 def _accept(key: str, seen: str, equal: bool) -> bool:
@@ -119,7 +114,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if output is not None:
         output["sentences"] = _seen
     elif _rewrites:
-        named = named_keys()
+        named = named_keys(ast.parse(file.read_text(encoding="utf-8")) for file in TESTS.rglob("*.py"))
         kept = {key: text for key, text in {**_expected, **_seen}.items() if key in named}
         GOLDEN.write_text(json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

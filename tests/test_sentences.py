@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
@@ -14,13 +15,14 @@ from pathlib import Path
 import pytest
 
 from tests import sentences
-from tests.sentences import refused, says, sentence, wording
+from tests.sentences import refused, says, sentence
 
 ROOT = Path(__file__).parents[1]
 MOST_REPEATING = 40
 WINDOW = 5  # words in a row that make a phrase
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|\d[\w.,^]*")
 FILLED_IN = re.compile(r"`[^`]*`|\{[^{}]*\}|\\[a-zA-Z]|\\|<[^<>]*>")  # names, fields, escapes of a pattern, tags
+READERS = ("sentence", "says", "refused", "wording")
 CODE = re.compile(r'[;{}]\s*\n|\{ ?\.reg|__global__|extern "C"|<<<|;.*;')
 
 
@@ -60,12 +62,19 @@ def phrases_of_the_program() -> set[str]:
     return found
 
 
+@functools.cache
+def trees_of_the_tests() -> dict[str, ast.Module]:
+    """Return the syntax trees of all files in tests/, by their path."""
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+
+
 def test_few_tests_repeat_a_sentence_of_the_program() -> None:
     program = phrases_of_the_program()
     repeating = [
-        f"{file.relative_to(ROOT)}: {test.name}"
-        for file in sorted((ROOT / "tests").rglob("test_*.py"))
-        for test in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        f"{name}: {test.name}"
+        for name, tree in trees_of_the_tests().items()
+        for test in ast.walk(tree)
         if isinstance(test, ast.FunctionDef) and test.name.startswith("test_")
         if any(phrases(text) & program for text in texts_of(test) if not CODE.search(text))
     ]
@@ -73,24 +82,36 @@ def test_few_tests_repeat_a_sentence_of_the_program() -> None:
     assert len(repeating) <= MOST_REPEATING, "\n".join(repeating)
 
 
-def test_each_golden_sentence_is_one_that_a_test_names() -> None:
+def test_the_golden_file_has_the_sentences_that_tests_name_and_no_others() -> None:
     golden = json.loads(sentences.GOLDEN.read_text(encoding="utf-8"))
     assert golden and all(golden.values())
-    assert set(golden) - sentences.named_keys() == set()
+    assert set(golden) - sentences.named_keys(trees_of_the_tests().values()) == set()
+    called = {
+        call.args[0].value
+        for tree in trees_of_the_tests().values()
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in READERS
+        if isinstance(call.args[0], ast.Constant)
+    }
+    assert called - set(golden) - {"trial.key", "trial.unknown"} == set()
 
 
-def test_another_text_an_empty_text_and_an_unknown_key_fail() -> None:
-    known = wording("gate.wrong-key")
-    assert sentence("gate.wrong-key", known) and says("gate.wrong-key", f"<p>No: <b>{known}</b></p>")
-    for key, seen in (("gate.wrong-key", known + "!"), ("gate.wrong-key", " "), ("no.such.key", known)):
+def test_another_text_an_empty_text_and_an_unknown_key_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_expected": {"trial.key": "The key is wrong."}, "_seen": {}, "_rewrites": False}.items():
+        monkeypatch.setattr(sentences, name, value)
+    assert sentence("trial.key", "The key is wrong.\n") and says("trial.key", "<p>No: <b>The key</b> is wrong.</p>")
+    for seen in ("The key is wrong!", " "):
         with pytest.raises(AssertionError):
-            sentence(key, seen)
-    for key, seen in (("gate.wrong-key", known[1:]), ("gate.wrong-key", ""), ("no.such.key", known)):
+            sentence("trial.key", seen)
         with pytest.raises(AssertionError):
-            says(key, seen)
-    with pytest.raises(AssertionError), refused("gate.wrong-key", ValueError):
+            says("trial.key", seen)
+    with pytest.raises(AssertionError):
+        sentence("trial.unknown", "The key is wrong.")
+    with pytest.raises(AssertionError):
+        says("trial.unknown", "The key is wrong.")
+    with pytest.raises(AssertionError), refused("trial.key", ValueError):
         raise ValueError("This key is right.")
-    with pytest.raises(pytest.fail.Exception), refused("gate.wrong-key", ValueError):
+    with pytest.raises(pytest.fail.Exception), refused("trial.key", ValueError):
         pass
 
 
@@ -121,8 +142,10 @@ BEFORE = {
 AFTER = {"trial.equal": "Two blocks wait.", "trial.refused": "N must be positive."}
 
 
-@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two processes"])
-def test_a_rewrite_takes_what_was_seen_and_drops_what_no_test_names(tmp_path: Path, processes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "processes", [pytest.param((), id="one", marks=pytest.mark.thorough), pytest.param(("-n", "2"), id="two")]
+)
+def test_a_rewrite_takes_the_seen_sentences_and_drops_unused_ones(tmp_path: Path, processes: tuple[str, ...]) -> None:
     golden = tmp_path / "tests" / "golden" / "sentences.json"
     golden.parent.mkdir(parents=True)
     golden.write_text(json.dumps(BEFORE))
@@ -131,13 +154,13 @@ def test_a_rewrite_takes_what_was_seen_and_drops_what_no_test_names(tmp_path: Pa
         (tmp_path / "tests" / f"{name}.py").write_text(text, encoding="utf-8")
 
     def tried(*options: str) -> int:
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *processes, *options]
         return subprocess.run(words, cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}, check=False).returncode
 
-    if not processes:
-        assert tried() == 1
-    assert tried("--rewrite-sentences", *processes) == 0
+    assert tried("--rewrite-sentences") == 0
     rewritten = json.loads(golden.read_text())
     assert rewritten.pop("trial.within") == "The key of the class is wrong." and rewritten == AFTER
     if not processes:
         assert tried() == 0
+        golden.write_text(json.dumps(BEFORE))
+        assert tried() == 1
