@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.__main__ import main
 from engine.catalogue import KERNELS
-from engine.counters import IN_JSON
+from engine.commands import main
+from engine.records.counters import IN_JSON
 from tests.sentences import says
 
 FIELDS = {
@@ -128,7 +128,7 @@ def test_an_impossible_run_ends_with_status_2_and_a_reason(run: Run, arguments: 
 
 
 def test_without_a_gpu_asking_for_one_is_refused(engine: Command):
-    from engine.host.devices import gpus
+    from engine.machine.devices import gpus
 
     if gpus():
         pytest.skip("this machine has a GPU")

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from engine.backends.choice import backend_named
-from engine.host import environment
+from engine.backends.backend import backend_named
+from engine.machine import environment
 
 
 def test_unknown_entries_of_the_environment_are_none():

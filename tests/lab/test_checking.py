@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.choices import settle
-from engine.lab import on_gpu
+from engine.lab import kernels
 from engine.lab.checking import Checked, check_own, check_rung, time_own
 from engine.lab.marks import Mark, compiler_marks
 from engine.lab.setups import setup_of
+from engine.plan import settle
 from engine.records import Choice, NotRunnable
 from tests.sentences import refused
 
@@ -85,6 +85,6 @@ def test_an_own_launch_is_timed_once_its_answer_is_right() -> None:
 
 
 def test_without_a_gpu_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_gpu, "gpus", tuple)
+    monkeypatch.setattr(kernels, "gpus", tuple)
     with refused("lab.no-gpu-time", NotRunnable):
         time_own(setup_of("f<<<1, 32>>>(int32[n])"), 32, "__global__ void f(int *a) { a[0] = 1; }", "mine.cu")
