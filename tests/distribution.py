@@ -14,8 +14,8 @@ from xdist.scheduler import LoadScopeScheduling
 # One Chromium at a time, and a cluster not beside it: its hosts bring network interfaces with them, and Chromium gives
 # up a page when one comes or goes.
 ONE_BY_ONE = ("tests/browser/", "tests/load/", "tests/service/test_cluster.py")
-# Few tests that take long: what is begun last should end soon.
-LONG = ("tests/test_walks.py", "tests/sheets/")
+# Modules that take long come first, so that the last ones to begin end soon.
+LONG = ("tests/test_walks.py", "tests/sheets/", "tests/fuzz/", "tests/catalogue/test_kernels.py", "tests/views/test_")
 
 
 class ByModule(LoadScopeScheduling):

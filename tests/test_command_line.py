@@ -12,6 +12,7 @@ import pytest
 from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.records.counters import IN_JSON
+from tests.sentences import says
 
 FIELDS = {
     "kernel", "n", "block_size", "grid_size", "dtype", "cache", "device", "status", "reason", "result", "expected",
@@ -94,7 +95,7 @@ def test_a_wrong_kernel_ends_with_1_and_its_findings(run: Run):
     assert {finding["kind"] for finding in record["findings"]} & {"global-race", "warp-race"}
 
 
-def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else(run: Run):
+def test_a_schedule_changes_only_the_answer_of_a_racy_kernel(run: Run):
     answers = {
         schedule: run("reduce_racy", "--n", "4096", "--schedule", schedule)[1]["result"]
         for schedule in ("lockstep", "waves:1", "waves:8")
@@ -105,24 +106,24 @@ def test_a_schedule_changes_what_a_racy_kernel_answers_and_nothing_else(run: Run
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "key"),
     [
-        (["reduce_sequential", "--n", "0"], "at least 1"),
-        (["reduce_sequential", "--n", "2^40"], "too large"),
-        (["reduce_sequential", "--block-size", "33"], "block size of 33"),
-        (["reduce_sequental"], "Did you mean reduce_sequential"),
-        (["reduce_sequential", "--source", "/nowhere.cu"], "There is no file /nowhere.cu"),
-        (["matmul_naive", "--dtype", "int32"], "choose float32"),
-        (["banks_strided", "--parameter", "99"], "Stride (elements) of banks_strided cannot be 99: choose 1, 2, 3"),
-        (["reduce_sequential", "--parameter", "2"], "has no parameter to choose"),
-        (["reduce_sequential", "--grid-size", "2"], "so it cannot be chosen"),
-        (["reduce_sequential", "--schedule", "sideways"], "lockstep, independent:SEED or waves:BLOCKS"),
+        (["reduce_sequential", "--n", "0"], "command.n-0"),
+        (["reduce_sequential", "--n", "2^40"], "command.n-too-large"),
+        (["reduce_sequential", "--block-size", "33"], "command.block-33"),
+        (["reduce_sequental"], "command.did-you-mean"),
+        (["reduce_sequential", "--source", "/nowhere.cu"], "command.no-file"),
+        (["matmul_naive", "--dtype", "int32"], "command.dtype"),
+        (["banks_strided", "--parameter", "99"], "command.parameter-not-offered"),
+        (["reduce_sequential", "--parameter", "2"], "command.no-parameter"),
+        (["reduce_sequential", "--grid-size", "2"], "command.grid-not-chosen"),
+        (["reduce_sequential", "--schedule", "sideways"], "command.no-schedule"),
     ],
 )
-def test_what_cannot_run_is_refused_with_2_and_one_sentence(run: Run, arguments: list[str], words: str):
+def test_an_impossible_run_ends_with_status_2_and_a_reason(run: Run, arguments: list[str], key: str):
     status, record = run(*arguments)
     assert status == 2 and record["status"] == "refused"
-    assert words in record["reason"]
+    assert says(key, record["reason"])
     assert record["result"] is None and record["counters"] is None
 
 
@@ -205,7 +206,7 @@ def test_a_sweep_writes_every_cell_also_the_refused_ones(engine: Command, tmp_pa
     assert len(lines) == 5 and sum("refused" in line for line in lines) == 2
 
 
-def test_the_doctor_says_what_works_and_one_fix_a_line(engine: Command):
+def test_the_doctor_prints_a_line_for_each_check_and_fix(engine: Command):
     checks = json.loads(engine("doctor", "--json")[1])
     assert {check["name"] for check in checks} >= {"Python", "NVRTC", "GPU"}
     assert all(check["ok"] or check["fix"] for check in checks)

@@ -15,7 +15,7 @@ def test_the_order_of_the_contract_is_that_of_its_places() -> None:
     assert IN_JSON[:4] == ("warp_instructions", "thread_instructions", "active_lanes_per_instruction", "branches")
 
 
-def test_what_a_table_shows_is_plotted_and_what_is_plotted_is_offered_for_the_lines() -> None:
+def test_counters_of_a_table_have_a_plot_and_a_heat_of_lines() -> None:
     assert set(IN_TABLE) <= set(IN_PLOTS) <= set(ON_LINES)
 
 
@@ -32,7 +32,7 @@ def test_counters_are_derived_and_missing_ones_stay_missing() -> None:
     assert set(plotted(None).values()) == {None}
 
 
-def test_a_share_of_nothing_is_left_out_and_what_was_counted_is_kept() -> None:
+def test_a_share_without_a_whole_is_left_out() -> None:
     counts = {"warp_instructions": 0, "thread_instructions": 0, "bank_conflicts": 3,
               "shared_load_conflicts": 1, "shared_store_conflicts": 1}  # fmt: skip
     found = with_derived(counts)

@@ -1,8 +1,9 @@
 from engine.commands.doctor import DoctorCheck, _checked, _store, doctor
 from engine.store import database, measurements
+from tests.sentences import wording
 
 
-def test_every_line_says_what_was_found_and_every_missing_line_how_to_fix_it():
+def test_every_check_has_a_detail_and_every_failed_one_a_fix():
     checks = doctor()
     assert [check.name for check in checks][:3] == ["Python", "NVRTC", "CUDA headers"]
     for check in checks:
@@ -19,12 +20,10 @@ def test_a_check_that_breaks_is_an_answer():
     def broken() -> str:
         raise RuntimeError("first line\nsecond line")
 
-    assert _checked("x", broken) == DoctorCheck(
-        "x", False, "RuntimeError: first line", "pip install -r requirements.txt -c constraints.txt"
-    )
+    assert _checked("x", broken) == DoctorCheck("x", False, "RuntimeError: first line", wording("doctor.install-again"))
 
 
-def test_what_is_kept_is_counted_and_a_damaged_file_named() -> None:
+def test_the_doctor_counts_the_measurements_and_names_a_damaged_file() -> None:
     measurements.add("k", "{}")
     assert _checked("history", _store) == DoctorCheck(
         "history", True, f"1 measurements in {database.folder() / database.FILE}"

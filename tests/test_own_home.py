@@ -41,7 +41,7 @@ def used(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {**os.environ, "STREAMLIT_SERVER_PORT": "none", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def test_what_one_program_compiles_the_next_finds_compiled() -> None:
+def test_a_second_program_finds_the_compiled_code_of_the_first() -> None:
     command = "import sys; sys.exit(sys.dont_write_bytecode)"
     assert subprocess.run([sys.executable, "-S", "-c", command], check=False).returncode == 0
 

@@ -75,7 +75,7 @@ def test_no_speedup_between_two_devices() -> None:
 
 
 def test_a_failed_rung_has_a_sentence_and_no_number_but_the_recorded_one() -> None:
-    wrong = measured("reduce_interleaved", None, status="wrong", reason="The answer is wrong: 1 instead of 2.")
+    wrong = measured("reduce_interleaved", None, status="wrong", reason="Seen: 1, not 2.")
     recorded = measured("reduce_interleaved", 80.0, origin="recorded")
     for known, time_us in ((Known(wrong), None), (Known(wrong, recorded), 80.0)):
         frame = tables.ladder_table(HARRIS, choices(), [known] + [Known()] * (len(HARRIS.rungs) - 1))
@@ -147,7 +147,7 @@ def test_marks_are_the_peak_and_the_median_peer_of_one_gpu() -> None:
     assert tables.marks(topic, [Known()]) == {}
 
 
-def test_csv_has_units_in_its_headings_and_nothing_for_what_was_not_measured() -> None:
+def test_csv_has_units_in_its_headings_and_empty_cells_for_missing_values() -> None:
     text = tables.csv_of(
         [measured("reduce_strided", 12.5), measured("reduce_racy", None, status="wrong", reason="No.")]
     )
@@ -183,7 +183,7 @@ def test_heidelbergs_last_columns() -> None:
     assert least[0]["best_block_size"] == 32
 
 
-def test_counts_that_a_gpu_does_not_share_say_so_wherever_they_stand() -> None:
+def test_counts_that_differ_on_a_gpu_are_marked() -> None:
     plain = made.measured(Choice("reduce_interleaved", 4096, 128, device="gpu"))
     counted = Counts({"barriers": 12, "warp_instructions": 99}, caveats=(Caveat(5, "Line 5: it waits."),))
     facts = [Known(live=replace(plain, counts=counted, timing=None)), Known(live=replace(plain, counts=Counts({})))]

@@ -36,7 +36,7 @@ def test_a_number_as_it_is_typed(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "2^x", "2^64", "2^-1", "4.5", "M", "4MM"])
-def test_what_is_no_number_is_refused(text: str) -> None:
+def test_a_text_that_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         whole_number(text)
 

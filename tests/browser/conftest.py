@@ -34,7 +34,7 @@ PATIENCE_MS = 45_000  # a busy machine's first page; what is right is seen at on
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/browser/"):
             item.add_marker(pytest.mark.browser)
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import GIVEN, tab
 from tests.browser.test_dashboard import counted, heading, opened
 from tests.browser.test_lab_browser import SAXPY, editor_at, typed
+from tests.sentences import wording
 
 SLIDE = "/?ladder=harris&rung=reduce_strided&n=4096&device=emulator"
 PAGES = (SLIDE, "/sweep", "/inside?show=motion", "/lab", "/sheets", "/machine", f"{SLIDE}&present=1")
@@ -30,9 +31,9 @@ def signed_in(page: Page, url: str, key: str) -> Page:
 
 
 @pytest.mark.thorough
-def test_a_link_survives_signing_in_and_a_wrong_key_is_told(browser: Browser, school: str) -> None:
+def test_a_link_survives_signing_in_and_a_wrong_key_is_refused(browser: Browser, school: str) -> None:
     page = with_key(tab(browser), f"{school}{SLIDE}", "a wrong key of mine")
-    expect(page.get_by_role("alert")).to_have_text("This is not the class key.")
+    expect(page.get_by_role("alert")).to_have_text(wording("gate.wrong-key"))
     page.get_by_label("Class key").fill(GIVEN["student"])
     page.get_by_label("Show it").check()
     expect(page.get_by_label("Class key")).to_have_attribute("type", "text")
@@ -50,7 +51,7 @@ def test_a_link_survives_signing_in_and_a_wrong_key_is_told(browser: Browser, sc
 
 
 @pytest.mark.thorough
-def test_no_page_does_what_its_policy_forbids(browser: Browser, school: str) -> None:
+def test_no_page_breaks_its_content_policy(browser: Browser, school: str) -> None:
     page = tab(browser)
     told: list[str] = []
     page.on("console", lambda message: told.append(message.text))
@@ -70,7 +71,7 @@ def test_no_page_does_what_its_policy_forbids(browser: Browser, school: str) -> 
 
 
 @pytest.mark.thorough
-def test_nobody_sees_anothers_draft_or_progress(browser: Browser, school: str) -> None:
+def test_drafts_and_progress_are_private(browser: Browser, school: str) -> None:
     mine, theirs = tab(browser), tab(browser)
     signed_in(mine, f"{school}{SAXPY}", GIVEN["student"])
     text = editor_at(mine, f"{school}{SAXPY}")

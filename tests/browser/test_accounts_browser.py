@@ -39,7 +39,7 @@ def signed_in(page: Page, url: str) -> Page:
     return page
 
 
-def test_a_link_survives_signing_in_with_an_account_and_the_list_says_who_presents(
+def test_a_link_survives_signing_in_with_an_account_and_the_list_names_the_presenters(
     browser: Browser, accounts: tuple[str, Provider]
 ) -> None:
     url, provider = accounts
@@ -72,7 +72,7 @@ def test_a_link_survives_signing_in_with_an_account_and_the_list_says_who_presen
         ({"sub": "3", "email": "ada@school.edu", "email_verified": False}, "ada@school.edu has no role here"),
     ],
 )
-def test_who_is_in_no_list_is_a_student_and_an_address_that_nobody_checked_is_nobodys(
+def test_an_unlisted_account_is_a_student_and_an_unverified_address_is_refused(
     somebody: dict[str, object], told: str, browser: Browser, accounts: tuple[str, Provider]
 ) -> None:
     url, provider = accounts
@@ -82,9 +82,7 @@ def test_who_is_in_no_list_is_a_student_and_an_address_that_nobody_checked_is_no
     page.context.close()
 
 
-def test_a_code_that_this_browser_did_not_ask_for_signs_nobody_in(
-    browser: Browser, accounts: tuple[str, Provider]
-) -> None:
+def test_a_sign_in_code_of_another_browser_is_refused(browser: Browser, accounts: tuple[str, Provider]) -> None:
     url, provider = accounts
     asked = {"client_id": "kernel-ladder", "response_type": "code", "scope": "openid", "state": "mine", "nonce": "n",
              "redirect_uri": f"{url}/oauth2callback"}  # fmt: skip

@@ -34,7 +34,7 @@ def test_a_page_looks_as_it_was_approved(browser: Browser, address: str, tmp_pat
                     "run python -m tests.browser.appearance.")  # fmt: skip
 
 
-def test_what_is_approved_is_small_and_every_page_has_one() -> None:
+def test_every_page_has_a_small_approved_picture() -> None:
     assert {path.stem for path in FOLDER.glob("*.png")} == set(PAGES)
     assert all(path.stat().st_size < LARGEST for path in FOLDER.glob("*.png"))
 

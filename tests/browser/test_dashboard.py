@@ -14,6 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import PATIENCE_MS
+from tests.sentences import wording
 from views.session import assets
 
 HARRIS = "/?ladder=harris&n=4096"
@@ -230,12 +231,12 @@ def test_choices_go_along_to_another_page_and_back(page: Page, address: str) -> 
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("n", "sentence"), [("0", "N must be at least 1"), ("2%5E40", "too large")])
-def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n: str, sentence: str) -> None:
+@pytest.mark.parametrize(("n", "key"), [("0", "ladder.n-at-least-1"), ("2%5E40", "ladder.n-too-large")])
+def test_bad_input_is_a_sentence_and_the_page_lives(page: Page, address: str, n: str, key: str) -> None:
     opened(page, f"{address}/?ladder=harris&n={n}")
-    expect(page.locator(".outcome.bad")).to_contain_text(sentence)
+    expect(page.locator(".outcome.bad")).to_contain_text(wording(key))
     page.locator(".st-key-run button").first.click()
-    expect(page.locator(".outcome.bad")).to_contain_text(sentence)
+    expect(page.locator(".outcome.bad")).to_contain_text(wording(key))
     page.keyboard.press("ArrowRight")
     heading(page, "bank conflicts")
 

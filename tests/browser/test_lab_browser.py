@@ -38,7 +38,7 @@ def checked(page: Page, words: str) -> None:
     expect(page.locator("[data-part=editor]")).to_have_attribute("data-state", "done")
 
 
-def test_what_is_typed_is_checked_and_marked_and_is_there_after_a_reload(page: Page, address: str) -> None:
+def test_typed_text_is_checked_and_marked_and_survives_a_reload(page: Page, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     checked(page, "Correct")
     expect(page.locator(".heat .cm-gutterElement").filter(has_text="32").first).to_be_visible()
@@ -109,9 +109,7 @@ def test_marks_move_with_the_text_that_is_typed_while_a_check_runs(page: Page, a
 
 
 @pytest.mark.thorough
-def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
-    page: Page, browser: Browser, address: str
-) -> None:
+def test_a_link_carries_the_source_unless_it_is_too_long(page: Page, browser: Browser, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     typed(page, "a * x[i]", "1 + ")
     page.locator("[data-part=share]").click()
@@ -131,9 +129,7 @@ def test_a_link_holds_the_source_for_somebody_else_and_says_when_it_is_too_long(
 
 
 @pytest.mark.thorough
-def test_the_server_has_what_the_browser_has_lost_and_shows_it_to_nobody_else(
-    page: Page, browser: Browser, address: str
-) -> None:
+def test_the_server_restores_a_lost_draft_to_its_own_browser_only(page: Page, browser: Browser, address: str) -> None:
     text = editor_at(page, f"{address}{SAXPY}")
     typed(page, "a * x[i]", "1 + ")
     checked(page, "Wrong")

@@ -54,7 +54,7 @@ def test_a_moment_is_saved_as_the_trace_has_it(page: Page, address: str, tmp_pat
     texts = [each.text for each in root.iter(f"{SVG}text")]
     for value in first.sums[0].values:  # in the thread's cell and in its word
         assert texts.count(str(value).replace("-", "−")) >= 2
-    assert any("partial[tid] += partial[tid + stride];" in text for text in texts)
+    assert any("partial[tid] +=" in text for text in texts)
     lit = [each for each in root.iter(f"{SVG}rect") if each.get("fill") == "#2f7fd1"]
     assert len(lit) >= 128  # every word of the first pass
 
@@ -108,7 +108,7 @@ DRAWN = """(player) => new Promise((done) => {
 })"""
 
 
-def test_only_what_moves_is_drawn_while_it_moves(page: Page, address: str) -> None:
+def test_only_moving_parts_are_drawn_during_a_move(page: Page, address: str) -> None:
     at_rest(page, f"{address}{FIRST}")
     part(page, "speed").select_option("0.25")  # so that also a slow browser draws a moment more than once
     part(page, "first").click()
@@ -154,7 +154,7 @@ TWO_FRAMES = """(player) => new Promise((done) => {
 
 
 @pytest.mark.thorough
-def test_who_wants_no_motion_gets_the_next_moment_at_once(laptop: BrowserContext, page: Page, address: str) -> None:
+def test_reduced_motion_shows_the_next_moment_at_once(laptop: BrowserContext, page: Page, address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     at_rest(page, f"{address}{FIRST}")
     part(page, "first").click()

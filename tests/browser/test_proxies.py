@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.conftest import GIVEN, ROOT, START_S, free_port
 from tests.browser.test_access_browser import SLIDE, signed_in
 from tests.browser.test_dashboard import counted, heading
+from tests.sentences import says
 from tests.service.jobs import until
 
 NAME = "ladder.example.org"
@@ -123,7 +124,7 @@ def test_a_dashboard_without_keys_is_not_opened_by_a_proxy(program: str, address
         pytest.skip(f"There is no {program} on this machine.")
     with proxied(program, tmp_path, address) as url:
         status, words = asked(url)
-        assert status == 403 and "starts it with a class key" in words
+        assert status == 403 and says("proxy.needs-key", words)
 
 
 @pytest.mark.thorough

@@ -131,7 +131,7 @@ def test_a_first_run_and_a_second_move_nothing_and_say_when(page: Page, address:
         "ladder=crovella&rung=reduce_racy&n=3000",  # a wrong answer
     ],
 )
-def test_nothing_moves_whatever_comes_of_it(page: Page, address: str, choice: str) -> None:
+def test_no_element_moves_in_any_kind_of_run(page: Page, address: str, choice: str) -> None:
     opened(page, f"{address}/?{choice}")
     drawn = ".st-key-drawing :is(.main-svg, [data-part=player][data-frame])"  # Volta's is a block in motion
     expect(page.locator(drawn).first).to_be_visible()

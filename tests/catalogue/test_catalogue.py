@@ -60,7 +60,7 @@ def test_the_header_has_every_label_in_sentences(kernel: Kernel):
     assert list(kernel.header) == ["Summary", *HEADER_LABELS]
     assert kernel.header["Summary"].startswith(f"{kernel.name}: ")
     for label, text in kernel.header.items():
-        assert text.endswith("."), f"{label} does not end in a sentence: {text}"
+        assert text.endswith("."), f"{label}: {text}"
 
 
 @EVERY_KERNEL

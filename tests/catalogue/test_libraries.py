@@ -13,6 +13,7 @@ from engine.catalogue.libraries import NVCC_CUB, PEERS, SLICED, TORCH, operation
 from engine.compile import nvcc
 from engine.plan import plan
 from engine.records import C_TYPES, Choice, NotRunnable
+from tests.sentences import sentence
 
 
 def test_every_operation_of_the_catalogue_has_libraries_and_every_library_a_builder():
@@ -26,9 +27,10 @@ def test_every_operation_of_the_catalogue_has_libraries_and_every_library_a_buil
 
 def test_every_call_of_cub_that_is_asked_for_is_in_its_source():
     text = nvcc_peers.SOURCE.read_text()
-    for operation, names in PEERS.items():
-        if NVCC_CUB in names and operation not in SLICED:
-            assert f"OPERATION == {nvcc_peers.macros(operation, 'int32')['OPERATION']}\n" in text
+    operations = [name for name, peers_of_it in PEERS.items() if NVCC_CUB in peers_of_it and name not in SLICED]
+    assert operations
+    for operation in operations:
+        assert f"OPERATION == {nvcc_peers.macros(operation, 'int32')['OPERATION']}\n" in text
 
 
 def test_without_nvcc_the_reason_is_said(monkeypatch):
@@ -55,7 +57,8 @@ def test_a_peer_that_is_wrong_or_missing_is_none_and_says_why(monkeypatch):
     plan = SimpleNamespace(choice=SimpleNamespace(kernel="reduce_atomic"), additions=1, result_count=1)
     found, why = peers.peers_of(SimpleNamespace(plan=plan), ("right", "wrong", "absent"))
     assert [peer.name for peer in found] == ["right"]
-    assert why == {"wrong": "wrong's answer is wrong: 5.0 instead of 6.0.", "absent": "It is not here."}
+    assert why.keys() == {"wrong", "absent"} and why["absent"] == "It is not here."
+    assert sentence("library.wrong-answer", why["wrong"])
 
 
 def test_a_slice_is_handed_to_the_peer_of_the_whole():

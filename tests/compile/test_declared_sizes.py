@@ -31,5 +31,5 @@ def test_the_compiler_tells_an_element_s_size(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["twice", "inner", "out", "nowhere"])
-def test_what_the_file_does_not_tell_is_not_guessed(name: str) -> None:
+def test_details_that_the_file_lacks_are_not_guessed(name: str) -> None:
     assert element_bytes(Source("mine.cu", TEXT, "float64"), name) is None

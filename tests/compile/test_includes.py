@@ -45,5 +45,5 @@ def test_no_other_file_is_read(head: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("head", PASSED)
-def test_what_the_include_folders_hold_is_included(head: str) -> None:
+def test_headers_of_the_include_folders_are_included(head: str) -> None:
     assert b".entry k(" in compile_source(Source("mine.cu", head + KERNEL, "int32"), "compute_90")

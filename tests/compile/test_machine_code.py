@@ -125,7 +125,7 @@ def test_bytes_are_in_flight_until_something_waits_for_them() -> None:
     assert one_by_one.bytes_in_flight == 16
 
 
-def test_what_a_branch_leaves_in_flight_is_so_where_the_ways_meet() -> None:
+def test_bytes_in_flight_after_a_branch_are_the_larger_of_both_ways() -> None:
     ways = (branch(0, 3), load(SIXTEEN, 0), branch(2, 4, ALWAYS_GOES), load(WORD, 1), load(WORD, 2), EXIT)
     assert read(*ways).bytes_in_flight == 20, "16 and 4 bytes by the one way, 4 and 4 by the other"
     in_a_loop = (branch(0, 2), load(WORD, 0), load(SIXTEEN, 1), waits(waits(FFMA, 0), 1), branch(4, 0), EXIT)

@@ -22,6 +22,7 @@ def axes(figure: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("ladder", "show"), [case(*names, quick=i < 4) for i, names in enumerate(PICTURES)])
 def test_a_logarithmic_axis_says_so(ladder: str, show: str) -> None:
     figure = json.loads(figures_of(opened(ladder=ladder, show=show))[0])
+    assert axes(figure)
     for axis in axes(figure):
         said = "log scale" in axis.get("title", {}).get("text", "")
         assert said == (axis.get("type") == "log")

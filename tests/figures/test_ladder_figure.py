@@ -61,7 +61,9 @@ def test_bars_carry_their_numbers_and_their_rows_are_rungs() -> None:
 
 
 def test_a_failed_rung_has_no_bar_but_its_status() -> None:
-    for figure in every(table()).values():
+    figures = every(table())
+    assert figures
+    for figure in figures.values():
         assert figure["data"][0]["x"][3] is None
         assert any("wrong" in note["text"] and note["y"] == 3 for note in figure["layout"]["annotations"])
 
@@ -129,7 +131,7 @@ def test_an_axis_of_very_different_numbers_is_logarithmic_and_says_so() -> None:
     assert all(low <= log10(tick) <= high for tick in axes[4000.0]["tickvals"])
 
 
-def test_what_became_of_a_run_stands_behind_the_recorded_number_with_room_for_both() -> None:
+def test_the_outcome_of_a_run_stands_behind_the_recorded_number() -> None:
     recorded = measured(HARRIS.rungs[0].kernel, 80.0, origin="recorded")
     stuck = measured(HARRIS.rungs[0].kernel, None, status="deadlock", reason="No lane goes on.")
     facts = [Known(stuck, recorded), *[Known(measured(r.kernel, 10.0)) for r in HARRIS.rungs[1:]]]
@@ -148,8 +150,10 @@ def test_rungs_of_different_work_have_no_speedups_and_the_plot_says_why() -> Non
     assert any("different work" in note["text"] for note in speedup_bars(frame)["layout"]["annotations"])
 
 
-def test_an_empty_plot_says_what_to_do() -> None:
-    for name, figure in every(table(some=False)).items():
+def test_an_empty_plot_tells_the_next_step() -> None:
+    figures = every(table(some=False))
+    assert figures
+    for name, figure in figures.items():
         said = any("yet" in note["text"] for note in figure["layout"]["annotations"])
         assert said or (name == "speedup" and any(figure["data"][1]["x"]))  # the lecture's, which stand alone
 

@@ -56,6 +56,7 @@ def test_sums_by_atomics_give_other_bits_now_and_then():
 def test_a_slice_is_added_from_any_start_by_kernel_and_library(value):
     from engine.backends.gpu import launches, peers
 
+    assert KERNELS["reduce_unaligned"].dtypes
     for dtype in KERNELS["reduce_unaligned"].dtypes:
         choice = settle(Choice("reduce_unaligned", 1_000_003, 256, dtype=dtype, parameter=value, device="gpu"))
         prepared = launches.prepare(plan(choice), topic_of("reduce_unaligned").input_recipe(choice))

@@ -50,7 +50,7 @@ def test_another_choice_has_its_own_measurements(change: dict[str, object]) -> N
     assert history.latest(replace(CHOICE, **change)) is None  # type: ignore[arg-type]
 
 
-def test_the_default_way_of_combining_is_the_same_choice_said_or_unsaid() -> None:
+def test_naming_the_default_way_to_combine_is_the_same_choice() -> None:
     history.remember(CHOICE, measured())
     assert history.latest(replace(CHOICE, combine=KERNELS[CHOICE.kernel].combines[0])) is not None
 
@@ -61,14 +61,14 @@ def test_the_cache_state_does_not_matter_to_the_emulator() -> None:
     assert history.latest(replace(emulated, cache="hot")) is not None
 
 
-def test_a_restart_finds_what_was_measured() -> None:
+def test_a_restart_finds_the_earlier_measurements() -> None:
     history.remember(CHOICE, measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x", "barriers": 1.0},)))
     history.forget()
     found = history.latest(CHOICE)
     assert found == measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x", "barriers": 1.0},))
 
 
-def test_what_an_earlier_version_kept_has_lost_the_counters_of_its_lines() -> None:
+def test_measurements_of_an_earlier_version_lack_counters_of_lines() -> None:
     history.remember(replace(CHOICE, n=8192), measured())
     another_process_measures(CHOICE, measured(counters={"barriers": 1.0}, lines=({"line": 3, "text": "x"},)))
     assert history.latest(CHOICE) == measured(counters={"barriers": 1.0})
@@ -96,7 +96,9 @@ def another_process_measures(choice: Choice, measurement: Measurement) -> None:
     connection.close()
 
 
-def test_what_another_process_measures_is_seen_and_ones_own_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurements_of_other_processes_are_read_and_own_ones_are_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(history, "FRESH_S", 0.0)
     other, third = replace(CHOICE, n=8192), replace(CHOICE, n=16384)
     history.remember(CHOICE, mine := measured(lines=({"line": 3, "text": "x", "barriers": 1.0},), counters={}))
@@ -141,7 +143,7 @@ def test_the_file_is_brought_back_to_its_size(monkeypatch: pytest.MonkeyPatch) -
     assert history.latest(replace(CHOICE, n=30)) is not None and history.latest(replace(CHOICE, n=1)) is None
 
 
-def test_what_is_dropped_from_memory_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measurement_dropped_from_memory_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "IN_MEMORY", 2)
     choices = [replace(CHOICE, n=n) for n in range(1, 6)]
     for choice in choices:
@@ -227,7 +229,7 @@ def test_the_environment_line_names_device_state_versions_and_date() -> None:
         (Choice("reduce_sequential", 1024, 256, device="emulator"), {"combine": "relaunch"}),
     ],
 )
-def test_what_a_kernel_would_choose_itself_is_the_same_choice(plain: Choice, named: dict[str, Any]) -> None:
+def test_naming_a_default_is_the_same_choice(plain: Choice, named: dict[str, Any]) -> None:
     plain, named = settle(plain), settle(replace(plain, **named))
     history.remember(plain, measured(plain))
     assert history.latest(named) == measured(plain)

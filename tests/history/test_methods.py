@@ -56,6 +56,7 @@ def test_a_name_that_is_gone_is_not_passed_over() -> None:
 def test_the_recorded_runs_were_measured_as_this_program_measures() -> None:
     """Of a session from before the method changed, only what was not timed on the GPU stays: the CPU's rungs."""
     recording = read(FOLDER / "nvidia-h200.json.gz")
+    assert recording.rows
     for row in recording.rows.values():
         then = recording.sessions[row["session"]].methods
         if cpu.named_in((row["badges"] or "").split(" · ")):

@@ -33,7 +33,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Record]:
     profiles._hardware.cache_clear()
 
 
-def test_what_was_recorded_lies_with_the_other_recordings() -> None:
+def test_counters_of_a_profiler_lie_with_the_recordings() -> None:
     files = profiles.recorded_files()
     assert files and all(FOLDER in file.parents for file in files)
     assert profiles._hardware()

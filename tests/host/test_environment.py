@@ -7,7 +7,7 @@ from engine.backends.backend import backend_named
 from engine.machine import environment
 
 
-def test_what_is_unknown_is_none_and_never_left_out():
+def test_unknown_entries_of_the_environment_are_none():
     found = environment.environment()
     assert {"driver", "cuda", "cupy", "python", "commit", "utc", "nvrtc", "throttle_reasons", "sm_clock_now_mhz",
             "temperature_c", "power_w"} <= set(found)  # fmt: skip

@@ -10,17 +10,18 @@ import pytest
 import engine
 from engine.records import NotRunnable, RunFailed
 from tests.lab.test_any_kernel import SAXPY
+from tests.sentences import refused, sentence
 
 
 def test_a_launch_keeps_the_limits_of_a_gpu_that_is_named() -> None:
     kernel, x = engine.kernel(SAXPY), np.zeros(64, "f4")
     run = partial(kernel.run, 1, 64, (2, x, x.copy(), 64))
     assert run(gpu="Tesla V100", shared=96 << 10).ok and run(gpu="H200", shared=100 << 10).ok
-    with pytest.raises(NotRunnable, match="98,305 bytes of shared memory a block; NVIDIA Tesla V100 has 98,304"):
+    with refused("bounds.shared-v100", NotRunnable):
         run(gpu="v100", shared=(96 << 10) + 1)
-    with pytest.raises(NotRunnable, match=r"There is no GPU 'V1000' here: choose one of .*NVIDIA T4"):
+    with refused("bounds.no-gpu", NotRunnable):
         run(gpu="V1000")
-    with pytest.raises(NotRunnable, match="NVIDIA T4 has 65,536"):
+    with refused("bounds.shared-t4", NotRunnable):
         run(gpu="t4", shared=65537)
 
 
@@ -30,15 +31,15 @@ def test_printf_has_bounds_and_says_so() -> None:
     many = '__global__ void k(int n) { for (int i = 0; i < n; i++) printf("%d\\n", i); }'
     assert engine.kernel(many).run(1, 1, (1000,)).printed[-1] == "999"
     cut = engine.kernel(many).run(1, 1, (1001,)).printed
-    assert len(cut) == 1001 and cut[-1] == "(The rest of what printf wrote is left out.)"
+    assert len(cut) == 1001 and sentence("bounds.printf-cut", cut[-1])
     fields = f'__global__ void k() {{ printf("{"%d" * 33}", {", ".join("1" * 33)}); }}'
     assert engine.kernel(fields).run(1, 1).printed == ("1" * 32 + "%d",)
 
 
-def test_what_is_found_has_an_end_and_says_how_much_there_is() -> None:
+def test_findings_have_a_bound_and_the_rest_is_counted() -> None:
     lines = "\n".join(f"a[{number}] = threadIdx.x;" for number in range(60))
     run = engine.kernel(f"__global__ void k(int *a) {{\n{lines}\n}}").run(1, 64, (np.zeros(64, "i4"),))
-    assert len(run.findings) == 51 and run.findings[-1].message == "10 more findings at other lines are left out."
+    assert len(run.findings) == 51 and sentence("bounds.findings-cut", run.findings[-1].message)
 
 
 def test_variables_have_a_bound_together() -> None:

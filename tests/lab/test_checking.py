@@ -13,6 +13,7 @@ from engine.lab.marks import Mark, compiler_marks
 from engine.lab.setups import setup_of
 from engine.plan import settle
 from engine.records import Choice, NotRunnable
+from tests.sentences import refused
 
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
 TEXT = KERNELS["reduce_strided"].text
@@ -52,7 +53,7 @@ def test_every_error_of_the_compiler_is_marked_and_not_the_first_alone() -> None
     assert compiler_marks("mine.cu", log) == (Mark(2, "warning", "C."), Mark(3, "error", "A."))
 
 
-def test_what_is_refused_and_what_never_ends_well_has_a_sentence() -> None:
+def test_a_refused_launch_and_a_failing_one_have_a_reason() -> None:
     assert check_rung(replace(RUNG, n=-1)).measurement.status == "refused"
     text = "__global__ void f(int *a, int n) {\n    a[threadIdx.x + n] = 1;\n}"
     found = check_own(setup_of("f<<<1, 32>>>(int32[n], n)"), 32, text, "mine.cu")
@@ -74,7 +75,7 @@ def test_numbers_of_a_reference_are_those_that_were_passed() -> None:
 
 
 @pytest.mark.gpu
-def test_a_launch_of_ones_own_has_a_time_once_its_answer_is_right() -> None:
+def test_an_own_launch_is_timed_once_its_answer_is_right() -> None:
     text = "__global__ void f(const float *in, float *out, int n) {\n    out[threadIdx.x] = in[threadIdx.x];\n}"
     right = setup_of("f<<<1, 256>>>(float32[n]=range, float32[n], n)", "out = copy(in)")
     found = time_own(right, 256, text, "mine.cu")
@@ -85,5 +86,5 @@ def test_a_launch_of_ones_own_has_a_time_once_its_answer_is_right() -> None:
 
 def test_without_a_gpu_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "gpus", tuple)
-    with pytest.raises(NotRunnable, match="no GPU that CUDA can use"):
+    with refused("lab.no-gpu-time", NotRunnable):
         time_own(setup_of("f<<<1, 32>>>(int32[n])"), 32, "__global__ void f(int *a) { a[0] = 1; }", "mine.cu")

@@ -11,6 +11,7 @@ import pytest
 from engine.commands import main
 from engine.lab.arguments import argument_of
 from engine.records import NotRunnable
+from tests.sentences import says, sentence
 
 SCALE = """#include <iostream>
 template <int N> __global__ void other(int *a) { a[0] = N; }
@@ -34,7 +35,7 @@ def scale(tmp_path: Path) -> str:
     return str(tmp_path / "scale.cu")
 
 
-def test_emulate_says_what_came_out(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_emulate_prints_the_result(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--kernel", "scale", "--grid", "2", "--block", "64", "--arg", "2", "--arg", "float32[100]=range"]
     assert main(["emulate", scale, *arguments, "--arg", "100", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -64,21 +65,21 @@ def test_emulate_keeps_the_contract_of_the_exit_status(
 
 def test_check_says_whether_a_file_can_run(scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", scale]) == 0
-    assert capsys.readouterr().out == "scale(by, a, n): ok\n1 more, other: name it to check it.\n"
+    assert sentence("check.ok-and-more", capsys.readouterr().out)
     assert main(["check", scale, "--kernel", "other<4>", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["kernels"]
     assert row == {"kernel": "other<4>", "parameters": [{"name": "a", "kind": "u", "size": 8}], "not_emulated": []}
     broken = tmp_path / "broken.cu"
     broken.write_text("__global__ void f(int *a) {\n  a[0] = ;\n}\n")
     assert main(["check", str(broken)]) == 2
-    assert "broken.cu does not compile: line 2: expected an expression." in capsys.readouterr().out
+    assert "broken.cu does not compile: line 2: expected" in capsys.readouterr().out
     broken.write_text('__global__ void f(int *a) {\n  asm volatile("wgmma.fence.sync.aligned;");\n}\n')
     assert main(["check", str(broken)]) == 2
     assert capsys.readouterr().out == "f(a): not emulated: wgmma.fence.sync.aligned (line 2)\n"
     broken.write_text(TEXTURE + "__global__ void plain(int *a) { a[0] = 1; }\n")
     assert main(["check", str(broken)]) == 2
     one, other = capsys.readouterr().out.splitlines()
-    assert one.endswith("not emulated: a texture, a surface or a map for the copy engine (line 2)")
+    assert says("check.no-texture", one) and one.endswith("(line 2)")
     assert other == "plain(a): ok"
     broken.write_text('__global__ void f(int *a) {\n  asm volatile("bra nowhere;");\n}\n')
     assert main(["check", str(broken)]) == 2

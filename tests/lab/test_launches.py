@@ -34,7 +34,7 @@ def test_a_block_is_read_off_the_launch(name: str) -> None:
     assert launch_in_text(KERNEL + host, "k") == wanted
 
 
-def test_what_is_proposed_fits_the_file() -> None:
+def test_the_proposed_launch_fits_the_file() -> None:
     plane = propose_setup(KERNEL + FILES["dim3s"][0])
     assert plane.call == (
         "k<<<dim3((n + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(float32[n, n]=random, float32[n, n]=zeros, n)"

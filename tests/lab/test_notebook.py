@@ -19,7 +19,7 @@ EXPECTED = (
 
 
 @pytest.mark.thorough
-def test_the_notebook_shows_what_its_cells_give() -> None:
+def test_the_notebook_shows_the_output_of_its_cells() -> None:
     held = NOTEBOOK.read_text(encoding="utf-8")
     assert text_of(executed(json.loads(held))) == held, "python -m docs.make_notebook"
     assert all(words in held for words in EXPECTED)

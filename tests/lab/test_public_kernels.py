@@ -65,7 +65,7 @@ def test_a_rule_needs_enough_elements_that_were_others_before() -> None:
     assert fitting({"a": a, "b": 2 * a}, {"a": a, "b": 2 * a}, [64], 32) is None
 
 
-def test_what_cannot_be_fetched_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+def test_a_failed_fetch_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
                                         tmp_path: Path) -> None:  # fmt: skip
     monkeypatch.setattr(
         public_kernels, "ADDRESS", (tmp_path / "{file}").as_uri().replace("%7B", "{").replace("%7D", "}")

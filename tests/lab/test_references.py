@@ -9,6 +9,7 @@ import pytest
 
 from engine.lab.references import REFERENCES, check_against
 from engine.records import Array, NotRunnable
+from tests.sentences import refused
 
 WHOLE, F = np.int32, np.float32
 ROW = np.array([3, 1, 4, 1, 5, 9], WHOLE)
@@ -49,7 +50,7 @@ def test_right_is_right_and_a_number_off_is_wrong(name: str, arrays: list[Array]
         assert not found.ok and f"element {place}," in str(found.note) and found.off == (place,)
 
 
-def test_a_histogram_counts_what_has_a_place() -> None:
+def test_a_histogram_leaves_out_numbers_beyond_its_bins() -> None:
     before = {"in": np.array([0, 1, 1, 3, -1, 7], WHOLE)}
     assert check_against("histogram", before, {"bins": np.array([1, 2, 0, 1], np.uint32)}, ("in",), "bins").ok
     assert not check_against("histogram", before, {"bins": np.array([1, 2, 0, 2], np.uint32)}, ("in",), "bins").ok
@@ -78,21 +79,23 @@ def test_whole_numbers_wrap_as_on_a_gpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "out", "said"),
+    ("name", "before", "out", "key"),
     [
-        ("median", {"a": ROW}, ROW, "no reference 'median'; there are sum, max"),
-        ("sum", {"b": ROW}, ROW, "no array `a`; it has b"),
-        ("saxpy", {"a": ROW}, ROW, "reads 2 of the arrays: x, y"),
-        ("prefix-sum", {"a": ROW}, ROW[:3], "room for 3 numbers, and 6 are the answer"),
-        ("sum", {"a": ROW.astype(F)}, ROW, "whole numbers, and the answer has not"),
-        ("histogram", {"a": ROW.astype(F)}, ROW, "needs whole numbers"),
-        ("transpose", {"a": ROW}, ROW, "no square matrix"),
-        ("sum", {"a": ROW.astype(np.complex64)}, ROW, "plain numbers"),
-        ("sum", {"a": ROW[:0]}, ROW, "no elements"),
+        ("median", {"a": ROW}, ROW, "reference.none"),
+        ("sum", {"b": ROW}, ROW, "reference.no-array"),
+        ("saxpy", {"a": ROW}, ROW, "reference.reads-two"),
+        ("prefix-sum", {"a": ROW}, ROW[:3], "reference.no-room"),
+        ("sum", {"a": ROW.astype(F)}, ROW, "reference.whole-answer"),
+        ("histogram", {"a": ROW.astype(F)}, ROW, "reference.whole-numbers"),
+        ("transpose", {"a": ROW}, ROW, "reference.not-square"),
+        ("sum", {"a": ROW.astype(np.complex64)}, ROW, "reference.plain-numbers"),
+        ("sum", {"a": ROW[:0]}, ROW, "reference.no-elements"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_a_sentence(name: str, before: dict[str, Array], out: Array, said: str) -> None:
-    with pytest.raises(NotRunnable, match=said):
+def test_arrays_that_do_not_fit_the_reference_are_refused(
+    name: str, before: dict[str, Array], out: Array, key: str
+) -> None:
+    with refused(key, NotRunnable):
         check_against(name, before, {"out": out}, ("a",), "out")
 
 

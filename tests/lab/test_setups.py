@@ -7,6 +7,7 @@ import pytest
 
 from engine.lab.setups import MOST_BYTES, Right, Setup, evaluate, fit_setup, launching, propose_setup, setup_of
 from engine.records import NotRunnable
+from tests.sentences import refused
 
 CALL = "sum<float, 128><<<dim3(n / 16, 2), dim3(16, 16), 4 * block>>>(float32[n, n]=range, int64[3]=7, n - 1, 2.5)"
 
@@ -34,18 +35,18 @@ def test_a_size_is_computed_as_c_computes_it(words: str, number: int) -> None:
 
 @pytest.mark.parametrize("words", ["", "m", "n.real", "n if n else 1", "__import__('os')", "1 / 0", "2.5", "(" * 500,
                                    "n, n", "[n]", "True", "n == 1", "1 << -1", "'a' * n"])  # fmt: skip
-def test_what_is_no_whole_number_is_refused(words: str) -> None:
+def test_an_expression_that_is_no_whole_number_is_refused(words: str) -> None:
     with pytest.raises(NotRunnable, match="no whole number"):
         evaluate(words, {"n": 1000})
 
 
 @pytest.mark.parametrize("words", ["2^(2^40)", "n^63", "9^63 * 9^63"])
-def test_what_is_too_large_is_refused_at_once(words: str) -> None:
+def test_a_number_that_is_too_large_is_refused_at_once(words: str) -> None:
     with pytest.raises(NotRunnable, match="too large"):
         evaluate(words, {"n": 1 << 30})
 
 
-def test_a_launch_is_proposed_for_the_parameters_and_what_was_said_of_them_stays() -> None:
+def test_a_proposed_launch_fits_the_parameters_and_keeps_given_arguments() -> None:
     text = "template <typename T> __global__ void f(const T *in, unsigned char out[], size_t n, bool all, double x) {}"
     assert propose_setup(text).arguments == ("float32[n]=random", "uint8[n]=zeros", "n", "1", "1")
     kept = Setup("f<float>", arguments=("float32[9]=ones", "uint8[9]"))
@@ -56,19 +57,19 @@ def test_a_launch_is_proposed_for_the_parameters_and_what_was_said_of_them_stays
 
 
 @pytest.mark.parametrize(
-    ("call", "right", "said"),
+    ("call", "right", "key"),
     [
-        ("f(1)", "", "is no launch such as"),
-        ("f<<<1>>>()", "", "is no launch such as"),
-        ("f<<<1, 2>>>()", "y equals x", "is no reference such as"),
-        ("f<<<1, 2>>>()", "y = median(x)", "no reference 'median'"),
-        ("f<<<1, 2>>>()", "y = saxpy(x)", "reads x, y"),
-        ("f<<<m, 2>>>()", "", "'m' is no whole number"),
-        ("f<<<1, 2>>>(float33[n])", "", "is no array"),
-        ("f<<<1, 2>>>(/etc/passwd.npy)", "", "only be passed on the command line"),
-        (f"f<<<1, 2>>>(int32[{MOST_BYTES}], 1)", "", "choose a smaller N"),
+        ("f(1)", "", "setup.no-launch"),
+        ("f<<<1>>>()", "", "setup.launch-of-one-size"),
+        ("f<<<1, 2>>>()", "y equals x", "setup.no-reference"),
+        ("f<<<1, 2>>>()", "y = median(x)", "setup.unknown-reference"),
+        ("f<<<1, 2>>>()", "y = saxpy(x)", "setup.reference-arguments"),
+        ("f<<<m, 2>>>()", "", "setup.unknown-number"),
+        ("f<<<1, 2>>>(float33[n])", "", "setup.no-array"),
+        ("f<<<1, 2>>>(/etc/passwd.npy)", "", "setup.file-argument"),
+        (f"f<<<1, 2>>>(int32[{MOST_BYTES}], 1)", "", "setup.too-large"),
     ],
 )
-def test_what_cannot_be_launched_is_said(call: str, right: str, said: str) -> None:
-    with pytest.raises(NotRunnable, match=said):
+def test_an_impossible_launch_is_refused(call: str, right: str, key: str) -> None:
+    with refused(key, NotRunnable):
         launching(setup_of(call, right), 64)

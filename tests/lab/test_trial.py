@@ -11,6 +11,7 @@ from engine.lab.checking import check_own, check_rung, try_on_emulator
 from engine.lab.setups import setup_of
 from engine.plan import settle
 from engine.records import NotRunnable, Settled
+from tests.sentences import says
 
 HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
 
@@ -24,13 +25,13 @@ HEAD = "__global__ void k(int *a, int n) {\n  int i = threadIdx.x;\n  "
         ("*(int *)(16ull << n) = 1;", "line 3"),
     ],
 )  # fmt: skip
-def test_what_does_not_end_well_stays_away_from_a_shared_gpu(body: str, words: str) -> None:
+def test_a_kernel_that_fails_on_the_emulator_stays_away_from_a_shared_gpu(body: str, words: str) -> None:
     kernel = engine.kernel(f"{HEAD}{body}\n}}\n")
     with pytest.raises(NotRunnable, match=words.replace("k.cu", "kernel.cu")):
         try_on_emulator(kernel, 1, 32, (np.zeros(32, "i4"), 32), seconds=5)
 
 
-def test_what_ends_well_is_handed_back() -> None:
+def test_a_trial_that_ends_well_returns_its_run() -> None:
     run = try_on_emulator(engine.kernel(HEAD + "a[i] = n; }"), 1, 32, (np.zeros(32, "i4"), 7))
     assert run.ok and (run.arrays["a"] == 7).all()
 
@@ -47,13 +48,13 @@ UNKNOWN = 'if (n == 9) asm("wgmma.fence.sync.aligned;");'
 def test_an_edited_rung_passes_the_same_gate() -> None:
     assert check_rung(_own("out[blockIdx.x] = in[blockIdx.x];")).barred is None  # wrong, and tame
     wild = check_rung(_own("out[blockIdx.x] = in[n];")).barred
-    assert wild and wild.startswith("A shared GPU runs what ended well on the emulator, and this did not: mine.cu")
+    assert wild and says("trial.shared-gpu", wild)
     assert "reads element 1000 of `in`" in wild
     assert "does not know wgmma" in str(check_rung(_own(f"{UNKNOWN} out[blockIdx.x] = 1;")).barred)
     assert "does not compile" in str(check_rung(_own("oops")).barred)
 
 
-def test_a_launch_of_ones_own_passes_it_too() -> None:
+def test_an_own_launch_passes_the_same_trial() -> None:
     setup = setup_of("k<<<1, 32>>>(int32[n], n)")
     assert check_own(setup, 32, HEAD + "a[i] = n; }", "mine.cu").barred is None
     assert "writes element 32 of `a`" in str(check_own(setup, 32, HEAD + "a[i + 1] = n; }", "mine.cu").barred)

@@ -100,6 +100,7 @@ def test_a_live_run_on_a_gpu_comes_before_the_recorded_one():
 
 
 def test_the_runs_are_each_asked_for_once():
+    assert conditions.published_ladders()
     for name in conditions.published_ladders():
         asked = [choice for choice, _ in conditions.choices(LADDERS[name], "gpu")]
         assert len(asked) == len(set(asked)) == sum(len(rung.published) for rung in LADDERS[name].rungs)

@@ -31,6 +31,7 @@ def test_every_ladder_has_a_paragraph_in_sentences_whose_figures_are_known(ladde
 
 @EVERY
 def test_no_measured_number_is_typed_in(ladder: Ladder):
+    assert ladder.today
     for sentence in ladder.today:
         typed = re.sub(r"\{[^}]*\}", "", sentence)
         published = typed.replace("5.5 s are 84 µs for each point", "")  # the lecture's own figure, divided

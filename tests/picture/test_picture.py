@@ -85,7 +85,7 @@ class Replay:
 
 
 @pytest.mark.parametrize("kernel", TREES)
-def test_every_addition_adds_what_lies_there_and_the_last_one_is_the_answer(kernel):
+def test_every_addition_of_a_picture_adds_the_values_in_place(kernel):
     choice = alone(kernel)
     replay, additions = Replay(drawn(choice)), 0
     for frame, threads in replay.play():
@@ -197,6 +197,7 @@ def test_the_tiles_walk_along_the_rows_of_m_and_down_the_columns_of_n():
 
 def test_loads_of_one_array_are_seen_one_after_the_other():
     shown = drawn(Choice("matmul_naive", 16, 16, dtype="float32", device="emulator"))
+    assert any(touch.kind == "load" for frame in shown.frames for touch in frame.touches)
     for frame in shown.frames:
         loads = [touch.array for touch in frame.touches if touch.kind == "load"]
         assert len(loads) == len(set(loads))
@@ -227,6 +228,7 @@ def test_independent_lanes_stand_at_different_lines():
 )  # fmt: skip
 def test_every_rung_that_has_a_block_has_a_picture_of_bounded_size(name):
     ladder = LADDERS[name]
+    assert ladder.rungs
     for rung in ladder.rungs:
         n = ladder.emulator_n or min(
             ladder.n, 4096 if ladder.topic not in ("matmul", "matrix_sums", "transpose") else 64

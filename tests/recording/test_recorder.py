@@ -14,6 +14,7 @@ from engine.history import history, recordings
 from engine.history.recordings import Recording, entries, read, still_holds, this_session, write
 from engine.plan import key, plan, settle
 from engine.records import CACHE_STATES, Choice, Measurement, NotRunnable, RunFailed
+from tests.sentences import says
 
 DEVICE = {"kind": "gpu", "name": "A GPU", "peak_bandwidth_gb_s": 1000.0, "peak_gflop_s": 5000.0}
 AROUND = {"driver": "580.1", "commit": "abc", "utc": "2026-11-21T00:00:00+00:00"}
@@ -35,7 +36,7 @@ def load(folder: Path) -> list[Measurement]:
     return [entry.measurement for entry in entries(folder)]
 
 
-def test_what_was_written_is_read_back(tmp_path):
+def test_a_written_recording_is_read_back(tmp_path):
     wrong = {"session": 0, "status": "wrong", "reason": "The answer was wrong."}
     rows = {KEY: OK, key(settle(Choice("reduce_racy", 1024, 128, cache="hot", device="gpu"))): wrong}
     write(tmp_path / "a-gpu.json.gz", replace(recording_of(rows), left_out={"too slow": 3}))
@@ -64,7 +65,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
 
 def test_a_kernel_that_has_changed_since_says_so(tmp_path):
     write(tmp_path / "a.json.gz", recording_of(kernels={KEY[0]: "older"}))
-    assert "recorded with an earlier version of this kernel" in load(tmp_path)[0].badges
+    assert says("recorded.earlier-kernel", *load(tmp_path)[0].badges)
 
 
 def test_a_quick_recording_counts_only_until_there_is_a_full_one(tmp_path):
@@ -166,7 +167,7 @@ def test_every_kernel_block_size_size_and_knob_is_contents():
     assert len(list(contents(quick=True))) <= 4 * len(KERNELS)
 
 
-def test_what_the_ladders_open_on_comes_first():
+def test_the_default_choices_of_the_ladders_are_recorded_first():
     first = [item.choice for item in contents() if item.part == "the ladders"]
     assert [item.choice for item in contents()][: len(first)] == first
     for ladder in LADDERS.values():

@@ -15,6 +15,7 @@ from engine.records import NotRunnable
 from engine.service.cluster.hosts import Cluster
 from engine.service.job import Cancelled, JobTimeout, WorkerDied
 from engine.service.queue import JobQueue
+from tests.sentences import sentence, wording
 from tests.service.hosts import Hosts, apart
 from tests.service.jobs import job, until
 
@@ -127,7 +128,7 @@ def test_no_job_is_lost_when_the_scheduler_is_killed_and_restarted(cluster: Serv
     made.kill("scheduler")
     assert until(lambda: not serving(queue), SOON_S)
     assert until(lambda: "scheduler" in "".join(cluster.following.troubles), SOON_S)
-    assert until(lambda: handles[0].progress == (0.0, "Waiting for a worker: there is none"), SOON_S)
+    assert until(lambda: handles[0].progress == (0.0, wording("queue.no-worker")), SOON_S)
     handles.append(queue.submit(gate, "s"))
     made.start_scheduler()
     door.touch()
@@ -147,7 +148,7 @@ def test_a_host_of_another_version_does_not_serve(cluster: Served, monkeypatch: 
     monkeypatch.setattr("engine.service.cluster.hosts.program_version", lambda *files: "another")
     assert until(lambda: not serving(cluster.queue), SOON_S)
     assert until(lambda: len(cluster.following.troubles) == 2, SOON_S)
-    assert cluster.following.troubles[0] == "a runs another version of this program and does not serve."
+    assert sentence("cluster.other-version", cluster.following.troubles[0])
 
 
 def test_a_client_without_a_certificate_is_refused(cluster: Served) -> None:

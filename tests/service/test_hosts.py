@@ -20,6 +20,7 @@ from engine.service.cluster.node import Jobs
 from engine.service.job import HostLost, Job, Outcome, Rejected
 from engine.service.queue import JobQueue, Serving, hosts_text
 from engine.service.slots import ROOT
+from tests.sentences import sentence
 from tests.service.jobs import PATIENCE_S, until
 
 
@@ -103,7 +104,8 @@ def test_a_dropped_slot_ends_its_run_and_takes_no_other() -> None:
     queue.drop(one)
     one.go_on.set()
     assert handle.result(PATIENCE_S) == "a" and until(lambda: one.closed)
-    assert waiting.progress == (0.0, "Waiting for a worker: there is none")
+    share, words = waiting.progress
+    assert share == 0.0 and sentence("queue.no-worker", words)
     assert waiting.expected_wait_s() is None
     queue.add(two)
     two.go_on.set()

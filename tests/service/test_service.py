@@ -14,6 +14,7 @@ from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service, slots
 from engine.service.queue import Handle, JobQueue
 from engine.service.slots import ROOT
+from tests.sentences import says
 from tests.service.jobs import PATIENCE_S, job
 
 CHOICE = settle(Choice("reduce_sequential", n=1000, block_size=128, device="emulator"))
@@ -66,7 +67,7 @@ def test_there_is_one_emulator_more_than_cores_as_far_as_the_memory_suffices(
 @pytest.mark.parametrize(
     ("name", "args", "status", "reason", "log"),
     [
-        ("fail", ("NotRunnable",), "refused", "Choose a block size that is a power of two.", None),
+        ("fail", ("NotRunnable",), "refused", "a power of two.", None),
         ("fail", ("CompileError",), "compile-error", "does not compile: line 3", "a.cu(3): error: expected a ;"),
         ("fail", ("RunFailed",), "deadlock", "Line 7: a barrier", None),
         ("fail", ("ZeroDivisionError",), "crashed", "division by zero", "Traceback"),
@@ -105,9 +106,7 @@ def test_a_choice_runs_on_the_emulator_and_its_result_is_cached() -> None:
         assert first == second
         again = service.submit(CHOICE, "c")
         assert again.kept
-        assert any(
-            badge.startswith("result of an identical run") for badge in service.measurement_of(again, CHOICE).badges
-        )
+        assert says("badge.identical-run", *service.measurement_of(again, CHOICE).badges)
         with pytest.raises(NotRunnable, match="no kernel named"):
             service.submit(settle(Choice("reduce_nothing", 1000, 128)), "a")
     finally:

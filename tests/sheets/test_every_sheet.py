@@ -18,6 +18,7 @@ from engine.sheets.folder import load, names, recorded
 from engine.sheets.judging import Run, Submission, passed, verdicts
 from engine.sheets.sheet import Faster, Question, RightAnswer, Sheet, Verdict
 from engine.sheets.texts import of_rung
+from tests.sentences import wording
 
 SAMPLE = ("crovella-row-sums",)
 SHEETS = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.thorough) for name in names()]
@@ -61,10 +62,11 @@ def test_the_start_misses_something_and_the_solution_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_wrong_answer_is_rejected_by_the_check_that_is_meant_for_it(name: str) -> None:
     sheet = load(name)
+    assert sheet.wrong or all(isinstance(check, Question) for check in sheet.checks)
     for wrong in sheet.wrong:
         (verdict,) = judged(sheet, wrong.text, wrong.check)
         assert verdict.passed is False, (wrong.name, verdict)
-        assert "so its counts say nothing" not in verdict.sentence, wrong.name
+        assert wording("sheets.counts-of-a-wrong-answer") not in verdict.sentence, wrong.name
 
 
 @pytest.mark.parametrize("name", names())
@@ -114,6 +116,7 @@ def test_every_ladder_has_a_sheet() -> None:
 
 @pytest.mark.thorough
 def test_whatever_a_sheet_says_of_today_was_recorded() -> None:
+    assert names()
     for sheet in map(load, names()):
         assert len(recorded(sheet).sentences) == len(sheet.today), sheet.name
 

@@ -8,6 +8,7 @@ from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
 from engine.sheets.judging import NEEDS_GPU, Submission, passed, verdicts
 from engine.sheets.questions import answered
 from engine.sheets.sheet import Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
+from tests.sentences import says, sentence
 
 RUNS = Runs((4096, 100), (32, 64), ("int32",))
 CHECKS = (
@@ -83,7 +84,7 @@ def test_what_the_emulator_has_not_tried_is_not_timed() -> None:
 def test_a_sentence_says_where_what_and_what_next() -> None:
     wrong = judged(Fake("wrong", at=4096))
     assert wrong["answer"].sentence == "N = 2^12, block size 32: It is wrong. Look at the border."
-    assert wrong["banks"].sentence.endswith("The answer is wrong, so its counts say nothing.")
+    assert says("sheets.counts-of-a-wrong-answer", wrong["banks"].sentence)
     hazard = judged(Fake("hazard"))
     assert hazard["answer"].passed and hazard["findings"].line == 7
     assert hazard["findings"].sentence == "N = 100, block size 32: Line 7: a race. Wait."
@@ -143,4 +144,4 @@ def test_questions_alone_need_no_file() -> None:
     (verdict,) = verdicts(sheet(question(2.0)), Submission(None, {"why": "2"}), Fake())
     assert verdict.passed
     (verdict,) = verdicts(sheet(CHECKS[0]), Submission(None), Fake())
-    assert verdict.sentence == "There is no .cu file."
+    assert sentence("sheets.no-file", verdict.sentence)

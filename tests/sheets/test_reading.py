@@ -11,6 +11,7 @@ from engine.catalogue import KERNELS
 from engine.records import NotRunnable
 from engine.sheets.folder import load
 from engine.sheets.texts import of_rung
+from tests.sentences import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "sheets.md"
 GOOD = """
@@ -69,34 +70,34 @@ def test_a_rung_is_handed_out_without_its_header_and_under_the_name_that_is_aske
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "sentence"),
+    ("old", "new", "key"),
     [
-        ('title = "A sheet"', "", "`title` is missing"),
-        ('title = "A sheet"', "title = 3", "`title` is a text"),
-        ('hints = "Think."', 'hint = "Think."', "there is no such entry: hint"),
-        ('"reduce_sequential"', '"reduce_sequentia"', "There is no kernel named 'reduce_sequentia'"),
-        ('rung = "reduce_strided"', 'ladder = "x"', "there is no file start.cu"),
-        ('rung = "reduce_strided"', 'file = "../other.cu"', "there is no file other.cu"),
-        ('kind = "answer"', 'kind = "anwser"', "`kind` is one of answer, findings, counter, time, question"),
-        ('n = ["1k", 33]', 'n = "many"', "'many' is no whole number"),
-        ('n = ["1k", 33]', "n = [1.5]", "`n` is a whole number, or a list of them"),
-        ('name = "why"', 'name = "answer"', "two checks have the same name"),
-        ('answer = "b"', 'answer = "c"', "`answer` is the letter of a choice, a to b"),
-        ('"stride > 0"', '"tid"', "'tid' stands there 6 times, not once"),
-        ('check = "answer"', 'check = "banks"', "there is no check 'banks'"),
-        ('kernel = "reduce_sequential"', 'launch = "saxpy"\nright = "y = copy(x)"', "'saxpy' is no launch"),
-        ('kernel = "reduce_sequential"', 'launch = "saxpy<<<n, 32>>>(n)"', "`right` is missing"),
-        ('lecture = "Mine"', 'launch = "s<<<n, 32>>>(n)"\nright = "y = copy(x)"', "has a `kernel` or a `launch`"),
-        ('kernel = "reduce_sequential"', "", "`n` and a `block_size` to run at"),
-        ('title = "A sheet"', "title", "cannot be read: Expected '='"),
-        ('lecture = "Mine"', 'ladder = "mine"', "there is no ladder 'mine'"),
+        ('title = "A sheet"', "", "sheet-file.no-title"),
+        ('title = "A sheet"', "title = 3", "sheet-file.title-is-a-number"),
+        ('hints = "Think."', 'hint = "Think."', "sheet-file.unknown-entry"),
+        ('"reduce_sequential"', '"reduce_sequentia"', "sheet-file.unknown-kernel"),
+        ('rung = "reduce_strided"', 'ladder = "x"', "sheet-file.no-start"),
+        ('rung = "reduce_strided"', 'file = "../other.cu"', "sheet-file.file-outside"),
+        ('kind = "answer"', 'kind = "anwser"', "sheet-file.unknown-kind"),
+        ('n = ["1k", 33]', 'n = "many"', "sheet-file.n-is-a-word"),
+        ('n = ["1k", 33]', "n = [1.5]", "sheet-file.n-is-a-fraction"),
+        ('name = "why"', 'name = "answer"', "sheet-file.equal-names"),
+        ('answer = "b"', 'answer = "c"', "sheet-file.no-such-choice"),
+        ('"stride > 0"', '"tid"', "sheet-file.replaced-often"),
+        ('check = "answer"', 'check = "banks"', "sheet-file.unknown-check"),
+        ('kernel = "reduce_sequential"', 'launch = "saxpy"\nright = "y = copy(x)"', "sheet-file.no-launch"),
+        ('kernel = "reduce_sequential"', 'launch = "saxpy<<<n, 32>>>(n)"', "sheet-file.no-right"),
+        ('lecture = "Mine"', 'launch = "s<<<n, 32>>>(n)"\nright = "y = copy(x)"', "sheet-file.kernel-and-launch"),
+        ('kernel = "reduce_sequential"', "", "sheet-file.no-size"),
+        ('title = "A sheet"', "title", "sheet-file.not-toml"),
+        ('lecture = "Mine"', 'ladder = "mine"', "sheet-file.unknown-ladder"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(folder: Path, old: str, new: str, sentence: str) -> None:
+def test_what_cannot_be_is_refused_in_a_sentence(folder: Path, old: str, new: str, key: str) -> None:
     (folder / "sheet.toml").write_text(GOOD.replace(old, new, 1))
-    with pytest.raises(NotRunnable) as refused:
+    with refused(key, NotRunnable) as caught:
         load(folder)
-    assert sentence in str(refused.value) and str(refused.value)[-1] in ".?"
+    assert str(caught.value)[-1] in ".?"
 
 
 def test_the_sheet_of_the_page_is_one(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.store import database, drafts, measurements, presentation, progress
+from tests.sentences import refused, says
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -54,7 +55,7 @@ def test_a_restart_finds_the_last_of_everything() -> None:
     assert database.trouble() is None
 
 
-def test_all_drafts_together_have_a_bound_and_what_nobody_works_at_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafts_have_a_common_bound_and_old_drafts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafts, "MOST_BYTES", 3 << 20)
     megabyte, at = "x" * (1 << 20), ["2026-01-01T10:00:00+00:00"]
     monkeypatch.setattr(drafts, "now", lambda: at[0])
@@ -67,7 +68,7 @@ def test_all_drafts_together_have_a_bound_and_what_nobody_works_at_makes_room(mo
     drafts.save("bob", "three", megabyte)
     assert drafts.load("ada", "old") is None
     assert all(drafts.load("bob", name) == megabyte for name in ("one", "two", "three"))
-    with pytest.raises(drafts.Full, match="The 3 MB for everybody's drafts are full"):
+    with refused("drafts.full", drafts.Full):
         drafts.save("ada", "new", megabyte)
     assert drafts.load("ada", "new") is None and drafts.load("bob", "one") == megabyte
     at[0] = "2028-01-01T10:00:00+00:00"  # no browser knows its name of then
@@ -95,7 +96,7 @@ def test_a_draft_is_its_owners_own() -> None:
     assert drafts.load("ada", "tile.cu") == "ada's" and drafts.load("bob", "tile.cu") == "bob's"
 
 
-def test_who_is_where_in_a_sheet() -> None:
+def test_progress_in_a_sheet_is_read_by_student() -> None:
     progress.save("ada", "sums", "1", "right")
     progress.save("bob", "sums", "1", "wrong")
     progress.save("bob", "tiles", "1", "right")
@@ -112,7 +113,7 @@ def test_processes_that_make_the_file_together_all_write_into_it_and_see_the_oth
     assert drafts.load("ada", "tile.cu") == "from there" and database.version() != before
 
 
-def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_of_an_earlier_version_is_migrated(monkeypatch: pytest.MonkeyPatch) -> None:
     drafts.save("ada", "tile.cu", "kept")
     database.close()
     added = ("CREATE TABLE more (id INTEGER)", "INSERT INTO more VALUES (7)")
@@ -125,7 +126,7 @@ def test_a_file_of_an_earlier_version_gets_what_it_lacks(monkeypatch: pytest.Mon
 def test_measurements_of_the_first_version_are_there_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as then:
         then.setattr(database, "MIGRATIONS", database.MIGRATIONS[:1])
-        insert = "INSERT INTO measurements (key, utc, record) VALUES ('k', '', 'kept')"
+        insert = "INSERT INTO measurements (key, record, utc) VALUES ('k', 'kept', '')"
         database.write(lambda connection: connection.execute(insert))
         database.close()
     assert measurements.last_of("k") == ("kept", None)
@@ -146,7 +147,7 @@ def test_a_file_of_a_later_version_is_left_alone() -> None:
     connection.close()
 
 
-def test_a_damaged_file_costs_one_sentence_and_moved_away_gets_what_was_written_since(
+def test_a_damaged_store_is_reported_once_and_a_new_file_gets_the_later_entries(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file().parent.mkdir(parents=True)
@@ -192,7 +193,7 @@ def test_a_read_only_file_is_read_and_written_in_memory(folder_too: bool) -> Non
     file().parents[2].parent.chmod(0o755)  # the tests' own folder, which is nobody else's to look into
     said = in_another_process(code)[0]
     file().parent.chmod(0o755)
-    assert said.startswith("there\nmine What is measured and written is kept in memory only"), said
+    assert said.startswith("there\nmine ") and says("store.read-only", said)
 
 
 def test_where_there_can_be_no_folder_everything_goes_on_in_memory(
@@ -204,7 +205,7 @@ def test_where_there_can_be_no_folder_everything_goes_on_in_memory(
     assert drafts.load("ada", "tile.cu") == "text" and database.trouble() is not None
 
 
-def test_what_is_asked_wrongly_is_an_error_and_no_trouble() -> None:
+def test_a_wrong_query_is_an_error_and_no_trouble_of_the_store() -> None:
     drafts.save("ada", "tile.cu", "text")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         database.read("SELECT * FROM nobody")

@@ -15,6 +15,7 @@ from engine.history import profiles
 from engine.history.profiles import Hardware
 from engine.records.counters import COUNTERS
 from tests.cases import case
+from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.session import rungs
 from views.session.inside_work import InsideWork
@@ -50,7 +51,7 @@ def test_the_page_runs_by_itself_and_the_conflicts_stand_at_their_line() -> None
 
 def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> None:
     html = html_of(looked(rung="reduce_sequential"))
-    assert "What this rung is meant to change: Bank conflicts" in html
+    assert says("inside.meant-to-change", html)
     assert "Bank conflicts fall from" in html and "to none." in html
     assert COUNTERS["bank_conflicts"].meaning in html
     html = html_of(looked(rung="reduce_sequential", heat="barriers"))
@@ -60,7 +61,7 @@ def test_before_and_after_is_the_counter_that_the_rung_is_meant_to_change() -> N
 def test_the_first_rung_has_nothing_before() -> None:
     html = html_of(looked(rung="reduce_interleaved"))
     assert "nothing came before" in html and heat_of(html, 21) == 1
-    assert COUNTERS["divergent_branches"].label in html and "may predicate instead of branching" in html
+    assert COUNTERS["divergent_branches"].label in html and says("inside.predication", html)
 
 
 def test_findings_stand_under_their_line_and_link_to_the_other() -> None:
@@ -135,7 +136,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
     assert len(heat["z"]) == 128 and {0} < set(heat["z"][1])  # of all warps, where none is chosen
     assert len(split["x"]) == 8  # seven steps of the tree, and the thread that writes
     assert "of 32" in html_of(app) and 'class="number"><i style' in html_of(app)
-    assert "▼</b> A branch splits a warp" in html_of(app)
+    assert says("inside.branch-splits", html_of(app))
     app.selectbox(key="warp").select("1").run()
     assert len(json.loads(figures_of(app)[0])["data"][0]["z"]) == 32
     assert asked(app)["warp"] == "1"
@@ -149,7 +150,7 @@ def test_the_lanes_are_a_figure_coloured_by_line_as_in_the_source() -> None:
         ({"look": "lanes", "warp": "9"}, "no warp 9"),
     ],
 )
-def test_what_is_not_there_is_a_sentence(address: dict[str, str], words: str) -> None:
+def test_a_missing_block_launch_or_warp_is_one_message(address: dict[str, str], words: str) -> None:
     app = looked(rung="reduce_strided", **address)
     assert any(words in entry.value for entry in app.warning)
 
@@ -158,31 +159,31 @@ def test_what_is_not_there_is_a_sentence(address: dict[str, str], words: str) ->
     ("address", "words"),
     [({"schedule": "backwards"}, "lockstep, independent"), ({"n": "many"}, "whole number"), ({"b": "x"}, "the block")],
 )
-def test_what_is_no_choice_is_a_sentence(address: dict[str, str], words: str) -> None:
+def test_an_impossible_choice_is_one_message(address: dict[str, str], words: str) -> None:
     app = looked(rung="reduce_strided", **address)
     assert len(app.error) == 1 and words in app.error[0].value
 
 
-def test_a_refused_size_is_said_and_nothing_is_compared() -> None:
+def test_a_refused_size_is_reported_and_not_compared() -> None:
     html = html_of(looked(rung="reduce_strided", block="33"))
-    assert "refused" in html and "were not counted on both rungs" in html
+    assert "refused" in html and says("inside.not-counted-on-both", html)
 
 
 def test_a_rung_that_brings_something_in_or_leaves_it_says_so() -> None:
     html = html_of(opened("inside", ladder="cs121-one-matrix", rung="row_sums", n="64", look="change"))
-    assert "What this rung brings with it: Sectors per request" in html and "rise from" in html
+    assert says("inside.brings", html) and "rise from" in html
     html = html_of(opened("inside", ladder="heidelberg-operators", rung="reduce_max", n="4096", look="change"))
-    assert "What this rung leaves as it was: Warp instructions" in html and "stay at" in html
+    assert says("inside.leaves", html) and "stay at" in html
 
 
 def test_a_counter_that_goes_the_other_way_is_not_praised() -> None:
     html = html_of(looked(rung="reduce_multiple_volatile", n="262144"))
-    assert "Barriers rise from" in html and "Here it goes the other way" in html
+    assert "Barriers rise from" in html and says("inside.other-way", html)
 
 
 def test_launches_belong_to_no_line() -> None:
     html = html_of(looked(rung="reduce_grid_stride_host"))
-    assert "Kernel launches fall from" in html and "no line has a part of them" in html
+    assert "Kernel launches fall from" in html and says("inside.no-line", html)
 
 
 @pytest.mark.parametrize(("stride", "wavefronts"), [("2", 2), ("32", 32), ("33", 1)])
@@ -203,17 +204,17 @@ def test_lanes_that_meet_at_an_address_are_coloured_by_their_turn() -> None:
     assert [turn for _, turn in data[0]["customdata"]] == list(range(1, 33))
 
 
-def test_a_deadlock_is_said_with_what_to_try() -> None:
+def test_a_deadlock_is_reported_with_another_order_to_try() -> None:
     app = opened("inside", ladder="heidelberg-volta", rung="lock_spin", n="64", block="64", look="change")
     html = html_of(app)
-    assert "deadlock" in html and "Since Volta lanes run independently" in html
-    assert "lock_spin never ends in this order of execution" in html
+    assert "deadlock" in html and says("inside.try-independent", html)
+    assert says("inside.never-ends", html)
     app.selectbox(key="schedule").select("independent:1").run()
     html = html_of(app)
     assert "✓ Correct" in html and "Atomics rise from" in html
 
 
-def test_what_the_kernel_printed_stands_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printed_lines_stand_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     take = InsideWork._take
 
     def taken(self: InsideWork, name: str, handle: object) -> None:
@@ -233,14 +234,14 @@ def test_an_array_is_right_as_it_was_checked() -> None:
 
 def test_a_rung_of_the_cpu_was_not_emulated() -> None:
     html = html_of(opened("inside", ladder="cooper", rung="trapezoid_scalar", n="1024", look="change"))
-    assert "on one thread of the CPU" in html and "lockstep" not in html
+    assert says("inside.cpu-rung", html) and "lockstep" not in html
     html = html_of(opened("inside", ladder="cooper", rung="trapezoid_global_race", n="1024", look="change"))
-    assert "trapezoid_scalar runs on the CPU, where nothing is counted" in html
+    assert says("inside.cpu-before", html)
 
 
 def test_a_rung_of_the_cpu_has_no_block() -> None:
     app = opened("inside", ladder="all-trapezoid", rung="trapezoid_scalar", n="1024", look="banks")
-    assert any("no block to look into" in entry.value for entry in app.warning)
+    assert says("inside.no-block", *(entry.value for entry in app.warning))
 
 
 def test_the_gpus_own_counts_stand_beside(monkeypatch: pytest.MonkeyPatch) -> None:

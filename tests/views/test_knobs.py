@@ -11,6 +11,7 @@ from engine.history import history
 from engine.plan import settle
 from engine.records import Choice
 from tests.history.test_history import measured
+from tests.sentences import says, wording
 from tests.views.pages import asked, html_of, opened
 
 
@@ -55,15 +56,15 @@ def test_another_ladder_takes_its_own_knob() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rung", "parameter", "sentence"),
+    ("rung", "parameter", "key"),
     [
-        ("banks_strided", "99", "Stride (elements) of banks_strided cannot be 99"),
-        ("banks_strided", "wide", "Stride must be a whole number"),
-        ("divergence_three", "3", "has no parameter to choose"),
+        ("banks_strided", "99", "parameter.not-offered"),
+        ("banks_strided", "wide", "parameter.not-whole"),
+        ("divergence_three", "3", "parameter.none"),
     ],
 )
-def test_a_knob_that_cannot_be_is_one_sentence(rung: str, parameter: str, sentence: str) -> None:
+def test_a_knob_that_cannot_be_is_one_sentence(rung: str, parameter: str, key: str) -> None:
     app = opened(ladder="all-memory", rung=rung, parameter=parameter)
-    assert sentence in html_of(app) + "".join(entry.value for entry in app.error)
+    assert says(key, html_of(app), *(entry.value for entry in app.error))
     app.selectbox(key="parameter").select("none" if rung == "divergence_three" else "2").run()
-    assert not app.exception and sentence not in html_of(app) + "".join(entry.value for entry in app.error)
+    assert not app.exception and wording(key) not in html_of(app) + "".join(entry.value for entry in app.error)

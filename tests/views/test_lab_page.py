@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from engine.catalogue import KERNELS
+from tests.sentences import says
 from tests.views.pages import asked, html_of, opened
 from views.draft.draft import Draft
 
@@ -55,11 +56,11 @@ def test_a_rung_is_edited_and_stands_beside_the_rung_itself() -> None:
     wrong = html_of(checked(app, OFF))
     assert "✗ Wrong" in wrong and "#T2" in wrong and "changed since the rung" in wrong
     refused = html_of(checked(app, action="run"))
-    assert "no GPU that CUDA can use" in refused and "✗ Wrong" in refused
+    assert says("lab.no-gpu", refused) and "✗ Wrong" in refused
     assert draft_of(app).text == OFF  # nothing is lost
 
 
-def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None:
+def test_the_form_of_an_own_launch_is_written_to_the_address() -> None:
     app = opened("lab", start="saxpy", n="1000")
     assert asked(app)["right"] == "y = saxpy(x, y, a)" and "n" in asked(app)["call"]
     assert "✓ Correct" in html_of(checked(app))
@@ -68,12 +69,12 @@ def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None
     )
     assert field(again, "Grid").value == "1"
     said = html_of(checked(again))
-    assert "Nothing says what is right" in said and "y: 1,000 x float32" in said
+    assert says("lab.nothing-right", said) and "y: 1,000 x float32" in said
     refused = opened("lab", start="saxpy", n="2^40")
     assert "choose a smaller N" in html_of(checked(refused))
 
 
-def test_a_source_in_a_link_becomes_a_draft_with_a_launch_that_fits_and_what_was_found_is_told() -> None:
+def test_a_source_in_a_link_becomes_a_draft_with_a_fitting_launch() -> None:
     app = opened("lab", start="empty", source=packed(RACE), n="64")
     assert draft_of(app).text == RACE and "source" not in asked(app)
     assert asked(app)["call"].startswith("twice<<<")
@@ -87,7 +88,7 @@ def test_a_source_in_a_link_becomes_a_draft_with_a_launch_that_fits_and_what_was
     assert "does not compile" in compile_error and "Identifier" in compile_error and "The whole log" in compile_error
 
 
-def test_what_a_link_or_an_address_gets_wrong_is_said() -> None:
+def test_mistakes_in_a_link_or_an_address_are_reported() -> None:
     assert "cannot be read" in opened("lab", start="empty", source="!!!").error[0].value
     assert "too long" in opened("lab", start="empty", source=packed("x" * 300_000)).error[0].value
     assert "nothing to start from" in opened("lab", start="nowhere").error[0].value

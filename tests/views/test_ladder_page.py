@@ -16,6 +16,7 @@ from engine.service.warm_up import run_of
 from engine.store import measurements
 from tests.cases import case
 from tests.history.test_history import measured
+from tests.sentences import says, wording
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.html.answer import is_array
 
@@ -62,24 +63,24 @@ def test_a_run_shows_its_answer_and_its_counters() -> None:
     assert "emulated" not in html_of(app)
     app.button(key="run").click().run()
     html = html_of(app)
-    assert "✓ Correct" in html and "emulated" in html
+    assert says("ladder.correct", html) and "emulated" in html
     assert not app.exception
 
 
-def test_a_class_that_clicks_the_same_rung_shares_an_emulated_run_and_who_presents_runs_it_anew() -> None:
+def test_students_share_one_emulated_run_and_a_presenter_runs_again() -> None:
     words = "emulated before"
     first, second = opened(rung="reduce_strided", n="4097"), opened(rung="reduce_strided", n="4097")
     first.button(key="run").click().run()
     second.button(key="run").click().run()
     assert measurements.count() == 1
-    assert "✓ Correct" in html_of(second) and words in html_of(second) and words not in html_of(first)
+    assert says("ladder.correct", html_of(second)) and words in html_of(second) and words not in html_of(first)
     presenting = opened(rung="reduce_strided", n="4097", present="1")
     presenting.button(key="run").click().run()
-    assert "✓ Correct" in html_of(presenting) and words not in html_of(presenting)
+    assert says("ladder.correct", html_of(presenting)) and words not in html_of(presenting)
 
 
 @pytest.mark.parametrize("name", ["cs121-tiling", "harris", "float-truths"])
-def test_what_was_warmed_up_answers_a_students_first_run(name: str) -> None:
+def test_a_warmed_up_run_answers_a_students_first_click(name: str) -> None:
     choice = run_of(LADDERS[name], LADDERS[name].rungs[0])
     lines = ({"line": 3, "text": "x", "barriers": 1.0},)
     warmed = measured(choice, device={"kind": "emulator"}, time_us=None, counters={"barriers": 1.0}, lines=lines)
@@ -101,46 +102,43 @@ def test_a_reload_shows_the_last_results() -> None:
     app = opened(rung="reduce_sequential", n="2000")
     app.button(key="run").click().run()
     again = opened(rung="reduce_sequential", n="2000")
-    assert "✓ Correct" in html_of(again)
+    assert says("ladder.correct", html_of(again))
 
 
 def test_a_wrong_answer_is_a_sentence_and_no_number() -> None:
     choice = settle(replace(default_choice("reduce_racy"), device="emulator", n=4096))
-    history.remember(
-        choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2.", time_us=9.0)
-    )
+    history.remember(choice, measured(choice, status="wrong", reason="Seen: 1, not 2.", time_us=9.0))
     app = opened(ladder="crovella", rung="reduce_racy", n="4096", block=str(choice.block_size))
     html = html_of(app)
-    assert "The answer is wrong: 1 instead of 2." in html and "lesson" in html
+    assert "Seen: 1, not 2." in html and "lesson" in html
     assert "9.00 µs" not in html
 
 
 BAD_INPUT = [
-    ({"n": "0"}, "N must be at least 1"),
-    ({"n": "-5"}, "N must be at least 1"),
-    ({"n": "2^40"}, "too large"),
-    ({"n": "2^30", "device": "emulator"}, "too large for the emulator"),
-    ({"n": "many"}, "must be a whole number"),
-    ({"n": "2^x"}, "must be a whole number"),
-    ({"block": "100"}, "does not run with a block size of 100"),
-    ({"block": "-1"}, "does not run with a block size of -1"),
-    ({"dtype": "int8"}, "no element type"),
-    ({"cache": "warm"}, "no cache state"),
-    ({"device": "abacus"}, "no device"),
-    ({"grid": "12"}, "cannot be chosen"),
-    ({"grid": "x"}, "must be a whole number"),
-    ({"combine": "magic"}, "cannot be combined"),
-    ({"ladder": "jacob"}, "no ladder"),
-    ({"rung": "reduce_magic"}, "no rung"),
-    ({"show": "weather"}, ""),
+    ({"n": "0"}, "ladder.n-at-least-1"),
+    ({"n": "-5"}, "ladder.n-at-least-1"),
+    ({"n": "2^40"}, "ladder.n-too-large"),
+    ({"n": "2^30", "device": "emulator"}, "ladder.n-too-large-for-emulator"),
+    ({"n": "many"}, "ladder.n-not-whole"),
+    ({"n": "2^x"}, "ladder.n-not-a-power"),
+    ({"block": "100"}, "ladder.block-100"),
+    ({"block": "-1"}, "ladder.block-negative"),
+    ({"dtype": "int8"}, "ladder.no-dtype"),
+    ({"cache": "warm"}, "ladder.no-cache"),
+    ({"device": "abacus"}, "ladder.no-device"),
+    ({"grid": "12"}, "ladder.grid-not-chosen"),
+    ({"grid": "x"}, "ladder.grid-not-whole"),
+    ({"combine": "magic"}, "ladder.no-combine"),
+    ({"ladder": "jacob"}, "ladder.no-ladder"),
+    ({"rung": "reduce_magic"}, "ladder.no-rung"),
+    ({"show": "weather"}, None),
 ]
 
 
-@pytest.mark.parametrize(("address", "sentence"), [case(*row, quick=i % 3 == 0) for i, row in enumerate(BAD_INPUT)])
-def test_bad_input_is_one_sentence(address: dict[str, str], sentence: str) -> None:
+@pytest.mark.parametrize(("address", "key"), [case(*row, quick=i % 3 == 0) for i, row in enumerate(BAD_INPUT)])
+def test_bad_input_is_one_sentence(address: dict[str, str], key: str | None) -> None:
     app = opened(**{"ladder": "harris", **address})
-    said = html_of(app) + "".join(entry.value for entry in app.error)
-    assert sentence in said
+    assert key is None or says(key, html_of(app), *(entry.value for entry in app.error))
     app.session_state["n"] = "1024"
     app.run()
     assert not app.exception
@@ -150,25 +148,25 @@ def test_an_address_from_before_a_rung_moved_shows_the_rung() -> None:
     app = opened(ladder="harris", rung="reduce_complete_unroll", n="1024")
     assert not app.exception and not app.error
     assert (app.session_state["ladder"], app.session_state["rung"]) == ("heidelberg", "reduce_complete_unroll")
-    assert "the ladder that has it" in app.info[0].value
+    assert says("ladder.rung-moved", app.info[0].value)
     assert opened(ladder="crovella", rung="reduce_magic").session_state["ladder"] == "crovella"
 
 
-@pytest.mark.parametrize(("rung", "block", "said"), [
-    ("reduce_sequential", "8", "✓ Correct"), ("reduce_warp_shuffle", "16", "must be a multiple of 32"),
-    ("reduce_sequential", "100", "must be a power of two"),
+@pytest.mark.parametrize(("rung", "block", "key"), [
+    ("reduce_sequential", "8", "ladder.correct"), ("reduce_warp_shuffle", "16", "ladder.block-multiple-of-32"),
+    ("reduce_sequential", "100", "ladder.block-power-of-two"),
 ])  # fmt: skip
-def test_the_block_sizes_of_the_slides_run_or_say_what_the_kernel_needs(rung: str, block: str, said: str) -> None:
+def test_the_block_sizes_of_the_slides_run_or_say_what_the_kernel_needs(rung: str, block: str, key: str) -> None:
     app = opened(ladder="harris", rung=rung, n="24", block=block, device="emulator")
     assert [option for option in app.selectbox(key="block").options if int(option) < 32] == ["1", "2", "4", "8", "16"]
     app.button(key="run").click().run()
-    assert said in html_of(app)
+    assert says(key, html_of(app))
 
 
-def test_running_what_cannot_run_says_why_and_the_page_lives() -> None:
+def test_an_impossible_run_is_refused_on_the_page() -> None:
     app = opened(ladder="harris", n="0")
     app.button(key="run").click().run()
-    assert "N must be at least 1" in html_of(app)
+    assert says("ladder.n-at-least-1", html_of(app))
     assert not app.exception
 
 
@@ -190,10 +188,10 @@ def test_presenting_shows_the_rung_and_nothing_else() -> None:
     assert len(figures_of(app)) == 1
 
 
-def test_a_promise_that_a_time_does_not_keep_is_said() -> None:
+def test_a_promise_that_the_times_break_is_reported() -> None:
     small = html_of(opened(rung="reduce_first_add", n="2^12"))
-    assert "That it is faster than the rung before does not hold at this N" in small
-    assert "does not hold at this N" not in html_of(opened(rung="reduce_first_add"))
+    assert says("ladder.promise-broken", small)
+    assert wording("ladder.promise-broken") not in html_of(opened(rung="reduce_first_add"))
 
 
 def test_the_chosen_plot_is_shown() -> None:
@@ -209,21 +207,21 @@ def test_settings_of_one_rung_do_not_reach_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rung", "dtype", "words"),
+    ("rung", "dtype", "key"),
     [
-        ("histogram_shared", "int32", "256 counts, the first 16; below each, the reference."),
-        ("filter_atomic", "int32", "packed by 1,024 threads, the first 16. Another order is as right."),
-        ("warp_prefix_sum", "float32", "1,024 numbers, the first 16; below each, the reference."),
-        ("copy_strided", "int32", "1,024 numbers, the first 16"),
+        ("histogram_shared", "int32", "ladder.first-counts"),
+        ("filter_atomic", "int32", "ladder.first-packed"),
+        ("warp_prefix_sum", "float32", "ladder.first-numbers"),
+        ("copy_strided", "int32", "ladder.first-numbers-copied"),
     ],
 )
-def test_an_answer_that_is_an_array_is_shown_as_one(rung: str, dtype: str, words: str) -> None:
+def test_an_answer_that_is_an_array_is_shown_as_one(rung: str, dtype: str, key: str) -> None:
     app = opened(ladder=f"all-{KERNELS[rung].topic}", rung=rung, n="1024", block="128", dtype=dtype)
     before = html_of(app)
     assert "not run yet" in before and before.count("<u>") == 16, "it has its place before it comes"
     app.button(key="run").click().run()
     html = html_of(app)
-    assert words in html and html.count("<u>") == 16
+    assert says(key, html) and html.count("<u>") == 16
     assert ("--share:1.000" in html) == rung.startswith("histogram")
     assert 'class="off"' not in html
 

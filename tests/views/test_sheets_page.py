@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
+from tests.sentences import says
 from tests.views.pages import asked, html_of, opened
 from tests.views.test_lab_page import packed
 from views.sheet.sheet_work import SheetWork, submission_of
@@ -55,7 +56,7 @@ def test_a_sheet_from_its_start_to_its_solution() -> None:
         dict.fromkeys(("answer", "findings", "from-the-tiles"), True), len(SHEET.hints), True
     )
     again = html_of(opened("sheets", sheet=SHEET.name, student="Anna"))
-    assert "3 of 3 passed" in again and "when it was checked last" in again
+    assert "3 of 3 passed" in again and says("sheets.checked-last", again)
     assert "0 of 3 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
     disguised = html_of(opened("sheets", sheet=SHEET.name, student=" An\x1bna "))
     assert "0 of 3 passed" in disguised  # it is "An na", whom a terminal can print
@@ -75,10 +76,10 @@ def test_questions_are_answered_checked_and_there_again() -> None:
     again.run()  # what a run before has said may never have reached the browser: each says it
     assert again.text_input(key=f"answer {ASKS.name} offset").proto.default == "5"
     assert again.text_input(key="student").proto.default == "Anna"
-    assert "5 of 5 passed" in checked(again) and "With an offset of one the copy takes" in shown(again)
+    assert "5 of 5 passed" in checked(again) and says("sheets.because-offset", shown(again))
 
 
-def test_who_is_where_is_told_to_who_may_know() -> None:
+def test_the_progress_of_all_students_is_shown_to_permitted_roles() -> None:
     assert "Nobody has begun yet." in html_of(opened("machine"))
     progress.remember("Anna <b>", SHEET, [Verdict("answer", True, "Right."), Verdict("findings", False, "No.")])
     progress.open_solution("ben", ASKS)
@@ -102,7 +103,7 @@ def test_a_press_that_is_given_up_ends_at_once_and_keeps_nothing() -> None:
     assert made.advance(10.0) is False
 
 
-def test_a_link_brings_a_source_and_one_that_nobody_can_read_is_said() -> None:
+def test_a_link_brings_a_source_and_a_damaged_link_is_reported() -> None:
     app = opened("sheets", sheet=SHEET.name, source=packed("// mine\n"))
     assert app.session_state["drafts"][f"sheet-{SHEET.name}"].text == "// mine\n" and "source" not in asked(app)
     app = opened("sheets", sheet=SHEET.name, source="no source")

@@ -18,6 +18,7 @@ from engine.records import Choice
 from engine.records.counters import IN_PLOTS
 from tests.cases import case
 from tests.history.test_history import measured
+from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.html.grid import sweep_html
 from views.sweeping.sweep import ways_of
@@ -46,7 +47,7 @@ def test_a_gpu_model_can_be_chosen_where_there_are_several() -> None:
         devices.set_gpus(None)
 
 
-def test_what_a_topic_can_be_swept_over() -> None:
+def test_each_topic_offers_its_parameters_for_a_sweep() -> None:
     ways = {name: ways_of(topic)[2:] for name, topic in TOPICS.items()}
     assert (ways["memory"], ways["reduction"], ways["matrix_sums"]) == (["knob"], ["knob", "elements"], [])
     assert ways["aggregate"] == ways["atomics"] == ["knob", "elements"]
@@ -89,7 +90,7 @@ def test_the_claim_about_elements_per_thread_is_judged_by_the_times() -> None:
                  block="256", elements="1,16,1024", device="emulator")  # fmt: skip
     html = html_of(app)
     assert "best, says Crovella" in figures_of(app)[0]
-    assert "On NVIDIA H200, live: true within 3% for 0 of 1 variants. Best elsewhere: Warp shuffle at 16." in html
+    assert says("sweep.claim-judged", html)
 
 
 def test_the_topic_changes_what_can_be_swept() -> None:
@@ -97,12 +98,12 @@ def test_the_topic_changes_what_can_be_swept() -> None:
     app.segmented_control(key="topic").select("matrix_sums").run()
     assert not app.error and not app.exception and app.session_state["sweep"] == "blocks"
     app = opened("sweep", topic="matrix_sums", sweep="knob")
-    assert "Nothing of this topic can be swept over 'Knob'" in app.error[0].value
-    assert "No kernel of this topic has a knob 'SPEED'" in opened("sweep", topic="memory", sweep="knob",
-                                                                   knob="SPEED").error[0].value  # fmt: skip
+    assert says("sweep.nothing-to-sweep", app.error[0].value)
+    assert says("sweep.no-such-parameter", opened("sweep", topic="memory", sweep="knob",
+                                                                   knob="SPEED").error[0].value)  # fmt: skip
 
 
-def test_the_heat_table_holds_what_was_run() -> None:
+def test_the_heat_table_holds_the_measured_values() -> None:
     app = opened("sweep", kernels="reduce_sequential,reduce_strided", blocks="32,64", n="1000", value="barriers")
     app.button(key="run").click().run()
     html = html_of(app)
@@ -135,17 +136,17 @@ def test_a_cell_that_cannot_run_says_why() -> None:
 
 def test_a_wrong_cell_is_a_word_and_a_sentence() -> None:
     choice = settle(Choice("reduce_racy", 4096, 64, device="emulator"))
-    history.remember(choice, measured(choice, status="wrong", reason="The answer is wrong: 1 instead of 2."))
+    history.remember(choice, measured(choice, status="wrong", reason="Seen: 1, not 2."))
     html = html_of(opened("sweep", kernels="reduce_racy", blocks="64", n="4096", device="emulator"))
-    assert 'class="bad"' in html and "The answer is wrong: 1 instead of 2." in html
+    assert 'class="bad"' in html and "Seen: 1, not 2." in html
 
 
 def test_the_lectures_table_stands_below() -> None:
     html = html_of(opened("sweep", topic="reduction"))
-    assert "As the lecture published it" in html and "68.4" in html
+    assert says("sweep.lecture-table", html) and "68.4" in html
 
 
-def test_unknown_names_in_the_address_are_said() -> None:
+def test_unknown_names_in_the_address_are_reported() -> None:
     app = opened("sweep", kernels="reduce_magic,reduce_strided", blocks="100,64")
     said = " ".join(entry.value for entry in app.error)
     assert "'reduce_magic'" in said and "'100'" in said
@@ -153,8 +154,8 @@ def test_unknown_names_in_the_address_are_said() -> None:
 
 def test_bad_n_is_one_sentence() -> None:
     app = opened("sweep", topic="reduction", n="lots")
-    assert "must be a whole number" in " ".join(entry.value for entry in app.error)
-    assert "N must be at least 1" in html_of(opened("sweep", topic="reduction", n="0"))
+    assert says("sweep.n-not-whole", " ".join(entry.value for entry in app.error))
+    assert says("sweep.n-at-least-1", html_of(opened("sweep", topic="reduction", n="0")))
 
 
 def test_the_file_holds_every_cell() -> None:
@@ -173,7 +174,7 @@ def test_another_topic_takes_its_own_variants() -> None:
     assert all(name in KERNELS for name in app.session_state["kernels"])
 
 
-def test_run_shows_what_the_emulator_can_tell() -> None:
+def test_a_run_on_the_emulator_shows_counters() -> None:
     app = opened("sweep", topic="memory", sweep="knob", knob="STRIDE", values="1,32", n="1024", kernels="banks_strided")
     assert app.session_state["value"] == "bandwidth_gb_s"
     app.button(key="run").click().run()

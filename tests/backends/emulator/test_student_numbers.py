@@ -61,6 +61,7 @@ def test_bits() -> None:
         [chosen(x, 7, t) if not t & 8 else None for t, x, _ in cases], [-3 * t for t in T.tolist()],
         [(t + 3) // 2 for t in T.tolist()], [(t + 3) // 2 for t in T.tolist()],
     ]  # fmt: skip
+    assert len(wanted) == len(made) and all(len(values) == len(T) for values in wanted)
     for row, values in enumerate(wanted):
         for lane, value in enumerate(values):
             assert value is None or made[row, lane] == value % 2**32, (row, lane)

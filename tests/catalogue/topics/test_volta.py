@@ -61,11 +61,13 @@ def test_a_lock_that_needs_independent_lanes_ends_with_them_and_loses_no_additio
 
 
 def test_a_lone_lane_never_waits():
+    assert WAITING
     for name in WAITING:
         assert measured(name, 1).status == "ok"
 
 
 def test_waiting_is_watched_only_as_long_as_it_is_short():
+    assert WAITING
     for name in WAITING:
         with pytest.raises(NotRunnable, match="choose up to 4,096"):
             measured(name, 5000)

@@ -10,6 +10,7 @@ from engine.figures.floats import repeats_figure
 from engine.lectures.arithmetic import float_sums
 from engine.records import Choice, NotRunnable
 from tests.made import measure
+from tests.sentences import says
 
 ATOMIC = Choice("floats_atomic", 2**24, 256, dtype="float32", device="emulator")
 
@@ -28,7 +29,7 @@ def test_the_order_of_atomics_shows_in_the_last_digits_and_that_of_a_tree_does_n
 
 def test_the_cpu_has_one_order():
     found = float_sums.repeat(replace(ATOMIC, kernel="floats_serial", n=1000), 40)
-    assert found.different == 1 and "one thread of the CPU" in found.orders
+    assert found.different == 1 and says("floats.one-order", found.orders)
 
 
 def test_only_float_sums_are_repeated():

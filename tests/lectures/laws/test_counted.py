@@ -18,6 +18,7 @@ from engine.lectures.laws.formulas import LAWS, law_of
 from engine.records import Choice, Measurement
 from tests.cases import case
 from tests.made import measure, measured
+from tests.sentences import says, sentence
 
 WITH_LAW = [name for law in LAWS for name in law.kernels]
 
@@ -82,13 +83,13 @@ def test_the_verdict_says_what_holds_and_what_does_not() -> None:
     choice = chosen("banks_strided")
     wanted = counted.counting(choice)
     say = lambda found: counted.verdict(choice, counted.points(choice, known_by(found)))  # noqa: E731
-    assert say({}) == "Not counted yet: run the sweep."
+    assert sentence("law.not-counted", say({}))
     right = {each: counted_as("banks_strided", p.expected)
              for each, p in zip(wanted, counted.points(choice, known_by({})), strict=True)}  # fmt: skip
     assert say(right) == f"The law holds at all {len(wanted)} strides."
     assert say(dict(list(right.items())[:5])) == "The law holds at the 5 strides counted."
     broken = right | {wanted[2]: counted_as("banks_strided", 7)}
-    assert say(broken).startswith(f"The law does not hold at 1 of {len(wanted)} strides: at stride 3 it says 1 passes")
+    assert says("law.broken-at-one", say(broken)) and f" 1 of {len(wanted)} " in say(broken)
 
 
 def test_counts_without_their_lines_are_none() -> None:
@@ -108,11 +109,8 @@ def test_the_times_are_told_beside_the_law() -> None:
     say = lambda found: counted.timing_sentence(choice, counted.points(choice, known_by(found)))  # noqa: E731
     assert say({}) == "" and say(timed("banks_broadcast", [10.0])) == ""
     said = say(timed("banks_broadcast", [10.0, 21.0, 30.0, 40.0]))
-    assert said == (
-        "The GPU is fastest at number of words 1 (10.0 µs) and slowest at 4 (40.0 µs): 4 times the time for 4 times "
-        "the passes per request."
-    )
-    assert "a larger N shows more" in say(timed("banks_broadcast", [4.0, 5.0]))
+    assert sentence("law.times", said)
+    assert says("law.larger-n", say(timed("banks_broadcast", [4.0, 5.0])))
     assert "hardly slower" in say(timed("banks_broadcast", [30.0, 30.5]))
     assert counted.origins(counted.points(choice, known_by(timed("banks_broadcast", [1.0])))).startswith(
         "NVIDIA H200, rec"

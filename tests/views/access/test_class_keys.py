@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.records import NotRunnable
+from tests.sentences import refused, sentence
 from views.access import policy
 from views.access.guesses import MOST, WITHIN_S, Guesses
 from views.access.keys import KEYS, KEYS_FILE, SHORTEST, BadKeys, from_file, generated, parsed, role_of
@@ -24,19 +25,19 @@ def test_keys_are_read_from_words_and_from_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "key"),
     [
-        ("", "No class key is given"),
-        ("presenter=short", "The key of presenter is too short: a key has at least 12 letters."),
-        ("teacher=aaaaaaaaaaaa", "ROLE is one of presenter, assistant, student"),
-        ("aaaaaaaaaaaaaaaaaaaa", "ROLE=KEY"),
-        ("presenter=aaaaaaaaaaaa,student=aaaaaaaaaaaa", "Two roles have the same key"),
+        ("", "class-keys.none"),
+        ("presenter=short", "class-keys.short"),
+        ("teacher=aaaaaaaaaaaa", "class-keys.role"),
+        ("aaaaaaaaaaaaaaaaaaaa", "class-keys.form"),
+        ("presenter=aaaaaaaaaaaa,student=aaaaaaaaaaaa", "class-keys.equal"),
     ],
 )
-def test_keys_that_cannot_be_used_are_refused_and_not_repeated(text: str, sentence: str) -> None:
-    with pytest.raises(BadKeys, match=sentence) as refused:
+def test_keys_that_cannot_be_used_are_refused_and_not_repeated(text: str, key: str) -> None:
+    with refused(key, BadKeys) as caught:
         parsed(text)
-    assert "aaaa" not in str(refused.value)
+    assert "aaaa" not in str(caught.value)
 
 
 def test_generated_keys_are_kept_for_their_owner_alone_and_read_again(tmp_path: Path) -> None:
@@ -53,7 +54,9 @@ def test_a_key_opens_its_role() -> None:
     ]  # fmt: skip
 
 
-def test_a_terminal_is_told_new_keys_once_and_a_log_never(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> None:
+def test_new_keys_are_printed_once_to_a_terminal_and_never_to_a_log(
+    monkeypatch: pytest.MonkeyPatch, own_home: Path
+) -> None:
     def said(terminal: bool) -> bool:
         monkeypatch.setattr(policy, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: terminal)))
         found = policy.decided("0.0.0.0", {}, accounts=False)
@@ -68,11 +71,11 @@ def test_a_terminal_is_told_new_keys_once_and_a_log_never(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "localhost", "::1", "[::1]", "::ffff:127.0.0.1"])
 def test_on_the_loopback_no_key_is_asked_for(address: str) -> None:
     found = policy.decided(address, {}, accounts=False)
-    assert found.asks == "nothing" and found.said == "Open to this computer alone: no key is asked for."
+    assert found.asks == "nothing" and sentence("access.loopback", found.said)
 
 
 @pytest.mark.parametrize("address", [None, "", "0.0.0.0", "::", "10.0.0.7", "ladder.school.edu", "unix:///tmp/x"])
-def test_anywhere_else_a_key_is_asked_for_whatever_is_set(address: str | None, own_home: Path) -> None:
+def test_other_addresses_need_a_key(address: str | None, own_home: Path) -> None:
     found = policy.decided(address, {}, accounts=False)
     file = own_home / "data" / "kernel-ladder" / "class-keys"
     assert found.asks == "key" and set(found.keys) == set(ROLES) and str(file) in found.said
@@ -89,18 +92,18 @@ def test_keys_that_are_given_are_asked_for_on_the_loopback_too(tmp_path: Path) -
         policy.decided("127.0.0.1", {KEYS_FILE: str(file / "below")}, accounts=False)
 
 
-def test_accounts_are_asked_for_wherever_secrets_toml_says_so() -> None:
+def test_secrets_toml_turns_accounts_on() -> None:
     assert policy.decided("127.0.0.1", {}, accounts=True).asks == "account"
     assert policy.decided("0.0.0.0", {KEYS: TEXT}, accounts=True).asks == "account"
 
 
-def test_accounts_without_what_they_need_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accounts_without_their_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "ACCOUNTS_NEED", ("no_such_package",))
     with pytest.raises(NotRunnable, match=r"not installed \(no_such_package\): pip install \"streamlit\[auth\]\""):
         policy.decided("127.0.0.1", {}, accounts=True)
 
 
-def test_a_token_is_its_roles_for_a_while_and_nobody_can_change_it() -> None:
+def test_a_token_expires_and_cannot_be_forged() -> None:
     signer = Signer(b"secret", GIVEN)
     text = signer.issue("student", now=1000.0)
     token = signer.read(text, now=1000.0 + LASTS_S - 1)
@@ -123,7 +126,7 @@ def test_a_token_is_its_roles_for_a_while_and_nobody_can_change_it() -> None:
     assert again is not None and again.browser == token.browser
 
 
-def test_who_has_signed_out_comes_back_with_a_new_token_only() -> None:
+def test_a_revoked_token_is_refused_and_a_new_one_is_not() -> None:
     signer = Signer(b"secret", GIVEN)
     text = signer.issue("student", "tab", now=1000.0)
     token = signer.known(text)

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.sentences import says
 from tests.views.access.asked import Answer, asked, behind
 from views.access import policy, sign_in
 from views.access.gate import ALIVE, SERVICE, Gate
@@ -71,7 +72,7 @@ def test_a_server_without_a_key_answers_its_own_computer_alone(how: dict[str, st
         assert asked(GATE, path, **how).body == "reached"
 
 
-def test_nobody_gets_further_than_the_form_without_a_key(key: None) -> None:
+def test_without_a_key_every_page_shows_the_form(key: None) -> None:
     for path in ("/", "/inside", "/static-is-no-folder"):
         answer = asked(GATE, path)
         assert answer.status == 401 and "<form" in answer.body and answer.header("cache-control") == "no-store"
@@ -102,8 +103,8 @@ def test_the_cookie_is_kept_from_scripts_other_sites_and_plain_connections(key: 
         assert "HttpOnly" in one.cookies[0] and "SameSite=lax" in one.cookies[0] and "Path=/" in one.cookies[0]
 
 
-def test_a_wrong_key_is_told_and_after_a_hundred_nobody_there_is_listened_to(key: None) -> None:
-    assert "This is not the class key." in signed_in("a guess").body
+def test_a_hundred_wrong_keys_block_their_address(key: None) -> None:
+    assert says("gate.wrong-key", signed_in("a guess").body)
     for _ in range(MOST - 1):
         assert signed_in("a guess").status == 401
     answer = signed_in(GIVEN["student"])
@@ -112,7 +113,7 @@ def test_a_wrong_key_is_told_and_after_a_hundred_nobody_there_is_listened_to(key
     assert asked(GATE, "/metrics", authorization="Bearer presenter-key", **ELSEWHERE).status == 429
 
 
-def test_who_signs_in_is_logged_and_the_key_is_not(key: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sign_in_is_logged_without_its_key(key: None, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "kernel_ladder.access")
     for attempt in ("a guess", GIVEN["student"]):
         signed_in(attempt)
@@ -134,7 +135,7 @@ def test_another_sites_page_can_do_nothing(key: None) -> None:
     assert asked(GATE, **stream, **ours).body == "reached"
 
 
-def test_who_signs_out_is_out_and_keeps_the_browsers_name(key: None) -> None:
+def test_signing_out_keeps_the_name_of_the_browser(key: None) -> None:
     cookie = cookie_of(signed_in(GIVEN["student"]))
     out = asked(GATE, "/sign-out", method="POST", cookie=cookie, **ELSEWHERE)
     assert out.status == 303 and out.header("location") == "./"
@@ -145,7 +146,7 @@ def test_who_signs_out_is_out_and_keeps_the_browsers_name(key: None) -> None:
 
 
 @pytest.mark.parametrize("path", SERVICE)
-def test_the_services_numbers_are_for_this_computer_and_for_who_may_see_them(path: str, key: None) -> None:
+def test_metrics_are_shown_on_this_computer_and_to_permitted_roles(path: str, key: None) -> None:
     assert asked(GATE, path).body == "reached"
     for far in (ELSEWHERE, {"x_forwarded_for": "10.0.0.7"}):
         assert asked(GATE, path, **far).status == 401
@@ -168,7 +169,7 @@ def test_below_another_address_the_same_holds(key: None, monkeypatch: pytest.Mon
     assert "<form" in asked(GATE, "/ladder", **ELSEWHERE).body and "<form" in asked(GATE, "/ladders", **ELSEWHERE).body
 
 
-def test_every_answer_carries_what_protects_the_browser() -> None:
+def test_every_answer_carries_the_security_headers() -> None:
     for scheme in ("http", "https"):
         answer = asked(Headers(behind), scheme=scheme)
         assert answer.header("x-content-type-options") == "nosniff"
@@ -178,7 +179,7 @@ def test_every_answer_carries_what_protects_the_browser() -> None:
         assert answer.cookies == ["own=1; Path=/" + ("; Secure" if scheme == "https" else "") + "; SameSite=Lax"]
 
 
-def test_who_signs_in_with_an_account_comes_back_to_the_address_that_was_opened(account: None) -> None:
+def test_signing_in_with_an_account_returns_to_the_opened_address(account: None) -> None:
     app = ReturnAddress(behind)
     opened = asked(app, "/inside", query="rung=x&n=2%5E22", accept="text/html")
     kept = next(one for one in opened.cookies if one.startswith(COOKIE))

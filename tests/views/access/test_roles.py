@@ -19,6 +19,7 @@ from engine.sheets import progress
 from engine.sheets.folder import load, names
 from engine.sheets.sheet import Verdict
 from engine.store import measurements
+from tests.sentences import says, sentence
 from tests.views.pages import html_of, opened
 from views.access import cookies, policy
 from views.access.accounts import role_of
@@ -71,11 +72,11 @@ def test_a_student_sees_neither_others_progress_nor_the_doctors_list(monkeypatch
     come_as(STUDENT, "0123456789abcdef", monkeypatch)
     app = opened("machine")
     said = html_of(app)
-    assert "You are here as <b>student</b>. Your browser may use up to 240 runs a minute" in said
+    assert says("machine.role", said)
     assert "Anna" not in said and "NVRTC" not in said and not app.subheader
 
 
-def test_a_student_comes_upon_nobodys_progress_by_typing_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_student_cannot_see_anothers_progress_by_typing_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def shown(role: Role, browser: str, name: str) -> str:
         come_as(role, browser, monkeypatch)
         return html_of(opened("sheets", sheet=SHEET.name, student=name))
@@ -88,8 +89,9 @@ def test_a_student_comes_upon_nobodys_progress_by_typing_a_name(monkeypatch: pyt
     assert all_of_them in shown(ASSISTANT, "cccc3333", "Anna (aaaa)")
 
 
-def test_a_students_slide_goes_before_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_role_decides_about_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work.st, "session_state", {"present": "1"})
+    assert ROLES
     for role in ROLES.values():
         come_as(role, "aaaa1111", monkeypatch)
         assert work.is_presenting() == role.goes_first
@@ -106,17 +108,18 @@ def test_the_queue_knows_whose_browser_asks(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(enrolled) == 1
 
 
-def test_a_limit_is_told_once_and_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_beyond_the_limit_is_refused_with_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(STUDENT, limits=replace(STUDENT.limits, n=2**10))
     monkeypatch.setitem(ROLES, "student", small)
     come_as(small, "ffff6666", monkeypatch)
     app = opened(ladder="harris", rung="reduce_strided", n="2000", device="emulator")
     app.button(key="run").click().run()
-    assert [one.value for one in app.toast] == ["N = 2,000 is too large: a student may run up to 1,024 here."]
+    (toast,) = app.toast
+    assert sentence("limits.n-too-large", toast.value)
     assert not app.run().toast and measurements.count() == 0
 
 
-def test_who_has_signed_in_no_longer_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_after_the_end_of_a_sign_in_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     come_as(STUDENT, "eeee5555", monkeypatch)
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
     app = opened()

@@ -41,7 +41,7 @@ class Done:
 OWN = Asked("id", "text", "mine.cu", 64, action="run", setup=setup_of("f<<<1, 32>>>(int32[n])"))
 
 
-def test_a_launch_of_ones_own_is_timed_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_own_launch_is_timed_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
 
     def submit(*asked: Any) -> Done:
@@ -89,9 +89,9 @@ def test_a_draft_that_ran_on_the_emulator_is_run_on_the_gpu(
     assert [(choice.n, choice.source, choice.source_name) for choice in given] == [(4096, "text", "mine.cu")]
 
 
-@pytest.mark.parametrize("found", [Checked(RIGHT, barred="The emulator does not know wgmma."),
+@pytest.mark.parametrize("found", [Checked(RIGHT, barred="wgmma"),
                                    Checked(failed(RUNG, RunFailed("timeout", "It took too long.")))])  # fmt: skip
-def test_what_is_barred_never_reaches_the_gpu(monkeypatch: pytest.MonkeyPatch, found: Checked) -> None:
+def test_a_barred_draft_never_reaches_the_gpu(monkeypatch: pytest.MonkeyPatch, found: Checked) -> None:
     """What ended without a word of the trial's, as a worker that was killed, is barred as well."""
     work, given = run(monkeypatch, found)
     assert work.ran is not None and work.ran.reason == found.barred and given == []

@@ -11,6 +11,7 @@ import pytest
 from engine.lab.setups import setup_of
 from engine.store import database
 from engine.store import drafts as store
+from tests.sentences import says
 from views.access import browser_name, policy, visitor
 from views.access.browser_name import COOKIE, BrowserName
 from views.access.policy import Policy
@@ -44,7 +45,7 @@ def test_a_draft_is_its_browsers_own_and_survives_the_server(monkeypatch: pytest
 
 @pytest.mark.parametrize("raw", ["", "[]", "{}", '{"start": "empty"}', '{"start": "empty", "text": 3, "file": "a"}',
                                  '{"start": "empty", "text": "a", "file": "a", "at": 1, "call": "?"}'])  # fmt: skip
-def test_what_cannot_be_read_is_as_if_it_were_not_there(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+def test_unreadable_entries_are_left_out(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
     as_browser(monkeypatch, "ada")
     stored.save(WRITTEN)
     (owner,) = database.read("SELECT owner FROM drafts")[0]
@@ -55,7 +56,7 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(monkeypatch: pytest.Monk
 def test_where_all_drafts_are_full_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     as_browser(monkeypatch, "ada")
     monkeypatch.setattr(store, "MOST_BYTES", 100)
-    assert "full. This draft is kept by your browser alone" in str(stored.save(WRITTEN))
+    assert says("lab.drafts-full", str(stored.save(WRITTEN)))
     monkeypatch.setattr(store, "MOST_BYTES", 1 << 20)
     assert stored.save(WRITTEN) is None and stored.load(BEGUN) == WRITTEN
 

@@ -33,9 +33,9 @@ def test_the_last_ten_are_kept() -> None:
 @pytest.mark.parametrize("record", [None, 3, "x", {}, [], {**WHOLE, "status": "<b>"}, {**WHOLE, "number": "x"},
                                     {**WHOLE, "counters": 3},
                                     {**WHOLE, "counters": {"warp_instructions": "x"}}])  # fmt: skip
-def test_what_is_no_try_is_left_out(record: Any) -> None:
+def test_a_record_that_is_no_attempt_is_left_out(record: Any) -> None:
     assert tries_of([record, WHOLE]) == (ONE,) and tries_of(record) == ()
 
 
-def test_a_counter_that_nobody_knows_is_left_out() -> None:
+def test_an_unknown_counter_is_left_out() -> None:
     assert tries_of([{**WHOLE, "counters": {"<script>": 1, "warp_instructions": 7}}]) == (ONE,)

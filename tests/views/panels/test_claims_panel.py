@@ -7,6 +7,7 @@ import pytest
 from engine.catalogue import LADDERS
 from engine.lectures.claims.verdicts import claims_of
 from tests.cases import case
+from tests.sentences import says
 from tests.views.pages import html_of, opened
 
 
@@ -25,10 +26,10 @@ def test_every_claim_has_a_row_with_its_words(name: str) -> None:
     assert f"{len(claims_of(name))} claims: " in html
 
 
-def test_what_was_recorded_is_judged_at_once_and_says_where_it_comes_from() -> None:
+def test_recorded_claims_are_judged_at_once_with_their_origin() -> None:
     html = section("heidelberg")
     assert "✓ holds" in html and "✗ does not hold" in html and "recorded" in html
-    assert "≈ direction holds, size does not" in html
+    assert says("claims.direction-only", html)
 
 
 def test_words_that_no_run_decides_are_not_called_unchecked() -> None:

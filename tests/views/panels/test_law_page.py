@@ -13,6 +13,7 @@ from engine.history import history
 from engine.lectures.laws.formulas import law_of
 from engine.plan import settle
 from tests.made import measured
+from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
 
 WITH_LAW = [(ladder.name, rung.kernel) for ladder in LADDERS.values() if not ladder.name.startswith("all-")
@@ -27,7 +28,7 @@ def words_of(html: str) -> str:
 def test_the_law_is_offered_and_drawn_before_anything_ran(ladder: str, rung: str) -> None:
     app = opened(ladder=ladder, rung=rung, show="law", device="emulator")
     assert asked(app)["show"] == "law"
-    assert "Not counted yet: run the sweep." in html_of(app)
+    assert says("law.not-counted", html_of(app))
     texts = figures_of(app)[0]
     assert "counted by the emulator" not in texts and ("law of today: " in texts or "law: " in texts)
 
@@ -35,7 +36,7 @@ def test_the_law_is_offered_and_drawn_before_anything_ran(ladder: str, rung: str
 @pytest.mark.thorough
 @pytest.mark.parametrize(("ladder", "rung"), WITH_LAW)
 def test_every_rung_with_a_law_shows_it(ladder: str, rung: str) -> None:
-    assert "Not counted yet" in html_of(opened(ladder=ladder, rung=rung, show="law", device="emulator"))
+    assert says("law.not-counted", html_of(opened(ladder=ladder, rung=rung, show="law", device="emulator")))
 
 
 def test_the_name_of_another_rungs_line_stands_clear_of_the_law() -> None:
@@ -85,20 +86,20 @@ def test_times_that_are_known_stand_on_the_right_axis() -> None:
 
 def test_the_law_in_the_hall() -> None:
     app = opened(ladder="cs121-banks", rung="banks_strided", show="law", present="1")
-    assert "Not counted yet" in html_of(app)
+    assert says("law.not-counted", html_of(app))
     assert app.button(key="run_sweep"), "the bar offers what the picture can do"
 
 
 def test_the_roofline_of_the_recorded_runs() -> None:
     app = opened(ladder="all-matmul", rung="matmul_tiled", show="roofline", n="1024", block="16", dtype="float32")
     text = words_of(html_of(app))
-    assert "FLOP for each byte read; the memory roof is at" in text and "recorded" in text
+    assert says("roofline.text", text) and "recorded" in text
     assert "FP32 peak" in figures_of(app)[0] and "cuBLAS" in figures_of(app)[0]
 
 
 def test_a_roofline_without_times_says_so() -> None:
     app = opened(ladder="all-matmul", rung="matmul_tiled", show="roofline", n="1000", block="16", dtype="float32")
-    assert "No rung has a time for these choices" in html_of(app)
+    assert says("roofline.no-times", html_of(app))
 
 
 def test_the_lectures_example_of_blocks_per_sm() -> None:
@@ -111,16 +112,16 @@ def test_the_lectures_example_of_blocks_per_sm() -> None:
     ]  # fmt: skip
     text = words_of(html_of(app))
     assert "200 GB/s allow 2,400 GFLOP/s" in text and "16 times as many" in text
-    assert "6 blocks per SM, 48 warps: occupancy 100%" in text
+    assert says("arithmetic.blocks-per-sm", text)
     assert asked(app)["gpu"] == "lecture"
 
 
 def test_tiles_that_do_not_fit_say_why() -> None:
     app = opened(ladder="all-matmul", rung="matmul_register_2d", below="arithmetic", n="256", block="16",
                  dtype="float32")  # fmt: skip
-    assert "does not run with a tile width of 32" in html_of(app)
+    assert says("arithmetic.tile-too-large", html_of(app))
     app = opened(ladder="all-matmul", rung="matmul_tiled", below="arithmetic", gpu="abacus", n="256", dtype="float32")
-    assert "There is no such GPU here" in html_of(app)
+    assert says("arithmetic.no-such-gpu", html_of(app))
 
 
 def test_blocks_per_sm_for_every_block_size() -> None:

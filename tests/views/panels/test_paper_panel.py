@@ -6,6 +6,7 @@ import pytest
 
 from engine.catalogue import LADDERS
 from engine.lectures import conditions
+from tests.sentences import says
 from tests.views.pages import figures_of, html_of, opened
 
 
@@ -16,7 +17,7 @@ def text_of(name: str, **address: str) -> str:
 @pytest.mark.parametrize("name", conditions.published_ladders())
 def test_every_figure_stands_in_the_table(name: str) -> None:
     html = text_of(name)
-    assert html.count("<tr>") >= 3 and "Why the shape differs today" in html
+    assert html.count("<tr>") >= 3 and says("published.why-shape-differs", html)
     for rung in LADDERS[name].rungs:
         for figure in rung.published:
             if figure.bandwidth_gb_s:

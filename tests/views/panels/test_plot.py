@@ -16,6 +16,7 @@ from engine.records.counters import IN_PLOTS, plotted
 from engine.records.words import text_of
 from tests.cases import case
 from tests.made import measure
+from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
 from tests.views.panels.test_motion import mounted, moving
 
@@ -132,7 +133,7 @@ def test_recorded_times_stand_at_the_ladders_n_and_counts_at_the_emulators() -> 
     ladder = LADDERS["beyond-tiling"]
     assert emulated_n(ladder, ladder.n) == 256 == ladder.emulator_n and emulated_n(ladder, 100) == 100
     app = opened(ladder="beyond-tiling")
-    assert asked(app)["n"] == "4096" and "Run checks and counts at N = 256" in html_of(app)
+    assert asked(app)["n"] == "4096" and says("plot.run-counts-smaller", html_of(app))
     app.button(key="run").click().run()
     html = html_of(app)
     assert "counted at N = 256" in html and "recorded" in html and "at N = 2^12" in html
@@ -145,7 +146,8 @@ def test_the_emulator_asked_for_by_name_refuses_what_is_too_large_beside_the_rec
     app = opened(ladder="beyond-tiling", device="emulator")
     html = html_of(app)
     assert (
-        "too large for the emulator" in html and recorded_time("beyond-tiling") in html.partition('class="ladder"')[0]
+        says("plot.too-large-for-emulator", html)
+        and recorded_time("beyond-tiling") in html.partition('class="ladder"')[0]
     )
     texts = json.loads(figures_of(app)[0])["data"][0]["text"]
     rungs = LADDERS["beyond-tiling"].rungs  # what the emulator never runs is no failure there
@@ -160,26 +162,26 @@ def test_an_n_that_no_device_takes_is_refused_and_not_run_at_another() -> None:
 def test_before_the_first_run_the_counters_are_those_of_a_gpus_profiler_and_then_the_emulators() -> None:
     app = opened(ladder="harris", show="counters", counter="warp_instructions")
     figure, html = json.loads(figures_of(app)[0]), html_of(app)
-    assert "by the NVIDIA H200 itself" in figure["layout"]["xaxis"]["title"]["text"]
+    assert says("plot.axis-counted-by-gpu", figure["layout"]["xaxis"]["title"]["text"])
     assert set(figure["data"][0]["marker"]["pattern"]["shape"]) == {"/"}
-    assert "Counted by the NVIDIA H200 itself at N = 20,011, block size 128" in html and "Run the ladder (L)" in html
+    assert says("plot.counted-by-gpu", html) and "Run the ladder (L)" in html
     app.selectbox(key="n").select("1024").run()
     app.button(key="run").click().run()
     figure, html = json.loads(figures_of(app)[0]), html_of(app)
     assert "counted at N = 2^10" in figure["layout"]["xaxis"]["title"]["text"]
-    assert "Counted by the emulator at N = 2^10." in html
+    assert says("plot.counted-by-emulator", html)
 
 
-def test_without_any_counters_the_plot_says_what_to_do() -> None:
+def test_a_plot_without_counters_tells_the_next_step() -> None:
     figure = drawn("crovella-matrix-sums", show="counters")
     assert any("Run the ladder (L)" in note["text"] for note in figure["layout"]["annotations"])
 
 
-def test_what_only_a_gpu_runs_stands_with_its_recorded_time_and_is_no_failure() -> None:
+def test_a_rung_for_a_gpu_alone_stands_with_its_recorded_time() -> None:
     app = opened(ladder="tensor-cores", rung="tensor_wgmma")
     html = html_of(app)
     assert (
-        "This kernel runs only on a GPU" in html
+        says("plot.only-on-gpu", html)
         and recorded_time("tensor-cores", "tensor_wgmma") in html.partition('class="ladder"')[0]
     )
     texts = json.loads(figures_of(app)[0])["data"][0]["text"]
@@ -199,7 +201,7 @@ def test_a_deadlock_stands_beside_the_recorded_time_and_the_schedule_is_chosen_h
 
 def test_an_n_without_records_says_which_have_some() -> None:
     html = html_of(opened(ladder="harris", n="3000000"))
-    assert "No run was recorded at N = 3,000,000." in html and "N = 2^10, 2^11, … 2^30" in html
+    assert says("plot.nothing-recorded", html) and "N = 2^10, 2^11, … 2^30" in html
 
 
 def test_the_menu_marks_each_n_with_records_and_has_the_lectures_own() -> None:

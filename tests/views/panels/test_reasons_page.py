@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tests.sentences import says
 from tests.views.pages import asked, html_of, opened
 
 
@@ -21,4 +22,4 @@ def test_the_machine_code_of_the_rung_and_of_the_one_before() -> None:
 
 def test_a_rung_of_the_cpu_has_no_machine_code_of_a_gpu() -> None:
     shown = html_of(opened(ladder="cooper", rung="trapezoid_scalar", below="reasons"))
-    assert "trapezoid_scalar runs on the CPU: it has no machine code of a GPU." in shown
+    assert says("reasons.no-machine-code", shown)

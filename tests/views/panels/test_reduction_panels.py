@@ -8,6 +8,7 @@ import pytest
 
 from engine.figures.look import BLUE, RED
 from engine.lectures.arithmetic import recorded_sums
+from tests.sentences import says, wording
 from tests.views.pages import figures_of, html_of, opened
 
 FLOATS = {"ladder": "float-truths", "device": "emulator", "n": "4096"}
@@ -18,7 +19,7 @@ def test_steps_and_cost_are_drawn_for_every_kind_of_rung(rung: str) -> None:
     app = opened(ladder="harris", rung=rung, show="complexity", below="complexity", n="2^16", device="emulator")
     assert len(figures_of(app)) == 1
     html = html_of(app)
-    assert "log₂ N = 16 steps" in html and "As this rung is launched" in html
+    assert "log₂ N = 16 steps" in html and says("complexity.launched", html)
     strides = rung != "reduce_sequential"
     assert app.button(key="sweep elements").disabled is not strides
     assert ("1024-4096 elements per thread" in html) is strides
@@ -26,9 +27,9 @@ def test_steps_and_cost_are_drawn_for_every_kind_of_rung(rung: str) -> None:
 
 def test_the_emulators_counts_stand_beside_the_formula() -> None:
     app = opened(ladder="harris", rung="reduce_sequential", below="complexity", n="4096", device="emulator")
-    assert "Counted by the emulator" not in html_of(app).partition("As this rung is launched")[2]
+    assert "Counted by the emulator" not in html_of(app).partition(wording("complexity.launched"))[2]
     app.button(key="run").click().run()
-    counted = html_of(app).partition("As this rung is launched")[2]
+    counted = html_of(app).partition(wording("complexity.launched"))[2]
     assert "Counted by the emulator" in counted and 'class="status ok">1,056<' in counted
 
 
@@ -62,16 +63,16 @@ def test_integers_have_nothing_to_round() -> None:
 def test_without_a_run_here_the_recorded_answers_stand_there() -> None:
     app = opened(**FLOATS | {"n": "1024"}, rung="floats_tree", below="floats", show="rounding")
     html = html_of(app)
-    assert "not run with these choices" not in html and html.count("NVIDIA H200, recorded") >= 3
+    assert wording("floats.not-run") not in html and html.count("NVIDIA H200, recorded") >= 3
 
 
 def test_every_rungs_error_stands_beside_its_worst_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded_sums, "answer", lambda choice: None)
     app = opened(**FLOATS, rung="floats_tree", below="floats", show="rounding", parameter="0")
-    assert html_of(app).count("not run with these choices") == 5
+    assert html_of(app).count(wording("floats.not-run")) == 5
     app.button(key="run").click().run()
     html = html_of(app)
-    assert html.count("not run with these choices") == 4 and "⌈log₂ n⌉ u Σ|x|" in html
+    assert html.count(wording("floats.not-run")) == 4 and "⌈log₂ n⌉ u Σ|x|" in html
     assert [trace["name"] for trace in json.loads(figures_of(app)[0])["data"]][2:] == ["tree"]
 
 
@@ -80,7 +81,7 @@ def test_the_numbers_are_chosen_by_name() -> None:
     assert app.selectbox(key="parameter").options == ["ones", "random"]
 
 
-def test_float_truths_open_on_what_is_left_of_the_ones() -> None:
+def test_float_truths_open_on_the_sum_of_the_ones() -> None:
     figure = json.loads(figures_of(opened(ladder="float-truths"))[0])
     bars = figure["data"][0]
     assert bars["text"] == ["16,777,216", "16,777,216", "17,825,792", "17,825,792", "17,825,792"]

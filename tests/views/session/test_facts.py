@@ -46,7 +46,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-def test_a_second_browser_is_shown_what_was_made_for_the_first(made: Counter[str]) -> None:
+def test_a_second_browser_gets_the_page_made_for_the_first(made: Counter[str]) -> None:
     first = opened(**HERE)
     assert made == {"table": 1, "html": 1, "figure": 1, "validated": 1}
     second = opened(**HERE)
@@ -76,8 +76,9 @@ def test_browsers_at_one_rung_look_at_one_page(monkeypatch: pytest.MonkeyPatch) 
     assert made[-1] == "lecture" and len(made) == len(LADDERS["harris"].rungs) + 2
 
 
-def test_what_was_run_meanwhile_is_shown(made: Counter[str]) -> None:
+def test_a_later_measurement_is_shown(made: Counter[str]) -> None:
     choice = settle(Choice("reduce_strided", 2048, 128, dtype="int32", device="emulator"))
     for times, reason in enumerate(("It is 3.", "It is 4."), 1):
         history.remember(choice, measured(choice, device={"kind": "emulator"}, status="wrong", reason=reason))
         assert reason in html_of(opened(**HERE)) and made["table"] == times
+    assert made["table"] == 2

@@ -55,7 +55,7 @@ def going() -> Lecture:
     return found
 
 
-def test_the_presenters_steps_and_results_are_told_and_a_students_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_presenters_steps_and_results_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     come_as(STUDENT, "aaaa1111", monkeypatch)
     opened(**SLIDE, present="1")
     assert lecture.now() is None and told() == {}
@@ -98,14 +98,14 @@ def test_a_page_that_has_seen_where_the_lecture_is_gets_its_answer_when_it_goes_
     assert told("seen=0") == {}, "nobody presents, and when no page is there any more nobody waits"
 
 
-def test_a_hall_that_asks_at_once_is_told_without_a_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_follower_is_answered_without_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lecture, "FRESH_S", 60.0)
     lecture.show(SLIDE, "")
     monkeypatch.setattr(asyncio, "to_thread", None)
     assert told()["number"] == going().number
 
 
-def test_pages_that_follow_take_turns_but_one_that_waits_for_a_run_holds_up_nobody(
+def test_following_pages_take_turns_and_a_waiting_page_blocks_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     turns: list[str] = []

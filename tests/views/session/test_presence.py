@@ -69,9 +69,7 @@ def connected(connection: str, inside: Any, code: int | None) -> None:
     thread.join(TIMEOUT_S)
 
 
-def test_a_closed_tab_is_given_up_at_once_and_one_that_never_asked_is_not(
-    gone: Gone, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_closed_tab_loses_its_runs_at_once(gone: Gone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "GRACE_S", 1000.0)
     names: list[str] = []
 

@@ -122,7 +122,7 @@ def test_a_refusal_is_a_result_and_is_not_kept(handles: list[Handle]) -> None:
     assert len(handles) == 1
 
 
-def test_stop_cancels_what_runs_and_submits_no_more(handles: list[Handle]) -> None:
+def test_stop_cancels_the_runs_and_submits_no_more(handles: list[Handle]) -> None:
     running = work()
     running.advance(0.0)
     running.stop()
@@ -164,7 +164,7 @@ def test_another_browsers_new_measurement_answers_a_first_click_and_the_second_m
 COUNTED = {"counters": {"barriers": 1.0}, "lines": ({"line": 3, "text": "x", "barriers": 1.0},)}
 
 
-def test_what_was_emulated_before_answers_every_click_but_a_presenters(handles: list[Handle]) -> None:
+def test_an_earlier_emulated_run_answers_every_click_except_a_presenters(handles: list[Handle]) -> None:
     device, environment = {"kind": "emulator"}, {**ENVIRONMENT, "utc": "2026-11-20T04:00:00+00:00"}
     mine = measured(CHOICES[0], device=device, time_us=None, environment=environment, **COUNTED)
     history.remember(CHOICES[0], mine)
@@ -200,14 +200,14 @@ def test_a_long_one_holds_up_nothing_that_follows(handles: list[Handle], monkeyp
     assert len(handles) == 6
 
 
-def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
+def test_a_run_held_back_by_the_limits_is_submitted_again(
     handles: list[Handle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit, left = service.submit, iter([True, False, False, False, True, True])
 
     def limited(choice: Settled, session: str, **how: Any) -> Any:
         if not next(left):
-            raise service.Rejected("You have started as many runs as a student may.", 7.0)
+            raise service.Rejected("Wait.", 7.0)
         return submit(choice, session, **how)
 
     monkeypatch.setattr(service, "submit", limited)
@@ -217,7 +217,7 @@ def test_what_the_limits_hold_back_is_asked_for_again_and_nothing_is_lost(
     assert running.advance(0.0)
     for _ in range(2):
         assert not running.advance(0.0) and not running.finished
-        assert running.progress == (1 / 3, "2 of 3: 64. You have started as many runs as a student may.")
+        assert running.progress == (1 / 3, "2 of 3: 64. Wait.")
     for number in (1, 2):
         running.advance(0.0)
         handles[number].done.set()
@@ -254,7 +254,7 @@ def test_a_result_that_is_there_already_is_not_kept_twice(handles: list[Handle])
     assert running.advance(0.0) and measurements.count() == 1
 
 
-def test_what_the_queue_gave_up_is_submitted_again_while_the_browser_is_there(
+def test_a_run_dropped_by_the_queue_is_submitted_again_for_a_present_browser(
     handles: list[Handle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = False
@@ -273,7 +273,7 @@ def test_what_the_queue_gave_up_is_submitted_again_while_the_browser_is_there(
     assert not stopped.advance(0.0) and len(handles) == 3
 
 
-def test_the_wait_is_told_where_it_is_long(handles: list[Handle]) -> None:
+def test_a_long_wait_is_shown(handles: list[Handle]) -> None:
     running = work(CHOICES[:1])
     running.advance(0.0)
     assert running.progress == (0.5, "32. Running")

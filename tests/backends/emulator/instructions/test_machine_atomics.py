@@ -42,6 +42,7 @@ def test_atomics(call, combine, spread, space):
     values[7] = 17
     start = np.array([5, -9, 123, 77, 1023], np.int32)[:spread]
     out = execute(text, block=96, **{"in": values}, out=start)["out"]
+    assert len(out) == spread > 0
     for place in range(spread):
         chain = np.r_[start[place], [v for i, v in enumerate(values) if i % spread == place and v != 17]]
         assert out[place] == combine(chain.astype(np.int32))

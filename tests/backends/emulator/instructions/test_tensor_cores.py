@@ -13,6 +13,7 @@ from engine.records import Array, RunFailed
 from tests.backends.emulator.small_kernels import execute
 from tests.backends.emulator.tensor_kernels import FORMS, LANES, Form, expected, registers_of, text_of
 from tests.cases import case
+from tests.sentences import refused, sentence
 
 QUICK = {"f32.bf16.bf16.f32", "s32.u8.s8.s32", "f64.f64.f64.f64"}
 
@@ -27,6 +28,7 @@ def test_a_product_lies_and_rounds_as_the_manual_and_the_measurements_say(form: 
     size = warps * LANES * form.registers[3]
     made = np.zeros(size, np.float64 if "f64" in form.types else np.uint32)
     out = execute(text_of(form), grid=warps, dtype="", **dict(zip("abc", given, strict=True)), d=made)["d"]
+    assert out.size == size > 0
     for warp in range(warps):
         a, b, c, d = (np.ascontiguousarray(each.reshape(warps, LANES, -1)[warp]) for each in (*given, out))
         wanted = expected(form, a, b, c)
@@ -203,22 +205,16 @@ def test_two_warps_multiply_within_the_error_of_float_sums() -> None:
 
 def test_a_matrix_that_another_warp_may_still_be_writing_is_a_race() -> None:
     _, messages = found_in(SYNC="")
-    assert messages[0] == (
-        "Line 13: thread 2 of block 0 reads `s[32]`, which thread 32 of block 0 wrote at line 6; there is no "
-        "__syncthreads() between them."
-    )
+    assert sentence("race.matrix", messages[0])
 
 
 def test_half_a_warp_cannot_multiply() -> None:
     _, messages = found_in(IF="if (t % 32 < 16)")
-    assert messages[2] == (
-        "Line 15: warp 0 of block 0 executes wmma::mma_sync() without its lanes 16 to 31; all 32 lanes of a warp must "
-        "do that together, else the result is undefined."
-    )
+    assert sentence("emulator.half-a-warp-multiplies", messages[2])
     _, messages = found_in(block=48)
     assert messages[0].startswith("Line 13: warp 1 of block 0 executes wmma::load_matrix_sync() without its lanes 16")
 
 
 def test_a_matrix_at_an_odd_address_ends_the_run() -> None:
-    with pytest.raises(RunFailed, match="line 13: thread 0 of block 0 reads 16 bytes at a place that is not a multip"):
+    with refused("emulator.matrix-misaligned", RunFailed):
         found_in(FROM="1")

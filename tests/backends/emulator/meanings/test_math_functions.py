@@ -67,6 +67,7 @@ def test_functions_are_as_exact_as_the_manual_says(ptx: str, name: str) -> None:
     values = asked(kind)
     arguments: list[bytearray | bytes] = [bytearray(values.tobytes()), bytearray(4 * COUNT), bytearray(8 * COUNT)]
     _, floats, doubles = emulated.run(ptx, f"{name}_of", (5, 1, 1), (32, 1, 1), arguments)
+    assert len(values) == COUNT
     for x, f, d in zip(
         values.tolist(), np.frombuffer(floats, np.float32).tolist(), np.frombuffer(doubles).tolist(), strict=True
     ):

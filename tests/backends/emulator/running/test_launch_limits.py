@@ -8,6 +8,7 @@ import pytest
 
 from engine.records import NotRunnable
 from tests.backends.emulator.small_kernels import execute, zeros
+from tests.sentences import refused
 
 COUNT = 'extern "C" __global__ void f(int *out) { if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = gridDim.x; }'
 MEET = """#include <cooperative_groups.h>
@@ -19,19 +20,19 @@ extern "C" __global__ void f(int *out) {
 
 
 @pytest.mark.parametrize(
-    ("sizes", "said"),
+    ("sizes", "key"),
     [
-        ({"block": (1025, 1, 1)}, "blocks of 1,025 threads in x"),
-        ({"block": (32, 33, 1)}, "blocks of 1,056 threads; a block can have 1,024"),
-        ({"block": (1, 1, 65)}, "blocks of 65 threads in z"),
-        ({"grid": (2**31, 1, 1)}, "a grid of 2,147,483,648 blocks in x; 1 to 2,147,483,647"),
-        ({"grid": (1, 65_536, 1)}, "a grid of 65,536 blocks in y; 1 to 65,535"),
-        ({"grid": (1, 1, 65_536)}, "a grid of 65,536 blocks in z"),
-        ({"grid": (0, 1, 1)}, "a grid of 0 blocks in x"),
+        ({"block": (1025, 1, 1)}, "launch.block-x"),
+        ({"block": (32, 33, 1)}, "launch.block-threads"),
+        ({"block": (1, 1, 65)}, "launch.block-z"),
+        ({"grid": (2**31, 1, 1)}, "launch.grid-x"),
+        ({"grid": (1, 65_536, 1)}, "launch.grid-y"),
+        ({"grid": (1, 1, 65_536)}, "launch.grid-z"),
+        ({"grid": (0, 1, 1)}, "launch.grid-0"),
     ],
 )
-def test_a_launch_beyond_the_limits_is_refused(sizes: dict[str, Any], said: str) -> None:
-    with pytest.raises(NotRunnable, match=said):
+def test_a_launch_beyond_the_limits_is_refused(sizes: dict[str, Any], key: str) -> None:
+    with refused(key, NotRunnable):
         execute(COUNT, **sizes, out=zeros(1))
 
 
@@ -44,5 +45,5 @@ def test_the_largest_launches_run(sizes: dict[str, Any]) -> None:
 def test_a_cooperative_grid_must_fit_on_the_gpu(block: int, shared: int, fits: int) -> None:
     sizes: dict[str, Any] = {"block": block, "defines": (("SHARED", shared),), "cooperative": True}
     assert execute(MEET, grid=fits, **sizes, out=zeros(1))["out"][0] == fits
-    with pytest.raises(NotRunnable, match=f"{fits:,} blocks of {block} threads fit, {fits + 1:,} were asked for"):
+    with pytest.raises(NotRunnable, match=rf"{fits:,}\b.*\b{block}\b.*{fits + 1:,}\b"):
         execute(MEET, grid=fits + 1, **sizes, out=zeros(1))

@@ -8,6 +8,7 @@ import pytest
 from engine.backends.emulator.running.traps import local_atomic
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import execute
+from tests.sentences import refused
 
 LOCAL = """extern "C" __global__ void f(const int *in, int *out) {
     int bins[4] = {0, 0, 0, 0};
@@ -18,16 +19,14 @@ LOCAL = """extern "C" __global__ void f(const int *in, int *out) {
 
 
 def test_an_atomic_on_a_local_variable_is_named_with_its_line() -> None:
-    with pytest.raises(
-        RunFailed, match=r"test.cu, line 4: an atomic cannot be used on the local variable `bins`"
-    ) as why:
+    with refused("emulator.atomic-on-local", RunFailed) as why:
         execute(LOCAL, **{"in": np.arange(32, dtype=np.int32)}, out=np.zeros(32, np.int32))
     assert why.value.line == 4 and why.value.status == "crashed"
 
 
 def test_a_trap_of_the_students_own_is_as_it_was() -> None:
     text = 'extern "C" __global__ void f(int *out) {\n  out[0] = 1;\n  if (out[1] == 0)\n    __trap();\n}'
-    with pytest.raises(RunFailed, match=r"test.cu, line \d: the kernel stops itself here \(trap\)"):
+    with refused("emulator.trap", RunFailed):
         execute(text, out=np.zeros(32, np.int32))
 
 

@@ -12,6 +12,7 @@ from engine.records import Choice, Launch, RunFailed
 from tests.backends.emulator import small_kernels
 from tests.backends.emulator.small_kernels import zeros
 from tests.cases import case
+from tests.sentences import refused
 
 WAYS = {
     "flat": Options(flat=True),
@@ -139,7 +140,7 @@ LOCK = """extern "C" __global__ void f(unsigned *lock, volatile int *sum) {
 
 
 def test_a_lock_between_lanes_needs_independent_scheduling():
-    with pytest.raises(RunFailed, match="another thread of its own warp") as failure:
+    with refused("emulator.waits-for-own-warp", RunFailed) as failure:
         small_kernels.execute(LOCK, lock=zeros(1, "uint32"), sum=zeros(1))
     assert failure.value.status == "deadlock"
     for seed in range(3):

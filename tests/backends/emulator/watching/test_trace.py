@@ -46,6 +46,7 @@ def test_the_last_lane_is_served_in_the_last_wavefront(size, op, units, awake):
 def test_in_one_wavefront_every_bank_serves_one_word(words):
     served = served_in(np.array(words) * 4, np.ones(32, bool), 4, "ld")
     taken: dict[tuple[int, int], int] = {}
+    assert len(served) == 32
     for turn, word in zip(served, words, strict=True):
         assert taken.setdefault((turn, word % 32), word) == word
 

@@ -166,7 +166,9 @@ TREES = ("reduce_interleaved", "reduce_sequential", "reduce_grid_stride_atomic",
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", TREES)
 def test_a_forgotten_increment_at_the_default_size_is_told_within_seconds(name: str) -> None:
-    for text in forgotten(KERNELS[name].text):
+    texts = forgotten(KERNELS[name].text)
+    assert texts and KERNELS[name].block_sizes
+    for text in texts:
         for block_size in KERNELS[name].block_sizes[:: max(1, len(KERNELS[name].block_sizes) - 1)]:
             choice = replace(default_choice(name), source=text, source_name="mine.cu", block_size=block_size)
             made = plan(replace(choice, device="emulator"))

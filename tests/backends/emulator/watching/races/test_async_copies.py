@@ -13,6 +13,7 @@ from engine.backends.emulator.watching.races.hazards import Hazards
 from engine.records import Finding
 from tests.backends.emulator.small_kernels import execute, zeros
 from tests.cases import case
+from tests.sentences import sentence
 
 HEAD = """#include <cuda_pipeline.h>
 extern "C" __global__ void f(const int *in, int *out) {
@@ -115,20 +116,9 @@ def test_a_finding_says_what_to_do() -> None:
     (own,) = found(PLANTED["its own thread reads before the wait"][0])
     (other,) = found(PLANTED["another thread reads behind a barrier, but before the wait"][0])
     (never,) = found(PLANTED["nobody waits, and nobody reads"][0])
-    how = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
-    assert own.message == (
-        "Line 7: thread 0 of block 0 reads `s[0]` while its own asynchronous copy from line 6 is still under way "
-        f"there; it must wait for the copy first {how}."
-    )
-    assert other.message == (
-        "Line 8: thread 63 of block 0 reads `s[0]` while the asynchronous copy that thread 0 of block 0 started at "
-        f"line 6 is still under way there; thread 0 of block 0 must wait for the copy first {how}, and a "
-        "__syncthreads() must follow."
-    )
-    assert never.message == (
-        f"Line 6: thread 0 of block 0 starts an asynchronous copy to `s[0]`, and nobody ever waits for it {how}: the "
-        "block may end before its data arrives."
-    )
+    assert sentence("race.own-copy", own.message) and own.line == 7
+    assert sentence("race.copy-of-another", other.message) and other.line == 8
+    assert sentence("race.copy-never-awaited", never.message) and never.line == 6
 
 
 # ---- random programs against the rule in plain words
