@@ -16,17 +16,20 @@ MINUTE_S = 60.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one browser of a role (`who`); None: no limit. `runs`, `worker_s`: runs and seconds of workers' time in
-    a minute. `n`, `memory`: problem size and bytes of the arrays of one run."""
+    """Limits of one browser; None: no limit.
 
-    who: str
+    `role`: its user, as "a student". `runs`, `worker_s`: runs and seconds of workers' time in a minute. `n`, `memory`:
+    problem size and bytes of the arrays of one run.
+    """
+
+    role: str
     runs: int | None = None
     worker_s: int | None = None
     n: int | None = None
     memory: int | None = None
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return the limits in a sentence; "" if there are none."""
         parts = (
             (self.runs, f"{self.runs} runs a minute"),
@@ -99,21 +102,21 @@ class Allowances:
                 return
             limits, now = known.limits, self._clock()
             if limits.n is not None and job.n > limits.n:
-                raise Rejected(f"N = {job.n:,} is too large: {limits.who} may run up to {limits.n:,} here.")
+                raise Rejected(f"N = {job.n:,} is too large: {limits.role} may run up to {limits.n:,} here.")
             if limits.memory is not None and job.memory > limits.memory:
                 raise Rejected(
-                    f"The arrays take {_gib(job.memory)}; {limits.who} may use {_gib(limits.memory)} in a run. "
+                    f"The arrays take {_gib(job.memory)}; {limits.role} may use {_gib(limits.memory)} in a run. "
                     "Choose a smaller N."
                 )
             if wait_s := known.worker_s.wait_s(0.0, now):
                 raise Rejected(
-                    f"Your runs have used the {limits.worker_s} s of a worker's time a minute that {limits.who} may "
+                    f"Your runs have used the {limits.worker_s} s of a worker's time a minute that {limits.role} may "
                     f"use: the next can start in {_seconds(wait_s)}.",
                     wait_s,
                 )
             if wait_s := known.runs.wait_s(1.0, now):
                 raise Rejected(
-                    f"You have started as many runs as {limits.who} may, {limits.runs} a minute: the next can start "
+                    f"You have started as many runs as {limits.role} may, {limits.runs} a minute: the next can start "
                     f"in {_seconds(wait_s)}.",
                     wait_s,
                 )

@@ -79,7 +79,8 @@ class Handle:
         if place and not self.run.queue.slots:
             return (0.0, "Waiting for a worker: there is none")
         if place:
-            return (0.0, "Next in the queue" if place == 1 else f"In the queue, {place - 1} runs ahead")
+            ahead = "1 run" if place == 2 else f"{place - 1} runs"
+            return (0.0, "Next in the queue" if place == 1 else f"In the queue, {ahead} ahead")
         return self.run.progress
 
     def position(self) -> int:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Slot(Protocol):
-    """What a queue needs of a place that runs its jobs, here or on another host.
+    """A place that runs a queue's jobs one at a time, here or on another host.
 
     `device`: "gpu" or "emulator". `name`: the model of a GPU. `host`: the computer's name. One long-lived thread calls
     `start`, `run` and `close`; any thread may call `interrupt`.

@@ -77,6 +77,7 @@ def test_sessions_take_turns_and_positions_say_so(shared: JobQueue, tmp_path: Pa
         word: place for place, word in enumerate(expected, 1)
     }
     assert handles["a0"].progress == (0.0, "Next in the queue")
+    assert handles["b0"].progress == (0.0, "In the queue, 1 run ahead")
     assert handles["c0"].progress == (0.0, "In the queue, 2 runs ahead")
     door.touch()
     for handle in handles.values():
