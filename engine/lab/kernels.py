@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.instructions.dispatch import not_emulated
-from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
+from engine.backends.emulator.launch import Device, explain_errors, launch_with, lines_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.state.machine import Options
@@ -96,7 +96,7 @@ class Kernel:
         variables = self._variables(given)
         there, observers = Device(), results.usual_observers()
         bytes_of, placed_arrays = placed(there, handed)
-        with explained(self.source.name):
+        with explain_errors(self.source.name):
             addresses = there.symbols(self.source, self._program())
         found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
         held = {name: array for name, array in found if array is not None}
@@ -146,7 +146,7 @@ class Kernel:
         return KernelRun(self.name, self.source.name, self.text, arrays, symbols, {}, (), (), (), self.warnings)
 
     def _program(self) -> Program:
-        with explained(self.source.name):
+        with explain_errors(self.source.name):
             return load(self.source, self.symbol)
 
     def _variables(self, given: Mapping[str, Array]) -> dict[str, Variable]:

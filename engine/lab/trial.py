@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine.backends.emulator.instructions.dispatch import not_emulated
-from engine.backends.emulator.launch import explained
+from engine.backends.emulator.launch import explain_errors
 from engine.backends.emulator.loading import load
 from engine.lab.arguments import Argument
 from engine.lab.kernel_run import KernelRun
@@ -46,7 +46,7 @@ def barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) -> s
 def check_known(launches: Iterable[tuple[Source, str]]) -> None:
     """NotRunnable for a kernel with an instruction, reached or not, that the emulator does not know."""
     for source, kernel in launches:
-        with explained(source.name):
+        with explain_errors(source.name):
             for item in not_emulated(load(source, kernel)):
                 raise NotRunnable(
                     f"{source.name}, line {item.line}: the emulator does not know {item.opcode}, and a shared GPU runs "

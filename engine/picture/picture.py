@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 
-from engine.backends.emulator.watching.carried import TracedArray
-from engine.backends.emulator.watching.trace import Trace
+from engine.backends.emulator.watching.trace import Trace, TracedArray
 from engine.measuring.tracing import trace
 from engine.picture.beats import Beat, cut
 from engine.picture.frames import Frame, frame_of, told

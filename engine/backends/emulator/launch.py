@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.caveats import caveats_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import PtxError, Variable
-from engine.backends.emulator.running import launching
-from engine.backends.emulator.state.faults import EmulatorFault
-from engine.backends.emulator.state.machine import Machine, Options
+from engine.backends.emulator.running import chunk
+from engine.backends.emulator.running.dependence import caveats_of
+from engine.backends.emulator.state.machine import EmulatorFault, Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, code_addresses
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
@@ -81,11 +80,14 @@ def execute(
         device.place(buffer, inputs)
     watching = results.usual_observers() if observers is None else observers
     printed: list[str] = []
+    programs: dict[Program, Source] = {}
     host_sum: Array | None = None
     for number, step in enumerate(plan.steps):
         if isinstance(step, Launch):
-            report = _part_of(progress, number, len(plan.steps))
-            printed += launch(device, step, watching, schedule, options, report).output
+            report = _partial_progress(progress, number, len(plan.steps))
+            machine = launch(device, step, watching, schedule, options, report)
+            printed += machine.output
+            programs[machine.program] = step.source
             host_sum = None
         elif isinstance(step, Zero):
             device.arrays[step.buffer].data[:] = 0
@@ -94,11 +96,12 @@ def execute(
         else:
             raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
-    told = tuple("".join(printed).splitlines())
     totals = results.totals(watching)
-    sources = [step.source for step in plan.steps if isinstance(step, Launch)]
-    counts = Counts(totals, lines_of(sources[0], watching) if sources else (), _caveats(plan)) if totals else None
-    return Run(output, counts, results.findings(watching), told)
+    main = next(iter(programs.values()), None)
+    lines = lines_of(main, watching) if main else ()
+    caveats = _caveats([program for program, source in programs.items() if source == main])
+    counts = Counts(totals, lines, caveats) if totals else None
+    return Run(output, counts, results.findings(watching), tuple("".join(printed).splitlines()))
 
 
 class Device:
@@ -163,11 +166,12 @@ def launch(
     progress: Progress | None = None,
 ) -> Machine:
     """Execute one launch on the buffers of `device`."""
-    with explained(step.source.name):
+    with explain_errors(step.source.name):
         check_sizes(step)
         compile_launch(step, EMULATED_ARCHITECTURE)
-        arguments = _arguments(device, load(step.source, step.kernel), step)
-        return _executed(device, step, arguments, observers, schedule, options, progress)
+        program = load(step.source, step.kernel)
+        arguments = _arguments(device, program, step)
+        return _run_launch(device, program, step, arguments, observers, schedule, options, progress)
 
 
 def launch_with(
@@ -179,15 +183,16 @@ def launch_with(
     options: Options | None = None,
 ) -> Machine:
     """`launch`, with the bytes of every argument in place of the step's own: addresses in `device` among them."""
-    with explained(step.source.name):
+    with explain_errors(step.source.name):
         check_sizes(step)
-        names = [param.name for param in load(step.source, step.kernel).params]
-        arguments = dict(zip(names, values, strict=True))
-        return _executed(device, step, arguments, observers, schedule, options, None)
+        program = load(step.source, step.kernel)
+        arguments = dict(zip([param.name for param in program.params], values, strict=True))
+        return _run_launch(device, program, step, arguments, observers, schedule, options, None)
 
 
-def _executed(
+def _run_launch(
     device: Device,
+    program: Program,
     step: Launch,
     arguments: Mapping[str, bytes],
     observers: Sequence[Observer],
@@ -196,7 +201,6 @@ def _executed(
     progress: Progress | None,
 ) -> Machine:
     check_residency(step)
-    program = load(step.source, step.kernel)
     machine = Machine(
         program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
         step.source.name, step.shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
@@ -206,14 +210,14 @@ def _executed(
     for observer in observers:
         observer.on_launch(machine)
     try:
-        launching.run(machine, progress)
+        chunk.run(machine, progress)
     finally:
         machine.close()
     return machine
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
+def explain_errors(name: str) -> Iterator[None]:
     """Turn what goes wrong inside into RunFailed: one sentence. `name`: what the .cu file is called.
 
     A fault of the emulator keeps its cause, for whoever mends it; the sentence says that it is no fault of the kernel.
@@ -271,7 +275,7 @@ def _host_sum(device: Device, step: HostSum) -> Array:
     return np.add.reduce(values, dtype=values.dtype, keepdims=True)
 
 
-def _part_of(progress: Progress | None, number: int, count: int) -> Progress | None:
+def _partial_progress(progress: Progress | None, number: int, count: int) -> Progress | None:
     if progress is None:
         return None
     return lambda fraction, text: progress((number + fraction) / count, text)
@@ -285,12 +289,10 @@ def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounter
     return tuple(made)
 
 
-def _caveats(plan: Plan) -> tuple[Caveat, ...]:
-    """Those of the launches of the plan's main source, in the order of lines."""
-    launches = [step for step in plan.steps if isinstance(step, Launch)]
-    programs = [load(step.source, step.kernel) for step in launches if step.source == launches[0].source]
-    found = {caveat for program in dict.fromkeys(programs) for caveat in caveats_of(program)}
-    return tuple(sorted(found, key=lambda caveat: caveat.line))
+def _caveats(programs: Sequence[Program]) -> tuple[Caveat, ...]:
+    """Return the caveats of some programs, in the order of lines."""
+    caveats = {caveat for program in programs for caveat in caveats_of(program)}
+    return tuple(sorted(caveats, key=lambda caveat: caveat.line))
 
 
-__all__ = ["Device", "execute", "explained", "launch", "launch_with", "lines_of", "run"]
+__all__ = ["Device", "execute", "explain_errors", "launch", "launch_with", "lines_of", "run"]

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader, signed, site_of
-from engine.backends.emulator.instructions.memory_port import Port
+from engine.backends.emulator.instructions.memory_port import Port, address_reader, as_signed, site_of
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.meanings.table import DTYPES, operation
-from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
-from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.ptx.traits import Traits, check_type, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, Value, spread
@@ -35,7 +33,7 @@ describe(Traits("red.async", writes=False))
 
 
 @dataclass(frozen=True)
-class _Lanes:
+class _AtomicLanes:
     """The active lanes of one atomic that meet one array, in the order of blocks and threads.
 
     `words` is the flat array of words, `index` the word of each lane, `select` the lanes in (width, height), None for
@@ -61,8 +59,8 @@ class _Lanes:
 
 
 @executes(
-    Traits("atom", "dav?vv", check=ends_in_type, memory="atomic", varies=True),
-    Traits("red", "av?v", check=ends_in_type, memory="atomic", writes=False),
+    Traits("atom", "dav?vv", check=check_type, memory="atomic", varies=True),
+    Traits("red", "av?v", check=check_type, memory="atomic", writes=False),
 )
 def atomic_step(machine: Machine, item: Instruction) -> Executor:
     """The executor of an `atom` or `red` instruction."""
@@ -91,7 +89,7 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         values = [read(registers) for read in sources]
         raw = get(registers)
-        parts = _lanes(port, raw, mask, values)
+        parts = _atomic_lanes(port, raw, mask, values)
         shape = (mask.height, mask.width)
         old = np.zeros(shape[::-1], kind) if put else None
         for part in parts:
@@ -112,20 +110,20 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
-def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lanes]:
+def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_AtomicLanes]:
     """The active lanes by array. Blocks come first in the order, so everything is transposed to (width, height)."""
     parties = port.mixed(raw, mask)
     if parties:
-        return [part for lanes in parties for part in _lanes(port, raw, lanes, values)]
+        return [part for lanes in parties for part in _atomic_lanes(port, raw, lanes, values)]
     machine, site = port.machine, port.site
     key = raw
-    space, raw = port.space_of(signed(raw), mask)
+    space, raw = port.space_of(as_signed(raw), mask)
     shape = (mask.height, mask.width)
     if space == "global":
         found = port.locate(raw, mask) if mask.dense is None else None
         if found is not None:
             port.note(space, raw, mask, found[0], values)
-            return [_Lanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
+            return [_AtomicLanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
         pieces = port.pieces(raw, mask)
         port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
         made = []
@@ -133,7 +131,7 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
             index = np.zeros(shape, np.int64)
             index[piece.lanes] = piece.index
             select = piece.lanes.T
-            made.append(_Lanes(piece.array.view(site.part), index.T[select], select))
+            made.append(_AtomicLanes(piece.array.view(site.part), index.T[select], select))
         return made
     words = machine.words(space)
     at = port.offsets(key, raw, mask, words, space)
@@ -147,19 +145,19 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     place = (at >> words.shift) * row + own
     if site.part > words.unit:
         turned = spread(place, shape).T
-        return [_put_together(words.flat, turned.reshape(-1) if lanes is None else turned[lanes], row, lanes)]
+        return [_join_halves(words.flat, turned.reshape(-1) if lanes is None else turned[lanes], row, lanes)]
     index = place * (words.unit // site.part) + (at & (words.unit - 1)) // site.part
     flat = words.flat.view(UNSIGNED[8 * site.part])
     turned = spread(index, shape).T
-    return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
+    return [_AtomicLanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
 
 
-def _put_together(memory: Array, index: Array, row: int, lanes: Array | None) -> _Lanes:
+def _join_halves(memory: Array, index: Array, row: int, lanes: Array | None) -> _AtomicLanes:
     """64-bit words of a memory of 32-bit ones: the high half lies in the next row, which is so many words away."""
     low, place = np.unique(index, return_inverse=True)
     high = low + row
     whole = memory[low].astype(np.uint64) | (memory[high].astype(np.uint64) << np.uint64(32))
-    return _Lanes(whole, place, lanes, (memory, low, high))
+    return _AtomicLanes(whole, place, lanes, (memory, low, high))
 
 
 def _combine(name: str, memory: Array, index: Array, values: Array) -> None:

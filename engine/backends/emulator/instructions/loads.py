@@ -1,11 +1,11 @@
-"""ld and st, and the kernel's arguments."""
+"""ld, st and kernel arguments; fences, cache hints, and the results of barriers with a vote."""
 
 from __future__ import annotations
 
-from engine.backends.emulator.instructions.addresses import address_reader, site_of
-from engine.backends.emulator.instructions.memory_port import Port
+import numpy as np
+
+from engine.backends.emulator.instructions.memory_port import Port, address_reader, site_of
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.check import typed_bits
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -15,10 +15,10 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Vector,
 )
-from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.ptx.traits import Traits, describe, typed_bits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
-from engine.backends.emulator.registers.values import UNSIGNED
+from engine.backends.emulator.registers.values import UNSIGNED, restrict
 from engine.backends.emulator.state.machine import Machine
 
 
@@ -99,3 +99,40 @@ def store(machine: Machine, item: Instruction) -> Executor:
         port.store(get(registers), mask, [v if v.dtype is unsigned else v.view(unsigned) for v in values])
 
     return step
+
+
+@executes(Traits("membar", writes=False), Traits("fence", writes=False))
+def fence(machine: Machine, item: Instruction) -> Executor | None:
+    """Every access takes effect at once here: a fence is only for the observers."""
+
+    def step(registers: Registers, mask: Mask) -> None:
+        for hook in machine.hooks.on_fence:
+            hook(item.line, item.opcode, mask)
+
+    return step if machine.hooks.on_fence else None
+
+
+@executes(Traits("bar_result", issued=False))
+def barrier_result(machine: Machine, item: Instruction) -> Executor:
+    """The result of a `barrier.red`, which stands behind it."""
+    kind = item.opcode.split(".red.")[1].split(".")[0]
+    put = writer(item.operands[0], "u32" if kind == "popc" else "pred", machine.program.widths, item.line)
+    everyone, count = np.uint32(1 << 30), np.uint32((1 << 30) - 1)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        results = restrict(machine.resident.votes.results, mask.row_index, mask.column_index)
+        if kind == "and":
+            put(registers, results >= everyone)
+        else:
+            put(registers, (results & count) > np.uint32(0) if kind == "or" else results & count)
+
+    return step
+
+
+_HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "setmaxnreg")
+
+
+@executes(*(Traits(head, writes=False) for head in _HEADS))
+def skip_hint(machine: Machine, item: Instruction) -> Executor | None:
+    """None."""
+    return None

@@ -12,37 +12,37 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader, signed
-from engine.backends.emulator.instructions.memory_port import Port
+from engine.backends.emulator.instructions.memory_port import Port, address_reader, as_signed
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.requests import NO_REQUEST
+from engine.backends.emulator.ptx.program import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Address, Immediate, Instruction, InvalidPtx, Operand, PtxError, Sink
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.backends.emulator.state.events import Site
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.state.phases import (
+from engine.backends.emulator.state.resident import (
     MOST_ARRIVALS,
-    State,
-    arrived,
-    initialised,
-    opened,
+    BarrierStates,
+    are_initialised,
+    count_arrivals,
     parity_of,
     pending_of,
+    unpack_states,
 )
 from engine.records import Array
 
 _BYTES = 8
 _KEY_BITS = 20  # of a byte offset in shared memory
 _ORDERS = frozenset(("acquire", "release", "relaxed", "acq_rel"))
-Change = Callable[[State, Array, "Lanes"], Array | None]  # a state, which of it each lane names, the lanes -> words
+# (states, the index of each lane's barrier in them, the lanes) -> words
+Change = Callable[[BarrierStates, Array, "BarrierLanes"], Array | None]
 
 describe(Traits("mbarrier", writes=False))
 
 
 @dataclass(frozen=True)
-class Lanes:
+class BarrierLanes:
     """The active lanes of an instruction, block after block: their rows and columns in the mask, and the key of the
     barrier that each names."""
 
@@ -56,7 +56,7 @@ class Lanes:
         return made
 
 
-class Place:
+class BarrierAddress:
     """Where an instruction finds its barrier."""
 
     def __init__(self, machine: Machine, item: Instruction, op: str, order: str = "") -> None:
@@ -73,7 +73,7 @@ class Place:
     def keys(self, registers: Registers, mask: Mask) -> Array:
         """int64 (height, width): the column of each lane and the byte offset of its barrier."""
         raw = self._get(registers)
-        space, inside = self._port.space_of(signed(raw), mask)
+        space, inside = self._port.space_of(as_signed(raw), mask)
         if space != "shared":
             raise PtxError(f"{self.item.opcode} names a place that is not in shared memory", self.item.line)
         at = self._port.offsets(raw, inside, mask, self.machine.words("shared"), "shared")
@@ -83,7 +83,7 @@ class Place:
     def note(self, registers: Registers, mask: Mask) -> None:
         """Tell the observers that these lanes use their barriers."""
         raw = self._get(registers)
-        space, inside = self._port.space_of(signed(raw), mask)
+        space, inside = self._port.space_of(as_signed(raw), mask)
         self._port.note(space, inside, mask, None, (constant(0, "u64"),))
 
     def tell(self, keys: Array, mask: Mask) -> None:
@@ -102,19 +102,19 @@ class Place:
         self.machine.words("shared").store(at, _BYTES, (column,), words)
         self.machine.resident.phases.changes += 1
 
-    def change(self, lanes: Lanes, mask: Mask, how: Change) -> Array | None:
+    def change(self, lanes: BarrierLanes, mask: Mask, how: Change) -> Array | None:
         """Change the barriers that the lanes name, which somebody must have initialised."""
         keys, which = np.unique(lanes.keys, return_inverse=True)
         words = self.words(keys)
-        self.check(initialised(words)[which], lanes, mask, "which nobody has initialised")
-        state = opened(words)
+        self.check(are_initialised(words)[which], lanes, mask, "which nobody has initialised")
+        state = unpack_states(words)
         found = how(state, which, lanes)
         self.check((state.pending >= 0)[which], lanes, mask, "which expects no further arrival in this phase")
         state.complete()
         self.put(keys, state.packed())
         return found
 
-    def check(self, good: Array, lanes: Lanes, mask: Mask, flaw: str) -> None:
+    def check(self, good: Array, lanes: BarrierLanes, mask: Mask, flaw: str) -> None:
         """RunFailed where a lane's barrier is none."""
         if not good.all():
             lane = int(np.flatnonzero(~good)[0])
@@ -123,11 +123,11 @@ class Place:
             raise self.machine.lane_failure("crashed", self.item.line, mask, row, column, what)
 
 
-def lanes_of(keys: Array, mask: Mask) -> Lanes:
+def lanes_of(keys: Array, mask: Mask) -> BarrierLanes:
     """The active lanes of a mask, block after block."""
     active = np.ones(keys.shape, bool) if mask.dense is None else mask.dense
     columns, rows = np.nonzero(active.T)
-    return Lanes(rows, columns, keys[rows, columns])
+    return BarrierLanes(rows, columns, keys[rows, columns])
 
 
 # ---- one at a time: the lanes that name the same barrier must not be two
@@ -136,7 +136,7 @@ def lanes_of(keys: Array, mask: Mask) -> Lanes:
 @executes(Traits("mbarrier.init", "av", writes=False, memory="store"))
 def initialise(machine: Machine, item: Instruction) -> Executor:
     """A first phase that wants so many arrivals."""
-    place = Place(machine, item, "st")
+    place = BarrierAddress(machine, item, "st")
     count = reader(item.operands[1], "u32", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:
@@ -146,7 +146,7 @@ def initialise(machine: Machine, item: Instruction) -> Executor:
         place.note(registers, mask)
         keys, first = np.unique(lanes.keys, return_index=True)
         none = np.zeros(keys.size, np.int64)
-        place.put(keys, State(counts[first], counts[first], none, none).packed())
+        place.put(keys, BarrierStates(counts[first], counts[first], none, none).packed())
 
     return step
 
@@ -154,7 +154,7 @@ def initialise(machine: Machine, item: Instruction) -> Executor:
 @executes(Traits("mbarrier.inval", "a", writes=False, memory="store"))
 def invalidate(machine: Machine, item: Instruction) -> Executor:
     """The place is no barrier any more."""
-    place = Place(machine, item, "st")
+    place = BarrierAddress(machine, item, "st")
 
     def step(registers: Registers, mask: Mask) -> None:
         lanes = lanes_of(place.keys(registers, mask), mask)
@@ -176,7 +176,7 @@ def arrive(machine: Machine, item: Instruction) -> Executor:
     """Lanes arrive, and are told in which phase. With expect_tx the phase then wants so many bytes more."""
     if "noComplete" in item.words:
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
-    place = Place(machine, item, "red", "release")
+    place = BarrierAddress(machine, item, "red", "release")
     widths, line = machine.program.widths, item.line
     expects, drops = "expect_tx" in item.words, item.words[1] == "arrive_drop"
     amount: Reader = _count(machine, item.operands[2] if len(item.operands) > 2 else Immediate(1), line)
@@ -188,13 +188,13 @@ def arrive(machine: Machine, item: Instruction) -> Executor:
         place.note(registers, mask)
         amounts = lanes.of(amount(registers), shape).astype(np.int64)
 
-        def change(state: State, which: Array, lanes: Lanes) -> Array:
+        def change(state: BarrierStates, which: Array, lanes: BarrierLanes) -> Array:
             if expects:
                 np.add.at(state.missing, which, amounts)
             counts = np.ones(which.size, np.int64) if expects else amounts
             if drops:
                 np.subtract.at(state.expected, which, counts)
-            return arrived(state, which, counts)
+            return count_arrivals(state, which, counts)
 
         found = place.change(lanes, mask, change)
         if put is not None and found is not None:
@@ -211,7 +211,7 @@ def arrive(machine: Machine, item: Instruction) -> Executor:
 )
 def count_bytes(machine: Machine, item: Instruction) -> Executor:
     """The phase wants so many bytes more, or less."""
-    place = Place(machine, item, "red", "relaxed")
+    place = BarrierAddress(machine, item, "red", "relaxed")
     sign = 1 if item.words[1] == "expect_tx" else -1
     amount = _count(machine, item.operands[1], item.line)
 
@@ -239,11 +239,11 @@ def count_pending(machine: Machine, item: Instruction) -> Executor:
 # ---- waiting
 
 
-class Gate:
+class PhaseGate:
     """What test_wait and try_wait look at: whether the phase of each lane has ended."""
 
     def __init__(self, machine: Machine, item: Instruction) -> None:
-        self.place = Place(machine, item, "ld", "acquire")
+        self.place = BarrierAddress(machine, item, "ld", "acquire")
         widths, line = machine.program.widths, item.line
         by_parity = "parity" in item.words
         get = reader(item.operands[2], "u32" if by_parity else "b64", widths, line)
@@ -261,7 +261,7 @@ class Gate:
         lanes = lanes_of(keys, mask)
         self.place.machine.resident.phases.deliver(lanes.keys)
         words = self.place.words(lanes.keys)
-        self.place.check(initialised(words), lanes, mask, "which nobody has initialised")
+        self.place.check(are_initialised(words), lanes, mask, "which nobody has initialised")
         made = np.zeros(shape, bool)
         made[lanes.rows, lanes.columns] = parity_of(words) != lanes.of(self._parity(registers), shape)
         return made
@@ -269,7 +269,7 @@ class Gate:
     def lacking(self, registers: Registers, mask: Mask) -> str:
         """What the phase of the first lane lacks."""
         lanes = lanes_of(self.place.keys(registers, mask), mask)
-        state = opened(self.place.words(lanes.keys[:1]))
+        state = unpack_states(self.place.words(lanes.keys[:1]))
         pending, expected, missing = (int(each[0]) for each in (state.pending, state.expected, state.missing))
         if pending:
             return f"{expected - pending} of {expected} arrivals came"
@@ -280,7 +280,7 @@ class Gate:
             for name in ("test_wait", "try_wait")))  # fmt: skip
 def wait(machine: Machine, item: Instruction) -> Executor:
     """Whether a phase has ended; who sees that has met all who arrived."""
-    gate = Gate(machine, item)
+    gate = PhaseGate(machine, item)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:
@@ -294,6 +294,8 @@ def wait(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
-def gate_of(machine: Machine, item: Instruction) -> Gate | None:
+def phase_gate_of(machine: Machine, item: Instruction) -> PhaseGate | None:
     """Where lanes stand until they can go on; None for an instruction at which nobody waits."""
-    return Gate(machine, item) if item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait") else None
+    return (
+        PhaseGate(machine, item) if item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait") else None
+    )

@@ -1,8 +1,8 @@
-"""Loads and stores: from addresses of lanes to elements of arrays, with every address checked.
+"""Loads and stores: from the addresses of lanes to elements of arrays, with every address checked.
 
-An address is checked for the active lanes only, by its bounds where it is an outer sum, by one pass over the lanes
-otherwise. Only when that fails are single lanes looked at: to name the one that went wrong, or, under a dense mask or
-with pointers to several arrays, to move the lanes one array at a time.
+Only active lanes are checked: by the bounds of an outer sum, otherwise in one pass over the lanes. Single lanes are
+looked at only if that fails: to name the faulty lane, or, under a dense mask or with pointers to several arrays, to
+access the arrays one by one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.backends.emulator.instructions.access_faults import first_lane, misaligned, outside, outside_block
-from engine.backends.emulator.instructions.addresses import plain_address, signed
-from engine.backends.emulator.ptx.syntax import PtxError
+from engine.backends.emulator.ptx.dataflow import branch_registers, operand_varies
+from engine.backends.emulator.ptx.syntax import (
+    WIDTHS,
+    Address,
+    Immediate,
+    Instruction,
+    Operand,
+    PtxError,
+    Register,
+    Sink,
+    operand_text,
+)
+from engine.backends.emulator.ptx.traits import writes
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value
+from engine.backends.emulator.registers.operands import Reader, constant, raw_reader
+from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
 from engine.backends.emulator.state.events import Access, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import (
@@ -27,14 +38,130 @@ from engine.backends.emulator.state.memory import (
     Words,
     lane_indices,
 )
-from engine.records import Array
+from engine.compile.names import readable
+from engine.records import Array, RunFailed
+
+_VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
+
+
+def out_of_bounds(
+    machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None
+) -> RunFailed:
+    """A lane misses its array in device memory; None: it means no array at all."""
+    row, column = first_lane(lanes)
+    at, verb = int(address[row, column]), _VERBS[site.op]
+    if array is None:
+        what = f"{verb} at address {hex(at % (1 << 64))}, where there is no array"
+    else:
+        size = machine.element_bytes_of(array)
+        element, count = (at - array.base) // size, array.size // size
+        what = f"{verb} element {element} of `{readable(array.name)}`, which has {count} elements"
+    return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) -> RunFailed:
+    """A lane's address is no multiple of the size of the access."""
+    row, column = first_lane(lanes)
+    size = site.size
+    what = f"{_VERBS[site.op]} {size} bytes at a place that is not a multiple of {size} bytes (misaligned)"
+    return machine.lane_failure("crashed", site.line, mask, row, column, what, "misaligned")
+
+
+def out_of_block_memory(
+    machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, words: Words, space: str
+) -> RunFailed:
+    """A lane's byte offset lies outside the shared or local memory `words`, or is not aligned."""
+    row, column = first_lane(lanes)
+    place = int(address[row, column])
+    if 0 <= place <= words.size - site.size:
+        return misaligned_access(machine, site, lanes, mask)
+    places = machine.places(space)
+    below = [(start, name) for name, start in places.items() if start <= max(place, 0)]
+    verb = _VERBS[site.op]
+    if not below:
+        what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
+    else:
+        start, name = max(below)
+        part = machine.element_bytes(name) or site.part
+        length = min([other for other in places.values() if other > start], default=words.size) - start
+        element, count = (place - start) // part, length // part
+        what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+        if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
+            what += ": the launch gives an extern array its size, and this launch gives none"
+    return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def first_lane(lanes: Array) -> tuple[int, int]:
+    """The first set lane, by block and then by thread."""
+    column = int(lanes.any(axis=0).argmax())
+    return int(lanes[:, column].argmax()), column
+
+
+_ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
+# What the GPU's assembler makes an instruction that counts, if the operand is this constant (not of add.s32).
+_TALLIES: dict[tuple[str, ...], int] = {("add", "u32"): 1, ("inc", "u32"): 0xFFFFFFFF}
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
+
+
+def address_reader(machine: Machine, address: Operand, line: int) -> tuple[Reader, int]:
+    """A reader of the base register (or a constant base), and the byte offset to add."""
+    if not isinstance(address, Address):
+        raise PtxError(f"this address is not emulated: {operand_text(address)}", line)
+    if isinstance(address.base, Register):
+        width = machine.program.widths[address.base.index]
+        return raw_reader(address.base, f"u{width}", machine.program.widths, line), address.offset
+    start = machine.address_of(address.base, line) if address.base else 0
+    fixed = constant(start + address.offset, "s64")
+    return (lambda registers: fixed), 0
+
+
+def site_of(machine: Machine, item: Instruction) -> Site:
+    """The memory instruction as observers know it."""
+    words = item.words
+    op = "ld" if words[0] == "ldu" else words[0]
+    unread = op == "atom" and isinstance(item.operands[0], Sink)
+    if words[-1] not in WIDTHS:
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    kind = "red" if unread and not _ALWAYS_READ & set(words) else op
+    space = "global" if item.space in ("const", "param") else item.space
+    weak = not _STRONG & set(words)
+    tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
+    one_word = one_value = False
+    if words[0] in ("atom", "red"):
+        address, *values = item.operands[1 if words[0] == "atom" else 0 :]
+        one_word = not operand_varies(address, machine.varying)
+        one_value = not any(operand_varies(value, machine.varying) for value in values)
+    decides = not weak and bool(branch_registers(machine.program) & sum(1 << index for index in writes(item, -1)))
+    return Site(
+        machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
+        one_word, one_value, decides, machine.program.requests.by_place.get(item.place),
+    )  # fmt: skip
+
+
+def _last_number(item: Instruction) -> int | None:
+    """The last operand as an unsigned word, where it is a constant."""
+    last = item.operands[-1]
+    return int(last.value) & 0xFFFFFFFF if isinstance(last, Immediate) else None
+
+
+def as_signed(value: Value) -> Value:
+    """An address register as int64 (or the outer sum as it is)."""
+    if value.__class__ is OuterSum:
+        return value
+    return value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+
+
+def plain_address(raw: Value) -> Array:
+    """An address as an int64 array."""
+    return as_signed(plain(raw))  # type: ignore[no-any-return]
+
 
 _OF_BLOCKS = ("shared", "local")
 _REMEMBERED = 1000  # addresses of one instruction
 
 
 @dataclass(frozen=True)
-class Piece:
+class ArrayPiece:
     """Lanes that meet one array: `lanes` selects them out of (height, width), `index` counts parts, one per lane."""
 
     array: DeviceArray
@@ -43,7 +170,7 @@ class Piece:
 
 
 @dataclass(eq=False)
-class _Place:
+class _CheckedOffsets:
     """Offsets that were checked for the lanes of a mask, and the load from there, as observers know it."""
 
     at: Array
@@ -58,8 +185,8 @@ class Port:
         self.machine, self.site, self.offset = machine, site, offset
         self.shift = site.part.bit_length() - 1
         self._last: tuple[Value, Mask, Array] | None = None
-        self._places: dict[tuple[bytes, int], _Place] = {}
-        self._place: _Place | None = None
+        self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
+        self._place: _CheckedOffsets | None = None
 
     # ---- which space
 
@@ -102,7 +229,7 @@ class Port:
     def note_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
         """Tell the observers of an access to shared or local memory, whose offsets were given last: `at`."""
         if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been moved
-            self.note(space, signed(raw), mask, None, values)
+            self.note(space, as_signed(raw), mask, None, values)
         elif self.machine.hooks.on_access:
             place = self._place
             if values or place is None:
@@ -136,7 +263,7 @@ class Port:
             return None
         return array, relative >> self.shift
 
-    def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[Piece]:
+    def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[ArrayPiece]:
         """The active lanes by array; ends the run where an address is bad. `sizes`: bytes of each lane of (height,
         width), where these are not all the instruction's."""
         address = np.broadcast_to(plain_address(raw) + self.offset, (mask.height, mask.width))
@@ -147,15 +274,15 @@ class Port:
             lanes = active & (numbers == number)
             array = self.machine.space.at(int(number) << RANGE_BITS)
             if array is None:
-                raise outside(self.machine, self.site, address, lanes, mask, None)
+                raise out_of_bounds(self.machine, self.site, address, lanes, mask, None)
             relative = address[lanes] - array.base
             beyond = (relative < 0) | (relative > array.size - (self.site.size if sizes is None else sizes[lanes]))
             if beyond.any():
                 lanes[lanes] = beyond
-                raise outside(self.machine, self.site, address, lanes, mask, array)
+                raise out_of_bounds(self.machine, self.site, address, lanes, mask, array)
             if (relative & (self.site.size - 1)).any():
-                raise misaligned(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
-            pieces.append(Piece(array, lanes, relative >> self.shift))
+                raise misaligned_access(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
+            pieces.append(ArrayPiece(array, lanes, relative >> self.shift))
         return pieces
 
     # ---- shared and local memory
@@ -180,7 +307,7 @@ class Port:
             if self._place is None:
                 if len(self._places) > _REMEMBERED:
                     self._places.clear()
-                self._place = self._places[content] = _Place(self._inside(at, mask, words, space), mask)
+                self._place = self._places[content] = _CheckedOffsets(self._inside(at, mask, words, space), mask)
             at = self._place.at
         self._last = (key, mask, at)
         return at
@@ -195,7 +322,7 @@ class Port:
             active = np.ones((mask.height, mask.width), bool) if mask.dense is None else mask.dense
             faulty = active & wrong
             if faulty.any():
-                raise outside_block(
+                raise out_of_block_memory(
                     self.machine, self.site, np.broadcast_to(at, faulty.shape), faulty, mask, words, space
                 )
             at = np.where(wrong, 0, at)
@@ -210,7 +337,7 @@ class Port:
             parties = self.mixed(raw, mask)
             if parties:
                 return self._load_mixed(raw, parties)
-            space, raw = self.space_of(signed(raw), mask)
+            space, raw = self.space_of(as_signed(raw), mask)
         part, count = self.site.part, self.site.count
         if space == "global":
             found = self.locate(raw, mask)
@@ -253,7 +380,7 @@ class Port:
         if parties:
             return
         key = raw
-        space, raw = self.space_of(signed(raw), mask)
+        space, raw = self.space_of(as_signed(raw), mask)
         part = self.site.part
         if space == "global":
             found = self.locate(raw, mask) if mask.dense is None else None

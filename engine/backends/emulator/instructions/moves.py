@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.check import typed_bits
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
@@ -17,7 +16,7 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Vector,
 )
-from engine.backends.emulator.ptx.traits import Traits
+from engine.backends.emulator.ptx.traits import Traits, typed_bits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, restrict

@@ -1,25 +1,99 @@
-"""mma.sync and wmma.mma: a warp multiplies two matrices and adds a third, which lie in its lanes' registers."""
+"""mma.sync and wmma.mma: a warp multiplies two matrices held in its lanes' registers and adds a third.
+
+The PTX manual gives the layout of fragments for `mma` and leaves it open for `wmma`; there it is what the assembler
+makes of it on sm_80 and later, where a `wmma` is two `mma`. All follow one rule. An operand lies in blocks of 8 lines
+by 16 bytes (32 for doubles); a line is a row of A or a column of B. Lane l holds quarter l % 4 of line l / 4 of every
+block, one register per block. A block of sums is 8 rows by 8 columns: lane l holds columns 2 (l % 4) and 2 (l % 4) + 1
+of row l / 4.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from engine.backends.emulator.instructions.fragments import Operand as Side
-from engine.backends.emulator.instructions.fragments import of_operand, of_sums
-from engine.backends.emulator.instructions.meetings import by_warp, in_all_rows, in_mask_rows
+from engine.backends.emulator.instructions.convergence import by_warp, in_all_rows, in_mask_rows
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.meanings.matrix_products import product
 from engine.backends.emulator.meanings.registry import DTYPES
-from engine.backends.emulator.ptx.syntax import Instruction, InvalidPtx, Operand, PtxError, Vector
+from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand, PtxError, Vector
 from engine.backends.emulator.ptx.traits import Traits
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.state.machine import Machine
 from engine.records import Array
+
+LINES = 8  # of a block
+_TILES = {"a": 16, "b": 8}  # lines that one machine instruction takes of an operand
+
+
+@dataclass(frozen=True)
+class MatrixOperand:
+    """One operand: `lines` by `depth` numbers of the PTX type `kind`; `side`: "a" the left one, or "b" the right."""
+
+    side: str
+    lines: int
+    depth: int
+    kind: str
+
+    @property
+    def part(self) -> int:
+        """Bytes of a number."""
+        return 4 if self.kind == "tf32" else WIDTHS[self.kind] // 8
+
+    @property
+    def packed(self) -> int:
+        """Numbers in a register."""
+        return max(1, 4 // self.part)
+
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """(first line, first number of the lines) of the block of each register."""
+        tile, wide = _TILES[self.side], 4 * self.packed
+        return tuple(
+            (line, start)
+            for first in range(0, self.lines, tile)
+            for start in range(0, self.depth, wide)
+            for line in range(first, min(first + tile, self.lines), LINES)
+        )
+
+
+@lru_cache(maxsize=64)
+def operand_layout(operand: MatrixOperand) -> Array:
+    """int (lines, depth): where each number stands among those of (register, number of the register, lane)."""
+    made = np.empty((operand.lines, operand.depth), np.int64)
+    lane = np.arange(WARP)
+    for register, (line, start) in enumerate(operand.blocks):
+        for number in range(operand.packed):
+            place = (register * operand.packed + number) * WARP + lane
+            made[line + lane // 4, start + lane % 4 * operand.packed + number] = place
+    return made
+
+
+def sum_blocks(rows: int, columns: int) -> tuple[tuple[int, int], ...]:
+    """(first row, first column) of the blocks of the sums, in the order of the registers."""
+    return tuple(
+        (row, column)
+        for first in range(0, rows, _TILES["a"])
+        for column in range(0, columns, LINES)
+        for row in range(first, min(first + _TILES["a"], rows), LINES)
+    )
+
+
+@lru_cache(maxsize=64)
+def sum_layout(rows: int, columns: int) -> Array:
+    """int (rows, columns): where each sum stands among those of (block, one of two, lane)."""
+    made = np.empty((rows, columns), np.int64)
+    lane = np.arange(WARP)
+    for block, (row, column) in enumerate(sum_blocks(rows, columns)):
+        for number in range(2):
+            made[row + lane // 4, column + lane % 4 * 2 + number] = (block * 2 + number) * WARP + lane
+    return made
+
 
 Size = tuple[int, int, int]  # m, n, k: A is m by k, B is k by n
 _MMA: dict[str, frozenset[Size]] = {  # of mma.sync, by the type of A and B
@@ -51,11 +125,11 @@ class Shape:
         """True for 8 rows and more columns."""
         return self.size[0] < self.size[1]
 
-    def operand(self, name: str) -> Side:
+    def operand(self, name: str) -> MatrixOperand:
         """How A ("a") or B ("b") lies in the registers."""
         m, n, k = self.size
         lines, kind = (m, self.kinds[1]) if name == "a" else (n, self.kinds[2])
-        return Side("a" if (name == "a") != self.turned else "b", lines, k, kind)
+        return MatrixOperand("a" if (name == "a") != self.turned else "b", lines, k, kind)
 
     @property
     def sums(self) -> tuple[int, int]:
@@ -72,7 +146,7 @@ def size_of(item: Instruction) -> Size:
     return int(found[1]), int(found[2]), int(found[3])
 
 
-def known(item: Instruction, size: Size, kinds: Sequence[str], sizes: dict[str, frozenset[Size]]) -> Shape:
+def find_shape(item: Instruction, size: Size, kinds: Sequence[str], sizes: dict[str, frozenset[Size]]) -> Shape:
     """The shape, if the emulator has it. PtxError."""
     if len(kinds) == 4:
         made, left, right, added = kinds
@@ -89,10 +163,10 @@ def shape_of(item: Instruction) -> Shape:
     words, size = item.words, size_of(item)
     kinds = [word for word in words[3:] if word in DTYPES]
     if words[0] == "wmma":
-        return known(item, size, [kinds[0], "f16", "f16", kinds[1]] if len(kinds) == 2 else kinds, WMMA)
+        return find_shape(item, size, [kinds[0], "f16", "f16", kinds[1]] if len(kinds) == 2 else kinds, WMMA)
     if not {"row", "col"} <= set(words):
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
-    return known(item, size, kinds, _MMA)
+    return find_shape(item, size, kinds, _MMA)
 
 
 @executes(
@@ -111,7 +185,7 @@ def multiply(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         a, b, c = get_left(registers, mask), get_right(registers, mask), get_sums(registers, mask)
         count = max(a.shape[2], b.shape[2], c.shape[2])
-        a, b, c = (_for_all(each, count, mask) for each in (a, b, c))
+        a, b, c = (_spread_over_blocks(each, count, mask) for each in (a, b, c))
         if shape.turned:
             a, b = b, a
         put_sums(registers, mask, product(a, b.swapaxes(0, 1), c, shape.kinds, saturate))
@@ -124,10 +198,12 @@ def parts_of(operand: Operand) -> tuple[Operand, ...]:
     return operand.items if isinstance(operand, Vector) else (operand,)
 
 
-def gatherer(machine: Machine, item: Instruction, operand: Operand, side: Side) -> Callable[[Registers, Mask], Array]:
+def gatherer(
+    machine: Machine, item: Instruction, operand: Operand, side: MatrixOperand
+) -> Callable[[Registers, Mask], Array]:
     """A function that gives an operand as (lines, depth, warps x columns)."""
-    table, kind = of_operand(side), DTYPES[side.kind]
-    parts = _first(item, parts_of(operand), len(side.blocks))
+    table, kind = operand_layout(side), DTYPES[side.kind]
+    parts = _distinct_registers(item, parts_of(operand), len(side.blocks))
     code = "f64" if side.kind == "f64" else "u32"
     gets = [reader(part, code, machine.program.widths, item.line) for part in parts]
 
@@ -145,8 +221,8 @@ def sums_gatherer(
     machine: Machine, item: Instruction, operand: Operand, shape: Shape, kind: str
 ) -> Callable[[Registers, Mask], Array]:
     """A function that gives sums as (rows, columns, warps x columns of the chunk)."""
-    table, packed = of_sums(*shape.sums), kind == "f16"
-    parts = _exactly(item, parts_of(operand), table.size // WARP // (2 if packed else 1))
+    table, packed = sum_layout(*shape.sums), kind == "f16"
+    parts = _check_count(item, parts_of(operand), table.size // WARP // (2 if packed else 1))
     gets = [reader(part, "u32" if packed else kind, machine.program.widths, item.line) for part in parts]
 
     def gather(registers: Registers, mask: Mask) -> Array:
@@ -162,8 +238,8 @@ def sums_scatterer(
     machine: Machine, item: Instruction, operand: Operand, shape: Shape, kind: str
 ) -> Callable[[Registers, Mask, Array], None]:
     """A function that puts sums into the registers."""
-    table, packed = of_sums(*shape.sums), kind == "f16"
-    parts = _exactly(item, parts_of(operand), table.size // WARP // (2 if packed else 1))
+    table, packed = sum_layout(*shape.sums), kind == "f16"
+    parts = _check_count(item, parts_of(operand), table.size // WARP // (2 if packed else 1))
     puts = [writer(part, "u32" if packed else kind, machine.program.widths, item.line) for part in parts]
 
     def scatter(registers: Registers, mask: Mask, sums: Array) -> None:
@@ -198,7 +274,7 @@ def _stacked(values: list[Array], mask: Mask) -> Array:
     return np.stack([from_lanes(value, mask) for value in spread])
 
 
-def _for_all(value: Array, count: int, mask: Mask) -> Array:
+def _spread_over_blocks(value: Array, count: int, mask: Mask) -> Array:
     """What is the same in all blocks, for each of them."""
     if value.shape[2] == count:
         return value
@@ -206,14 +282,14 @@ def _for_all(value: Array, count: int, mask: Mask) -> Array:
     return np.repeat(value.reshape(*value.shape[:2], warps, 1), count // warps, axis=3).reshape(*value.shape[:2], count)
 
 
-def _first(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
+def _distinct_registers(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
     """The registers that hold different numbers: of halves, wmma names eight, of which the last repeat the first."""
     if len(parts) < count or (len(parts) > count and item.words[0] == "mma"):
         raise InvalidPtx(f"{item.opcode} is given {len(parts)} registers for a matrix that lies in {count}")
     return parts[:count]
 
 
-def _exactly(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
+def _check_count(item: Instruction, parts: Sequence[Operand], count: int) -> Sequence[Operand]:
     if len(parts) != count:
         raise InvalidPtx(f"{item.opcode} is given {len(parts)} registers for sums that lie in {count}")
     return parts

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.instructions.meetings import (
+from engine.backends.emulator.instructions.convergence import (
     LANES,
     ballot,
+    broadcast_to_warps,
     by_party,
     by_warp,
-    for_warp,
     in_all_rows,
     in_mask_rows,
     members_reader,
 )
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Instruction, Pair, PtxError
-from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.ptx.traits import Traits, check_type, describe
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.state.machine import Machine
@@ -120,8 +119,8 @@ def vote(machine: Machine, item: Instruction) -> Executor:
         def counted(named: Array) -> tuple[Array, ...]:
             if kind == "ballot":
                 return (ballot(yes & named, mask),)
-            every = for_warp(np.logical_and.reduce(by_warp(yes | ~named), axis=1, keepdims=True), mask)
-            some = for_warp(np.logical_or.reduce(by_warp(yes & named), axis=1, keepdims=True), mask)
+            every = broadcast_to_warps(np.logical_and.reduce(by_warp(yes | ~named), axis=1, keepdims=True), mask)
+            some = broadcast_to_warps(np.logical_or.reduce(by_warp(yes & named), axis=1, keepdims=True), mask)
             return (every if kind == "all" else some if kind == "any" else every | ~some,)
 
         put(registers, by_party(members(registers), mask, counted)[0])
@@ -129,7 +128,7 @@ def vote(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
-@executes(*(Traits(head, form, check=ends_in_type, meets="named", varies=True, called="__match_…_sync()")
+@executes(*(Traits(head, form, check=check_type, meets="named", varies=True, called="__match_…_sync()")
             for head, form in (("match.any.sync", "dvv"), ("match.all.sync", "pvv"))))  # fmt: skip
 def match_values(machine: Machine, item: Instruction) -> Executor:
     """match: the lanes that hold the same value."""
@@ -169,7 +168,7 @@ _REDUX = {"add": (np.add, 0), "min": (np.minimum, None), "max": (np.maximum, Non
           "or": (np.bitwise_or, 0), "xor": (np.bitwise_xor, 0)}  # fmt: skip
 
 
-@executes(Traits("redux.sync", "dvv", check=ends_in_type, meets="named", varies=True, called="__reduce_…_sync()"))
+@executes(Traits("redux.sync", "dvv", check=check_type, meets="named", varies=True, called="__reduce_…_sync()"))
 def redux(machine: Machine, item: Instruction) -> Executor:
     """redux: a value of all lanes together."""
     members = members_reader(machine, item)
@@ -189,7 +188,7 @@ def redux(machine: Machine, item: Instruction) -> Executor:
 
         def combined(named: Array) -> tuple[Array, ...]:
             whole = np.where(named, data, filler)
-            return (for_warp(combine.reduce(by_warp(whole), axis=1, keepdims=True, dtype=data.dtype), mask),)
+            return (broadcast_to_warps(combine.reduce(by_warp(whole), axis=1, keepdims=True, dtype=data.dtype), mask),)
 
         put(registers, by_party(members(registers), mask, combined)[0])
 
@@ -208,7 +207,7 @@ def elect(machine: Machine, item: Instruction) -> Executor:
         def elected(named: Array) -> tuple[Array, ...]:
             leader = by_warp(named).argmax(axis=1, keepdims=True).astype(np.uint32)
             lanes = np.arange(WARP, dtype=np.uint32)[None, :, None]
-            return for_warp(leader, mask), in_mask_rows((lanes == leader).reshape(-1, named.shape[1]), mask)
+            return broadcast_to_warps(leader, mask), in_mask_rows((lanes == leader).reshape(-1, named.shape[1]), mask)
 
         leader, chosen = by_party(members(registers), mask, elected)
         put(registers, leader)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import bit_mask, unsigned
-from engine.backends.emulator.meanings.registry import BITS, INTEGERS, computes
+from engine.backends.emulator.meanings.registry import BITS, INTEGERS, bit_mask, computes, unsigned
 from engine.records import Array
 
 LOGICAL = ("pred", *BITS)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import bit_mask
-from engine.backends.emulator.meanings.registry import BITS, DTYPES, INTEGERS, SIGNED, UNSIGNED, computes
+from engine.backends.emulator.meanings.registry import BITS, DTYPES, INTEGERS, SIGNED, UNSIGNED, bit_mask, computes
 from engine.backends.emulator.meanings.rounding import flushed
 from engine.records import Array
 

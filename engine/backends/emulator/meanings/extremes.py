@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import halves, packed
-from engine.backends.emulator.meanings.directed import (
-    flushed_if,
-)
-from engine.backends.emulator.meanings.registry import FLOATS, INTEGERS, computes
-from engine.backends.emulator.meanings.rounding import flushed
+from engine.backends.emulator.meanings.registry import FLOATS, INTEGERS, computes, halves, packed
+from engine.backends.emulator.meanings.rounding import flushed, flushed_if
 from engine.records import Array
 
 

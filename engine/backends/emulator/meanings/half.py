@@ -10,10 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import packed
 from engine.backends.emulator.meanings.compare import FLOAT_TESTS, JOINS, compare, truth
 from engine.backends.emulator.meanings.extremes import EXTREMES
-from engine.backends.emulator.meanings.registry import computes
+from engine.backends.emulator.meanings.registry import computes, packed
 from engine.backends.emulator.meanings.rounding import saturated, to_odd, two_sum
 from engine.records import Array
 
@@ -44,7 +43,7 @@ def to_bfloat(value: Array, rounding: str = "rn") -> Array:
     return np.where(np.isnan(single), NAN, (bits >> np.uint32(16)).astype(np.uint16))
 
 
-def opened(a: Array, t: str) -> list[Array]:
+def unpack_halves(a: Array, t: str) -> list[Array]:
     """The values in an operand, low half first, as float32: a widening without loss."""
     parts = [a] if t in SINGLE else [a.astype(np.uint16), (a >> np.uint32(16)).astype(np.uint16)]
     if t.startswith("b"):
@@ -52,7 +51,7 @@ def opened(a: Array, t: str) -> list[Array]:
     return [part.view(np.float16).astype(np.float32) for part in parts]
 
 
-def closed(parts: list[Array], t: str) -> Array:
+def pack_halves(parts: list[Array], t: str) -> Array:
     """Values of float32 or float64 -> an operand of type t, each rounded once."""
     if t.startswith("b"):
         made = [to_bfloat(part) for part in parts]
@@ -78,7 +77,7 @@ def _each(
 ) -> Array:  # fmt: skip
     """A function of values applied to each half, with the modifiers."""
     results = []
-    for values in zip(*(opened(a, t) for a in operands), strict=True):
+    for values in zip(*(unpack_halves(a, t) for a in operands), strict=True):
         result = function(*(flushed(value) for value in values)) if ftz else function(*values)
         if ftz:
             # What rounds up to a normal half is none to flush: round first.
@@ -88,7 +87,7 @@ def _each(
         if relu:
             result = rectified(result)
         results.append(result)
-    return closed(results, t)
+    return pack_halves(results, t)
 
 
 def _product(a: Array, b: Array) -> Array:
@@ -188,7 +187,7 @@ def extreme_or_nan(a: Array, b: Array, *, name: str, t: str) -> Array:
 @computes("setp.{test}.{t}", "t t -> pred", test=FLOAT_TESTS, t=SINGLE)
 def set_predicate(a: Array, b: Array, *, test: str, t: str) -> Array:
     """a `test` b."""
-    return compare(opened(a, t)[0], opened(b, t)[0], test)
+    return compare(unpack_halves(a, t)[0], unpack_halves(b, t)[0], test)
 
 
 @computes("setp.{test}.{join}.{t}", "t t pred -> pred", test=FLOAT_TESTS, join=JOINS, t=SINGLE)
@@ -200,7 +199,7 @@ def set_joined_predicate(a: Array, b: Array, other: Array, *, test: str, join: s
 @computes("setp.{test}.{t}", "t t -> pred pred", test=FLOAT_TESTS, t=DOUBLE)
 def set_predicates(a: Array, b: Array, *, test: str, t: str) -> tuple[Array, Array]:
     """One predicate a half, the low one first."""
-    low, high = (compare(x, y, test) for x, y in zip(opened(a, t), opened(b, t), strict=True))
+    low, high = (compare(x, y, test) for x, y in zip(unpack_halves(a, t), unpack_halves(b, t), strict=True))
     return low, high
 
 
@@ -227,7 +226,7 @@ def set_bfloat(a: Array, b: Array, *, test: str) -> Array:
 @computes("set.{test}.{t}.{t}", "t t -> t", test=FLOAT_TESTS, t=DOUBLE)
 def set_values(a: Array, b: Array, *, test: str, t: str) -> Array:
     """1.0 or 0.0 in each half."""
-    return closed([part.astype(np.float32) for part in set_predicates(a, b, test=test, t=t)], t)
+    return pack_halves([part.astype(np.float32) for part in set_predicates(a, b, test=test, t=t)], t)
 
 
 @computes("set.{test}.{d}.{t}", "t t -> d", test=FLOAT_TESTS, d=("u32", "s32"), t=DOUBLE)

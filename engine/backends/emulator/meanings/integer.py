@@ -1,11 +1,19 @@
-"""Integer arithmetic. NumPy's arrays wrap as PTX does; where the two differ a comment says how."""
+"""Integer arithmetic, carries, and dot products of packed bytes. NumPy wraps as PTX does; comments name exceptions."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import bit_mask, halves, packed, unsigned, widened
-from engine.backends.emulator.meanings.registry import INTEGERS, SIGNED, computes
+from engine.backends.emulator.meanings.registry import (
+    INTEGERS,
+    SIGNED,
+    bit_mask,
+    computes,
+    halves,
+    packed,
+    unsigned,
+    widened,
+)
 from engine.records import Array
 
 NARROW = ("u16", "s16", "u32", "s32")
@@ -160,3 +168,115 @@ def absolute(a: Array) -> Array:
 def negate(a: Array) -> Array:
     """-a; the most negative number stays."""
     return np.negative(a)
+
+
+CARRYING = ("u32", "s32", "u64", "s64")
+
+
+@computes("add.cc.{t}", "t t -> t carry", t=CARRYING)
+def add_carrying(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b and its carry."""
+    total = a + b
+    return total, (unsigned(total) < unsigned(a)).astype(np.uint32)
+
+
+@computes("addc.{t}", "t t carry -> t", t=CARRYING)
+def add_carried(a: Array, b: Array, carry: Array) -> Array:
+    """a + b + carry."""
+    result: Array = a + b + carry.astype(a.dtype)
+    return result
+
+
+@computes("addc.cc.{t}", "t t carry -> t carry", t=CARRYING)
+def add_carried_carrying(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """a + b + carry, and the new carry."""
+    part, first = add_carrying(a, b)
+    total, second = add_carrying(part, carry.astype(a.dtype))
+    return total, first | second
+
+
+@computes("sub.cc.{t}", "t t -> t carry", t=CARRYING)
+def subtract_borrowing(a: Array, b: Array) -> tuple[Array, Array]:
+    """a - b and its borrow."""
+    return a - b, (unsigned(a) < unsigned(b)).astype(np.uint32)
+
+
+@computes("subc.{t}", "t t carry -> t", t=CARRYING)
+def subtract_borrowed(a: Array, b: Array, borrow: Array) -> Array:
+    """a - b - borrow."""
+    result: Array = a - b - borrow.astype(a.dtype)
+    return result
+
+
+@computes("subc.cc.{t}", "t t carry -> t carry", t=CARRYING)
+def subtract_borrowed_borrowing(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
+    """a - b - borrow, and the new borrow."""
+    part, first = subtract_borrowing(a, b)
+    rest, second = subtract_borrowing(part, borrow.astype(a.dtype))
+    return rest, first | second
+
+
+@computes("mad.{half}.cc.{t}", "t t t -> t carry", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carrying(a: Array, b: Array, c: Array, *, half: str) -> tuple[Array, Array]:
+    """A half of a * b, plus c, and the sum's carry."""
+    return add_carrying(_half_product(a, b, half), c)
+
+
+@computes("madc.{half}.{t}", "t t t carry -> t", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carried(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> Array:
+    """A half of a * b, plus c, plus carry."""
+    return add_carried(_half_product(a, b, half), c, carry)
+
+
+@computes("madc.{half}.cc.{t}", "t t t carry -> t carry", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carried_carrying(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> tuple[Array, Array]:
+    """A half of a * b, plus c, plus carry, and the new carry."""
+    return add_carried_carrying(_half_product(a, b, half), c, carry)
+
+
+def _half_product(a: Array, b: Array, half: str) -> Array:
+    """The lower or the upper half of a * b."""
+    return a * b if half == "lo" else multiply_high(a, b)
+
+
+def _lane(a: Array, bits: int, index: int) -> Array:
+    """The index-th group of `bits` bits, extended by the array's own signedness."""
+    kind = a.dtype.type
+    result: Array = a << kind(32 - bits * (index + 1)) >> kind(32 - bits)
+    return result
+
+
+def _dot(a: Array, b: Array, c: Array, bits: tuple[int, int], first_b: int) -> Array:
+    """c + the sum of products of the groups of a with as many groups of b; unsigned only if both are."""
+    total = c
+    for index in range(32 // bits[0]):
+        total = total + _lane(a, bits[0], index).astype(c.dtype) * _lane(b, bits[1], first_b + index).astype(c.dtype)
+    return total
+
+
+@computes("dp4a.u32.u32", "u32 u32 u32 -> u32")
+@computes("dp4a.s32.s32", "s32 s32 s32 -> s32")
+@computes("dp4a.u32.s32", "u32 s32 s32 -> s32")
+@computes("dp4a.s32.u32", "s32 u32 s32 -> s32")
+def dot_bytes(a: Array, b: Array, c: Array) -> Array:
+    """c + the sum of the products of four bytes."""
+    return _dot(a, b, c, (8, 8), 0)
+
+
+@computes("dp2a.{half}.u32.u32", "u32 u32 u32 -> u32", half=("lo", "hi"))
+@computes("dp2a.{half}.s32.s32", "s32 s32 s32 -> s32", half=("lo", "hi"))
+@computes("dp2a.{half}.u32.s32", "u32 s32 s32 -> s32", half=("lo", "hi"))
+@computes("dp2a.{half}.s32.u32", "s32 u32 s32 -> s32", half=("lo", "hi"))
+def dot_halves(a: Array, b: Array, c: Array, *, half: str) -> Array:
+    """Two 16-bit groups of a times two bytes of b: its low two or its high two."""
+    return _dot(a, b, c, (16, 8), 0 if half == "lo" else 2)
+
+
+@computes("vabsdiff4.{t}.{t}.{t}.add?", "t t u32 -> u32", t=("u32", "s32"))
+def absolute_differences(a: Array, b: Array, c: Array, *, add: bool) -> Array:
+    """Byte by byte |a - b|, packed, or with `.add` summed and added to c."""
+    total = c if add else np.zeros_like(c)
+    for index in range(4):
+        difference = np.abs(_lane(a, 8, index).astype(np.int32) - _lane(b, 8, index).astype(np.int32)).astype(np.uint32)
+        total = total + (difference if add else difference << np.uint32(8 * index))
+    return total

@@ -37,7 +37,7 @@ def product(a: Array, b: Array, c: Array, kinds: tuple[str, str, str, str], satu
             left, right = np.broadcast_to(a[:, step, None], c.shape), np.broadcast_to(b[None, step], c.shape)
             c = fused(left, right, c)
         return c
-    left, right, total = _opened(a, kind), _opened(b, kind), _opened(c, kinds[3])
+    left, right, total = _as_float64(a, kind), _as_float64(b, kind), _as_float64(c, kinds[3])
     result = np.empty(c.shape, np.float16 if made == "f16" else np.float32)
     for start in range(0, c.shape[2], _SLICE):
         here = slice(start, start + _SLICE)
@@ -59,7 +59,7 @@ def _integers(a: Array, b: Array, c: Array, saturate: bool) -> Array:
     return total.astype(np.int32)
 
 
-def _opened(value: Array, kind: str) -> Array:
+def _as_float64(value: Array, kind: str) -> Array:
     """Numbers of a type as float64."""
     if kind == "bf16":
         return from_bfloat(value).astype(np.float64)

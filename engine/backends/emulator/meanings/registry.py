@@ -23,6 +23,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from engine.records import Array
+
 Compute = Callable[..., Any]  # (Array, ...) -> Array, or a tuple of arrays where there are several results
 Function = TypeVar("Function", bound=Compute)
 
@@ -113,3 +115,30 @@ def _type(token: str, values: dict[str, Any]) -> str:
         code = f"b{DTYPES[code].itemsize * 8}"
     assert code in DTYPES, code
     return code
+
+
+def unsigned(a: Array) -> Array:
+    """The same bits as unsigned integers."""
+    return a.view(f"u{a.dtype.itemsize}")
+
+
+def widened(a: Array) -> Array:
+    """The same values in twice the bits."""
+    return a.astype(f"{a.dtype.kind}{2 * a.dtype.itemsize}")
+
+
+def bit_mask(condition: Array, dtype: str | np.dtype[np.generic]) -> Array:
+    """All ones where `condition` holds: the select mask. (Negating bytes first is one cheap pass; sign extends it.)"""
+    dtype = np.dtype(dtype)
+    return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}").view(f"u{dtype.itemsize}")
+
+
+def halves(a: Array, signed: bool) -> tuple[Array, Array]:
+    """The low and the high 16 bits of each word."""
+    low, high = a.astype(np.uint16), (a >> np.uint32(16)).astype(np.uint16)
+    return (low.view(np.int16), high.view(np.int16)) if signed else (low, high)
+
+
+def packed(low: Array, high: Array) -> Array:
+    """Two arrays of 16 bits each as one of words."""
+    return unsigned(low).astype(np.uint32) | unsigned(high).astype(np.uint32) << np.uint32(16)

@@ -9,26 +9,11 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
-from engine.backends.emulator.meanings import (
-    approximate,
-    bits,
-    carries,
-    compare,
-    convert,
-    division,
-    dot_products,
-    extremes,
-    floating,
-    fp8,
-    half,
-    integer,
-)
+from engine.backends.emulator.meanings import bits, compare, convert, extremes, floating, half, integer
 from engine.backends.emulator.meanings.registry import DTYPES, OPERATIONS, Operation
 
 # To import one registers what its opcodes compute.
-MEANINGS: tuple[ModuleType, ...] = (
-    approximate, bits, carries, compare, convert, division, dot_products, extremes, floating, fp8, half, integer,
-)  # fmt: skip
+MEANINGS: tuple[ModuleType, ...] = (bits, compare, convert, extremes, floating, half, integer)
 
 __all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "operation"]
 

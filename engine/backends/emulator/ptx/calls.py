@@ -47,7 +47,7 @@ class Callee:
     base: int
 
 
-def passed(items: Iterable[Instruction], callees: Mapping[str, Callee]) -> Iterator[Instruction]:
+def argument_moves(items: Iterable[Instruction], callees: Mapping[str, Callee]) -> Iterator[Instruction]:
     """A move for each register that the calls among these may copy to another one. Structures go through memory."""
     for item in items:
         if traits_of(item.opcode).control != "call":
@@ -83,7 +83,7 @@ def _registers(group: Group) -> list[Register]:
 
 
 @dataclass(frozen=True)
-class Call:
+class CallOperands:
     """The operands of a call. `given`, `returned`: the names of its parameters; `target`: a function or a register."""
 
     returned: tuple[str, ...]
@@ -92,17 +92,17 @@ class Call:
     kind: str = ""  # the label of what a pointer may lead to
 
     @staticmethod
-    def of(item: Instruction) -> Call:
+    def of(item: Instruction) -> CallOperands:
         """`call (results), target, (arguments), label`; brackets of nothing may be left out."""
         groups = [operand for operand in item.operands if isinstance(operand, Group)]
         others = [operand for operand in item.operands if not isinstance(operand, Group)]
         returns = groups[0] if groups and item.operands[0] is groups[0] else Group(())
         arguments = groups[-1] if groups and (len(groups) == 2 or not returns.items) else Group(())
         label = others[1].name if len(others) > 1 and isinstance(others[1], Symbol) else ""
-        return Call(_names(returns), others[0] if others else None, _names(arguments), label)
+        return CallOperands(_symbol_names(returns), others[0] if others else None, _symbol_names(arguments), label)
 
 
-def _names(group: Group) -> tuple[str, ...]:
+def _symbol_names(group: Group) -> tuple[str, ...]:
     return tuple(operand.name for operand in group.items if isinstance(operand, Symbol))
 
 
@@ -137,7 +137,7 @@ class CallGraph:
         self.called, self.recursive = frozenset(circular | pointed), bool(circular)
         self.depth = len(self.called)
 
-    def may_call(self, function: Function, call: Call) -> tuple[str, ...]:
+    def may_call(self, function: Function, call: CallOperands) -> tuple[str, ...]:
         """The functions that a call through a pointer may lead to."""
         if call.kind in function.choices:
             names = function.choices[call.kind]
@@ -151,7 +151,7 @@ class CallGraph:
         direct: set[str] = set()
         indirect: set[str] = set()
         for item in calls_of(function):
-            call = Call.of(item)
+            call = CallOperands.of(item)
             if not isinstance(call.target, Symbol):
                 try:
                     indirect |= set(self.may_call(function, call))
@@ -193,7 +193,7 @@ def _form(function: Function) -> object:
 
 
 @dataclass
-class Frame:
+class FrameLayout:
     """The local memory of a called function, while it is laid out. `base`: the register that holds where it starts."""
 
     base: int

@@ -1,16 +1,18 @@
-"""Device functions inlined: the statements of a kernel and of all that it calls, as one list.
+"""Inline device functions: the statements of a kernel and of everything it calls, as one list.
 
-Registers, labels and local variables of each copy get names of their own. The parameters of a call become registers, or
-local variables where they have to lie in memory. Behind the kernel stand the functions that stay functions (`calls`).
+Registers, labels and local variables of each copy get their own names. The parameters of a call become registers, or
+local variables if they must lie in memory: if they are read at computed addresses, if they are read in other pieces
+than they are written in, or if a function that is not inlined takes or returns them as a structure. Functions that are
+not inlined (see `calls`) follow behind the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.backends.emulator.ptx.calls import Call, Callee, CallGraph, Frame
-from engine.backends.emulator.ptx.parameters import in_memory
+from engine.backends.emulator.ptx.calls import Callee, CallGraph, CallOperands, FrameLayout, calls_of
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -29,7 +31,90 @@ from engine.backends.emulator.ptx.syntax import (
     Variable,
     Vector,
 )
-from engine.backends.emulator.ptx.traits import Traits, traits_of
+from engine.backends.emulator.ptx.traits import Traits, has_destination, registers_of, traits_of
+
+
+def parameters_in_memory(module: Module, function: Function, called: Collection[str]) -> dict[str, Variable]:
+    """By their names in the function's calls: what they are to the functions that it calls. `called`: those that stay
+    functions."""
+    found: dict[str, Variable] = {}
+    for item in calls_of(function):
+        call = CallOperands.of(item)
+        name = call.target.name if isinstance(call.target, Symbol) else None
+        if name is None:
+            form = function.prototypes.get(call.kind)
+            for names, sizes in zip((call.returned, call.given), form or ((), ()), strict=True):
+                for each, (size, array) in zip(names, sizes, strict=False):
+                    if array:
+                        found[each] = Variable(each, "local", size, 16, array=True)
+            continue
+        callee = module.functions.get(name)
+        if callee is None:
+            continue
+        for given, names, variables in ((True, call.given, callee.params), (False, call.returned, callee.returns)):
+            for each, variable in zip(names, variables, strict=False):
+                apart = _needs_memory(function, each, callee, variable.name, given)
+                if variable.array and (name in called or apart):
+                    found[each] = variable
+    return found
+
+
+def with_known_parameters(items: Sequence[Instruction | Label], params: Collection[str]) -> list[Instruction | Label]:
+    """The statements of a kernel, with loads of its parameters at the places that are known before it runs: of a
+    structure that is copied, the compiler computes the address in a register."""
+    written = Counter(
+        index
+        for item in items
+        if isinstance(item, Instruction) and has_destination(item)
+        for index in registers_of(item.operands[0])
+    )
+    known: dict[int, Symbol] = {}  # of registers that are written once
+    made = list(items)
+    for number, item in enumerate(made):
+        if isinstance(item, Label):
+            continue
+        place: Symbol | None = None
+        match item.operands:
+            case (_, Symbol(name, offset)) if item.words[0] == "mov" and name in params:
+                place = Symbol(name, offset)
+            case (_, Register(source)) if item.words[0] == "mov":
+                place = known.get(source)
+            case (_, Register(source), Immediate(more)) if item.words[0] == "add" and source in known:
+                place = Symbol(known[source].name, known[source].offset + more)
+            case (target, Address(Register(source), offset)) if traits_of(item.opcode).head == "ld.param":
+                if source in known:
+                    made[number] = replace(item, operands=(target, Address(known[source], offset)))
+                continue
+        first = item.operands[0] if item.operands else None
+        if place is not None and isinstance(first, Register) and written[first.index] == 1:
+            known[first.index] = place
+    return made
+
+
+def _needs_memory(function: Function, name: str, callee: Function, inner: str, given: bool) -> bool:
+    """Whether registers will not do: the callee computes where it reads, or pieces are read that were not put."""
+    outside, inside = set(_pieces(function, name)), set(_pieces(callee, inner))
+    return _is_address_taken(callee, inner) or not (inside <= outside if given else outside <= inside)
+
+
+def _pieces(function: Function, name: str) -> Iterator[tuple[int, int]]:
+    """(byte, bits) of each access to a parameter."""
+    for item in function.body:
+        if not isinstance(item, Instruction) or traits_of(item.opcode).head not in ("ld.param", "st.param"):
+            continue
+        load = traits_of(item.opcode).writes
+        data, address = item.operands if load else item.operands[::-1]
+        if isinstance(address, Address) and isinstance(address.base, Symbol) and address.base.name == name:
+            bits = WIDTHS[item.opcode.rsplit(".", 1)[1]]
+            for number in range(len(data.items) if isinstance(data, Vector) else 1):
+                yield address.base.offset + address.offset + number * bits // 8, bits
+
+
+def _is_address_taken(function: Function, name: str) -> bool:
+    """Whether the address of a parameter is taken."""
+    named = (item.operands for item in function.body if isinstance(item, Instruction) and item.words[0] != "call")
+    return any(isinstance(each, Symbol) and each.name == name for operands in named for each in operands)
+
 
 _LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
 _WORD = 8  # bytes of the largest word of local memory
@@ -47,7 +132,7 @@ class _Copy:
     names: dict[str, str]
     line: int
     suffix: str = ""
-    frame: Frame | None = None
+    frame: FrameLayout | None = None
 
 
 @dataclass
@@ -83,7 +168,7 @@ class Inliner:
 
     def _called(self, function: Function) -> Iterator[Instruction | Label]:
         """A function that stays one."""
-        name, frame = function.name, Frame(len(self.widths))
+        name, frame = function.name, FrameLayout(len(self.widths))
         self.widths.append(64)
         names = {each.name: f"{name}:{each.name}" for each in (*function.params, *function.returns)}
         params, returns = (
@@ -98,7 +183,7 @@ class Inliner:
         yield Instruction("leave", results, None, line)
         self.callees[name] = Callee(name, 0, params, returns, frame.places, frame.sizes, frame.size, frame.base)
 
-    def _passed(self, name: str, variable: Variable, frame: Frame) -> int | str:
+    def _passed(self, name: str, variable: Variable, frame: FrameLayout) -> int | str:
         """The register that a number is passed in; the name of what lies in memory."""
         if not variable.array:
             return self._slot(name, 0, max(16, 8 * variable.size), 0).index
@@ -114,7 +199,7 @@ class Inliner:
             if variable.space == "local":
                 copy.names[variable.name] = variable.name + copy.suffix
             self._declare(copy, replace(variable, name=copy.names.get(variable.name, variable.name)))
-        for name, variable in in_memory(self.module, function, self.graph.called).items():
+        for name, variable in parameters_in_memory(self.module, function, self.graph.called).items():
             unique = name + copy.suffix
             self._memory.add(unique)
             size = -(-variable.size // _WORD) * _WORD  # it is copied by whole words
@@ -168,7 +253,7 @@ class Inliner:
         else:
             yield self._in_frame(copy.frame, item)
 
-    def _in_frame(self, frame: Frame | None, item: Instruction) -> Instruction:
+    def _in_frame(self, frame: FrameLayout | None, item: Instruction) -> Instruction:
         """A local variable of a function that stays one is so many bytes behind the start of its frame."""
         if frame is None:
             return item
@@ -220,7 +305,7 @@ class Inliner:
         return Register(index)
 
     def _call(self, copy: _Copy, item: Instruction) -> Iterator[Instruction | Label]:
-        call = Call.of(item)
+        call = CallOperands.of(item)
         if not isinstance(call.target, Symbol):
             if not isinstance(call.target, Register) or self.widths[call.target.index] != 64:
                 raise InvalidPtx("a call is given nothing that it can call", item.line, item.place)
@@ -246,7 +331,7 @@ class Inliner:
         inner.update(zip((v.name for v in function.returns), call.returned, strict=True))
         yield from self._function(_Copy(function, 0, inner, item.line, f"@{self.calls}", copy.frame))
 
-    def _entered(self, call: Call, function: Function, item: Instruction) -> Instruction:
+    def _entered(self, call: CallOperands, function: Function, item: Instruction) -> Instruction:
         """A call that stays one. `function`: what is called, or one of the same form."""
         passed: list[Group] = []
         for names, variables in ((call.returned, function.returns), (call.given, function.params)):
@@ -261,7 +346,7 @@ class Inliner:
         """A parameter as the caller has it."""
         return Symbol(name) if variable.array else self._slot(name, 0, max(16, 8 * variable.size), line)
 
-    def _runtime_call(self, name: str, call: Call, item: Instruction) -> Iterator[Instruction]:
+    def _runtime_call(self, name: str, call: CallOperands, item: Instruction) -> Iterator[Instruction]:
         """A call of a function of the CUDA runtime."""
         if name not in _LEAST_ARGUMENTS:
             yield Instruction(f"call.{name}", (), None, item.line, item.place)

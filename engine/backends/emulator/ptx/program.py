@@ -13,18 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from engine.backends.emulator.ptx.calls import Callee, passed
-from engine.backends.emulator.ptx.control import ends_block, stops, targets
-from engine.backends.emulator.ptx.inlining import Inliner
-from engine.backends.emulator.ptx.parameters import with_places
-from engine.backends.emulator.ptx.register_use import (
-    has_destination,
-    reads,
-    tells_time,
-    uses_and_defs,
-    writes,
-)
-from engine.backends.emulator.ptx.requests import Requests
+from engine.backends.emulator.ptx.calls import Callee, argument_moves
+from engine.backends.emulator.ptx.inlining import Inliner, with_known_parameters
 from engine.backends.emulator.ptx.syntax import (
     Instruction,
     Label,
@@ -35,9 +25,44 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Variable,
 )
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import (
+    branch_targets,
+    ends_block,
+    has_destination,
+    never_falls_through,
+    reads,
+    tells_time,
+    traits_of,
+    uses_and_defs,
+    writes,
+)
 
-_SEEN = {"volatile", "acquire", "relaxed"}  # loads that see what other lanes write meanwhile
+
+@dataclass(frozen=True)
+class SharedRequest:
+    """What the assembler asks of shared memory where the PTX has a load or store.
+
+    `size`: bytes of a lane at once; 0: nothing, as another request brings them along. Where a loop's turns are joined,
+    only one turn asks: the one where the address, moved by `shift`, is in the first `below` bytes of `size`.
+    """
+
+    size: int
+    shift: int = 0
+    below: int = 0
+
+
+NO_REQUEST = SharedRequest(0)
+
+
+@dataclass(frozen=True)
+class SharedRequests:
+    """By the line of the PTX: what differs from the PTX. `unsure`: the .cu lines where it is not known."""
+
+    by_place: Mapping[int, SharedRequest] = field(default_factory=dict)
+    unsure: frozenset[int] = frozenset()
+
+
+_STRONG = {"volatile", "acquire", "relaxed"}  # loads that see what other lanes write meanwhile
 
 
 @dataclass(frozen=True)
@@ -82,7 +107,7 @@ class Program:
     shared: tuple[Variable, ...]
     local: tuple[Variable, ...]
     constants: Mapping[str, Variable]  # module-level .global and .const variables
-    requests: Requests = field(default_factory=Requests)
+    requests: SharedRequests = field(default_factory=SharedRequests)
     callees: Mapping[str, Callee] = field(default_factory=dict)
     passed: tuple[Instruction, ...] = ()
     deepest: int | None = 0
@@ -111,10 +136,10 @@ def link(module: Module, name: str) -> Program:
     if function is None or not function.entry:
         raise PtxError(f"the source has no kernel named {name}")
     inliner = Inliner(module, function)
-    items = with_places(tuple(inliner.run()), {param.name for param in function.params})
+    items = with_known_parameters(tuple(inliner.run()), {param.name for param in function.params})
     carry = len(inliner.widths)
     widths = (*inliner.widths, 32)
-    cut, places = _cut(items, inliner.tables, carry, inliner.entries)
+    cut, places = _cut_blocks(items, inliner.tables, carry, inliner.entries)
     blocks = tuple(_without_unread(block, carry) for block in _with_liveness(cut))
     shared = tuple(v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared")
     local = tuple(v for v in inliner.locals if v.space == "local")
@@ -122,22 +147,22 @@ def link(module: Module, name: str) -> Program:
     entries = {callee: places[label] for label, callee in inliner.entries.items()}
     callees = {each.name: replace(each, entry=entries[each.name]) for each in inliner.callees.values()}
     functions = tuple(each.name for each in module.functions.values() if not each.entry)
-    moves = tuple(passed([block.terminator for block in blocks if block.terminator], callees))
+    moves = tuple(argument_moves([block.terminator for block in blocks if block.terminator], callees))
     deepest = None if inliner.graph.recursive else inliner.graph.depth
     return Program(
-        name, function.params, blocks, widths, carry, _once(shared), local, constants, Requests(), callees, moves,
-        deepest, functions, _placed(function.params, blocks),
+        name, function.params, blocks, widths, carry, _unique(shared), local, constants, SharedRequests(), callees,
+        moves, deepest, functions, _addressed_parameters(function.params, blocks),
     )  # fmt: skip
 
 
-def _placed(params: tuple[Variable, ...], blocks: tuple[BasicBlock, ...]) -> tuple[Variable, ...]:
+def _addressed_parameters(params: tuple[Variable, ...], blocks: tuple[BasicBlock, ...]) -> tuple[Variable, ...]:
     """The parameters whose address is in a register."""
     operands = (each for block in blocks for item in block.body for each in item.operands)
     named = {each.name for each in operands if isinstance(each, Symbol)}
     return tuple(param for param in params if param.name in named)
 
 
-def _once(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
+def _unique(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
     return tuple({variable.name: variable for variable in variables}.values())
 
 
@@ -146,26 +171,28 @@ def polls(program: Program, block: BasicBlock) -> bool:
     if not block.successors or block.successors[0] > block.index:
         return False
     items = [item for each in program.blocks[block.successors[0] : block.index + 1] for item in each.body]
-    return any(item.words[0] == "atom" or (item.words[0] == "ld" and _SEEN & set(item.words)) for item in items)
+    return any(item.words[0] == "atom" or (item.words[0] == "ld" and _STRONG & set(item.words)) for item in items)
 
 
 # ---- basic blocks
 
 
 @dataclass
-class _Open:
+class _OpenBlock:
     """A block while it is being cut."""
 
     body: list[Instruction] = field(default_factory=list)
     terminator: Instruction | None = None
 
 
-def _cut(
+def _cut_blocks(
     items: Sequence[Instruction | Label], tables: Mapping[str, tuple[str, ...]], carry: int, entries: Iterable[str]
 ) -> tuple[list[BasicBlock], dict[str, int]]:
     """The basic blocks, and which of them start at labels: those of `entries` among them."""
-    wanted = {name for item in items if isinstance(item, Instruction) for name in targets(item, tables)} | {*entries}
-    blocks, current = [_Open()], _Open()
+    wanted = {name for item in items if isinstance(item, Instruction) for name in branch_targets(item, tables)} | {
+        *entries
+    }
+    blocks, current = [_OpenBlock()], _OpenBlock()
     places: dict[str, int] = {}
     blocks[0] = current
     for item in items:
@@ -173,26 +200,26 @@ def _cut(
         if isinstance(item, Label):
             if item.name in wanted:
                 if fresh:
-                    current = _Open()
+                    current = _OpenBlock()
                     blocks.append(current)
                 places[item.name] = len(blocks) - 1
             continue
         if current.terminator or (fresh and _begins_block(item)):
-            current = _Open()
+            current = _OpenBlock()
             blocks.append(current)
         if ends_block(item):
             current.terminator = item
         else:
             current.body.append(item)
-    if not stops(blocks[-1].terminator):
+    if not never_falls_through(blocks[-1].terminator):
         if blocks[-1].terminator:
-            blocks.append(_Open())
+            blocks.append(_OpenBlock())
         blocks[-1].terminator = Instruction("exit", (), None, 0)
     made = []
     for index, block in enumerate(blocks):
         after = block.terminator
-        goes = tuple(places[name] for name in targets(after, tables)) if after else ()
-        successors = goes if stops(after) else (*goes, index + 1)
+        goes = tuple(places[name] for name in branch_targets(after, tables)) if after else ()
+        successors = goes if never_falls_through(after) else (*goes, index + 1)
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made, places

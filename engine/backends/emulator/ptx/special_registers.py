@@ -17,7 +17,7 @@ _TYPES = {"u32": np.uint32, "u64": np.uint64, "pred": np.bool_}
 
 
 @dataclass(frozen=True)
-class Asked:
+class SpecialContext:
     """Who reads a special register, and where it runs. `threads` (T, 1), `blocks` (1, B): int64 numbers in the block
     and in the grid. `workspace`: the address where grid.sync() counts. `clock`: what a clock shows, in issued
     instructions."""
@@ -37,11 +37,11 @@ class SpecialRegister:
     """`make`: non-negative integers that broadcast to (T, B). `differs`: between the threads of a block, "thread"; from
     "time" to time; or neither, "block"."""
 
-    make: Callable[[Asked], Array | int]
+    make: Callable[[SpecialContext], Array | int]
     differs: Literal["thread", "time", "block"] = "block"
     code: Literal["u32", "u64", "pred"] = "u32"
 
-    def value(self, asked: Asked) -> Array:
+    def value(self, asked: SpecialContext) -> Array:
         """The register of all that ask, in its own type and as small as what it depends on: {1, T} x {1, B}."""
         made = np.array(self.make(asked), np.int64, ndmin=2)
         if self.code == "u32":
@@ -49,14 +49,14 @@ class SpecialRegister:
         return made.astype(_TYPES[self.code])
 
 
-def _along(linear: Array, size: Size, axis: int) -> Array | int:
+def _coordinate(linear: Array, size: Size, axis: int) -> Array | int:
     """x, y or z (0, 1, 2) of linear numbers; a size of 1 gives one zero for all."""
     if size[axis] == 1:
         return 0
     return linear // int(np.prod(size[:axis], dtype=np.int64)) % size[axis]
 
 
-def _rows() -> dict[str, SpecialRegister]:
+def _all_rows() -> dict[str, SpecialRegister]:
     row = SpecialRegister
     made = {
         "%laneid": row(lambda asked: asked.threads % WARP, "thread"),
@@ -87,28 +87,28 @@ def _rows() -> dict[str, SpecialRegister]:
         "%cluster_ctarank": row(lambda asked: 0),
         "%cluster_nctarank": row(lambda asked: 1),
     }
-    made |= {f"{name}.w": row(lambda asked: 0) for name in _on_axis(0)}  # there is no fourth axis
+    made |= {f"{name}.w": row(lambda asked: 0) for name in _rows_of_axis(0)}  # there is no fourth axis
     for axis, letter in enumerate("xyz"):
-        made |= {f"{name}.{letter}": made_of for name, made_of in _on_axis(axis).items()}
+        made |= {f"{name}.{letter}": made_of for name, made_of in _rows_of_axis(axis).items()}
     return made
 
 
-def _on_axis(axis: int) -> dict[str, SpecialRegister]:
+def _rows_of_axis(axis: int) -> dict[str, SpecialRegister]:
     """Those that have an x, a y and a z."""
     row = SpecialRegister
     return {
-        "%tid": row(lambda asked: _along(asked.threads, asked.block, axis), "thread"),
+        "%tid": row(lambda asked: _coordinate(asked.threads, asked.block, axis), "thread"),
         "%ntid": row(lambda asked: asked.block[axis]),
-        "%ctaid": row(lambda asked: _along(asked.blocks, asked.grid, axis)),
+        "%ctaid": row(lambda asked: _coordinate(asked.blocks, asked.grid, axis)),
         "%nctaid": row(lambda asked: asked.grid[axis]),
-        "%clusterid": row(lambda asked: _along(asked.blocks, asked.grid, axis)),
+        "%clusterid": row(lambda asked: _coordinate(asked.blocks, asked.grid, axis)),
         "%nclusterid": row(lambda asked: asked.grid[axis]),
         "%cluster_ctaid": row(lambda asked: 0),
         "%cluster_nctaid": row(lambda asked: 1),
     }
 
 
-SPECIAL_REGISTERS: dict[str, SpecialRegister] = _rows()
+SPECIAL_REGISTERS: dict[str, SpecialRegister] = _all_rows()
 # Those that PTX has besides: a program may name them, but not read them.
 _REFUSED = re.compile(r"%(n?(tid|ctaid|clusterid)|cluster_\w+|gridid|envreg\d+|reserved_smem_\w+|pm\d+)$")
 

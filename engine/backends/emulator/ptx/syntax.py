@@ -117,7 +117,7 @@ class Sink:
 Operand = Register | Special | Immediate | Symbol | Address | Vector | Pair | Group | Sink
 
 
-def shown(operand: Operand) -> str:
+def operand_text(operand: Operand) -> str:
     """An operand as PTX writes it; registers have lost their names."""
     match operand:
         case Register():
@@ -129,14 +129,14 @@ def shown(operand: Operand) -> str:
         case Special(name):
             return name
         case Address(base, offset):
-            inner = shown(base) if base is not None else ""
+            inner = operand_text(base) if base is not None else ""
             return f"[{inner}+{offset}]" if inner and offset else f"[{inner or offset}]"
         case Vector(items):
-            return "{" + ", ".join(shown(item) for item in items) + "}"
+            return "{" + ", ".join(operand_text(item) for item in items) + "}"
         case Group(items):
-            return "(" + ", ".join(shown(item) for item in items) + ")"
+            return "(" + ", ".join(operand_text(item) for item in items) + ")"
         case Pair(first, second):
-            return f"{shown(first)}|{shown(second)}"
+            return f"{operand_text(first)}|{operand_text(second)}"
     return "_"
 
 

@@ -1,18 +1,40 @@
-"""What an instruction is, told by its opcode: one row for a family of opcodes.
+"""What an opcode is: its traits, the form of its operands, its control flow, and the registers it reads and writes.
 
-A row stands beside what executes its instructions (`instructions`), or, where `running` itself does, with its like
-(`control`). An opcode belongs to the longest head that it begins with. One that begins with none only computes: it
-writes its first operand and reads the others.
+One row of `Traits` describes a family of opcodes. A row stands beside the function that executes its instructions, or
+here for control flow. An opcode belongs to the longest head that it begins with; an opcode without a row only computes:
+it writes its first operand and reads the others.
+
+The compiler makes valid PTX, but passes on the text of an asm statement unread. Errors there are reported here, in one
+sentence, before anything runs, and later modules rely on it. Opcodes without a form are not checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from engine.backends.emulator.ptx.syntax import Instruction
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
+from engine.backends.emulator.ptx.syntax import (
+    WIDTHS,
+    Address,
+    Group,
+    Immediate,
+    Instruction,
+    InvalidPtx,
+    Label,
+    Operand,
+    Pair,
+    PtxError,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
+    operand_text,
+)
+from engine.catalogue.entries import MAX_BLOCK
 
 
 @dataclass(frozen=True)
@@ -65,3 +87,205 @@ def traits_of(opcode: str) -> Traits:
     words = [word.split("::")[0] for word in opcode.split(".")]
     heads = (".".join(words[:count]) for count in range(len(words), 0, -1))
     return next((_ROWS[head] for head in heads if head in _ROWS), COMPUTING)
+
+
+# A form: one letter an operand; what stands behind "?" may be left out.
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "d": ((Register, Sink, Vector), "a register"),
+    "p": ((Register, Sink, Pair), "a register or a pair of registers"),
+    "v": ((Register, Immediate, Special, Vector), "a register or a number"),
+    "s": ((Register, Immediate, Special, Vector, Symbol), "a register, a number or a variable"),
+    "a": ((Address,), "an address in square brackets"),
+    "l": ((Symbol,), "a label"),
+}
+
+
+def check_instruction(item: Instruction, widths: Sequence[int]) -> None:
+    """InvalidPtx where the statement is none, PtxError where its form is not emulated.
+
+    `widths`: bits of the function's registers.
+    """
+    traits = traits_of(item.opcode)
+    if traits.form is not None:
+        _check_form(item, traits.form)
+    if traits.choices:
+        _check_choice(item, traits)
+    if traits.check is not None:
+        traits.check(item)
+    for operand in item.operands if traits.form is not None else ():
+        if isinstance(operand, Address) and isinstance(operand.base, Register) and widths[operand.base.index] < 32:
+            raise InvalidPtx(f"the address of {item.opcode} is in a register of {widths[operand.base.index]} bits")
+
+
+def _check_form(item: Instruction, form: str) -> None:
+    wanted = form.replace("?", "")
+    least = form.find("?") if "?" in form else len(wanted)
+    given = len(item.operands)
+    if not least <= given <= len(wanted):
+        count = str(least) if least == len(wanted) else f"{least} to {len(wanted)}"
+        noun = "operand" if count == "1" else "operands"
+        raise InvalidPtx(f"{item.opcode} takes {count} {noun} and is given {given}")
+    for operand, letter in zip(item.operands, wanted, strict=False):
+        kinds, name = _KINDS[letter]
+        if not isinstance(operand, kinds):
+            raise InvalidPtx(f"{item.opcode} wants {name} where {operand_text(operand)} stands")
+        parts = operand.items if isinstance(operand, Vector) else ()
+        if any(isinstance(part, Vector | Address | Pair) for part in parts):
+            raise InvalidPtx(f"{operand_text(operand)} is not a list of registers")
+
+
+def _check_choice(item: Instruction, traits: Traits) -> None:
+    """The word that says what kind of shuffle, vote or barrier it is."""
+    words, at = item.words, len(traits.head.split("."))
+    if len(words) <= at or words[at] not in traits.choices:
+        raise InvalidPtx(f"{item.opcode} does not say which of {', '.join(traits.choices)} it is")
+
+
+def typed_bits(item: Instruction) -> int:
+    """The bits of the type that an opcode ends in. InvalidPtx where it ends in none, or in that of a predicate."""
+    bits = WIDTHS.get(item.words[-1], 1)
+    if bits == 1:
+        raise InvalidPtx(f"{item.opcode} does not end in a type that {item.words[0]} takes")
+    if bits == 128:
+        raise PtxError(f"{item.opcode} moves 128 bits at once, which is not emulated")
+    return bits
+
+
+def check_type(item: Instruction) -> None:
+    """The `check` of opcodes that end in a type, with no other rule."""
+    typed_bits(item)
+
+
+_BARRIERS = 16
+
+
+def check_barrier(item: Instruction) -> None:
+    """InvalidPtx for a number or a count that no barrier has."""
+    numbers = item.operands[1:] if "red" in item.words else item.operands
+    for operand, name, most in zip(numbers, ("number", "count"), (_BARRIERS - 1, MAX_BLOCK), strict=False):
+        if not isinstance(operand, Immediate):
+            continue
+        if not 0 <= operand.value <= most or operand.bits:
+            raise InvalidPtx(f"the {name} of {item.opcode} is at most {most}")
+        if name == "count" and operand.value % 32:
+            raise InvalidPtx(f"the count of {item.opcode} is a multiple of 32 threads")
+
+
+describe(
+    Traits("bra", "l", writes=False, control="branch"),
+    Traits("skip", writes=False, control="branch", issued=False),  # a jump around a guarded instruction, or a return
+    Traits("brx", "vl", writes=False, control="switch"),
+    Traits("ret", writes=False, control="exit"),
+    Traits("exit", "", writes=False, control="exit"),
+    Traits("trap", "", writes=False, control="trap"),
+    Traits("brkpt", writes=False),
+)
+for _head in ("bar", "barrier"):
+    describe(
+        Traits(_head, writes=False, check=check_barrier, control="barrier"),
+        Traits(f"{_head}.cluster.arrive", writes=False),
+    )
+    for _scope in (_head, f"{_head}.cta"):
+        describe(
+            Traits(f"{_scope}.sync", "v?v", check=check_barrier, writes=False, control="barrier"),
+            Traits(f"{_scope}.arrive", "vv", check=check_barrier, writes=False, control="barrier"),
+            # Its result is taken by an instruction of its own, which stands behind it once the kernel is linked.
+            Traits(f"{_scope}.red", "dvv?v", ("popc", "and", "or"), check_barrier, writes=False, control="barrier"),
+        )
+
+
+def ends_block(item: Instruction) -> bool:
+    """True for the last instruction of a basic block."""
+    return bool(traits_of(item.opcode).control)
+
+
+def never_falls_through(item: Instruction | None) -> bool:
+    """True when control never goes on to the instruction behind."""
+    if item is None:
+        return False
+    control = traits_of(item.opcode).control
+    return control in ("exit", "trap", "switch", "return") or (control == "branch" and item.guard is None)
+
+
+def branch_targets(item: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The labels that an instruction may go to."""
+    control = traits_of(item.opcode).control
+    if control not in ("branch", "switch"):
+        return ()
+    target = item.operands[-1]
+    assert isinstance(target, Symbol)  # its form was checked
+    return (target.name,) if control == "branch" else tables[target.name]
+
+
+def check_targets(body: Sequence[Instruction | Label], tables: Mapping[str, Collection[str]]) -> None:
+    """InvalidPtx where a function branches to a label that it does not have."""
+    labels = {item.name for item in body if isinstance(item, Label)}
+    for item in body:
+        if isinstance(item, Label):
+            continue
+        control = traits_of(item.opcode).control
+        if control not in ("branch", "switch"):
+            continue
+        target = item.operands[-1]
+        assert isinstance(target, Symbol)  # its form was checked
+        names = tables.get(target.name) if control == "switch" else (target.name,)
+        lost = target.name if names is None else next((name for name in names if name not in labels), None)
+        if lost is not None:
+            raise InvalidPtx(f"{item.opcode} goes to the label {lost}, which does not exist", item.line, item.place)
+
+
+def registers_of(operand: Operand) -> Iterator[int]:
+    """The registers that an operand names."""
+    match operand:
+        case Register(index):
+            yield index
+        case Address(Register(index)):
+            yield index
+        case Vector(items) | Group(items):
+            for item in items:
+                yield from registers_of(item)
+        case Pair(first, second):
+            yield from registers_of(first)
+            yield from registers_of(second)
+
+
+def has_destination(item: Instruction) -> bool:
+    """True when the first operand is written."""
+    written = bool(item.operands) and not isinstance(item.operands[0], Address)
+    return written and traits_of(item.opcode).writes
+
+
+def tells_time(item: Instruction) -> bool:
+    """True when the instruction reads a clock."""
+    named = [SPECIAL_REGISTERS.get(operand.name) for operand in item.operands if isinstance(operand, Special)]
+    return any(row is not None and row.differs == "time" for row in named)
+
+
+def reads(item: Instruction, carry: int) -> Iterator[int]:
+    """The registers that an instruction reads. `carry`: the one that stands for the condition code."""
+    for operand in item.operands[1 if has_destination(item) else 0 :]:
+        yield from registers_of(operand)
+    if item.guard:
+        yield item.guard.index
+    if traits_of(item.opcode).reads_carry:
+        yield carry
+
+
+def writes(item: Instruction, carry: int) -> Iterator[int]:
+    """The registers that an instruction writes."""
+    if has_destination(item):
+        yield from registers_of(item.operands[0])
+    if "cc" in item.words:
+        yield carry
+
+
+def uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int]:
+    """Bit sets of the registers that are read before they are written, and that are written."""
+    uses = defs = 0
+    for item in items:
+        for index in reads(item, carry):
+            if not defs >> index & 1:
+                uses |= 1 << index
+        for index in writes(item, carry):
+            defs |= 1 << index
+    return uses, defs

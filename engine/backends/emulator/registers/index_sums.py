@@ -53,7 +53,7 @@ def rule(opcode: str) -> Rule | None:
     return None
 
 
-def _meets(a: Value, b: Value) -> bool:
+def _is_outer(a: Value, b: Value) -> bool:
     """True when one operand depends on rows only and the other on columns only, or one is an outer sum already."""
     if a.__class__ is not _ndarray or b.__class__ is not _ndarray:
         return True
@@ -77,7 +77,7 @@ def _terms(value: Value) -> OuterSum | None:
     return OuterSum(axis, ZERO, 0, bits) if value.shape[1] == 1 else OuterSum(ZERO, axis, 0, bits)
 
 
-def _made(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | None:
+def _outer_sum(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | None:
     if rows.low < -_SAFE or columns.low < -_SAFE or rows.high > _SAFE or columns.high > _SAFE or abs(constant) > _SAFE:
         return None
     return OuterSum(rows, columns, constant, width)
@@ -85,13 +85,13 @@ def _made(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | No
 
 def add(a: Value, b: Value, width: int, sign: int = 1) -> OuterSum | None:
     """a + sign * b."""
-    if not _meets(a, b):
+    if not _is_outer(a, b):
         return None
     x, y = _terms(a), _terms(b)
     if x is None or y is None:
         return None
     rows = axes_sum(x.rows, y.rows.scaled(sign))
-    return _made(rows, axes_sum(x.columns, y.columns.scaled(sign)), x.constant + sign * y.constant, width)
+    return _outer_sum(rows, axes_sum(x.columns, y.columns.scaled(sign)), x.constant + sign * y.constant, width)
 
 
 def _times(a: OuterSum, factor: int, width: int) -> OuterSum | None:
@@ -99,10 +99,10 @@ def _times(a: OuterSum, factor: int, width: int) -> OuterSum | None:
         return None
     if max(-a.rows.low, a.rows.high, -a.columns.low, a.columns.high) * abs(factor) > _SAFE:
         return None
-    return _made(a.rows.scaled(factor), a.columns.scaled(factor), a.constant * factor, width)
+    return _outer_sum(a.rows.scaled(factor), a.columns.scaled(factor), a.constant * factor, width)
 
 
-def _single(value: Value) -> int | None:
+def _single_number(value: Value) -> int | None:
     """The signed number of a value that is the same for all lanes."""
     if value.__class__ is not _ndarray or value.size != 1:
         return None
@@ -113,7 +113,7 @@ def multiply(a: Value, b: Value, width: int) -> OuterSum | None:
     """The low half of a * b, where one is an outer sum and the other one number."""
     if b.__class__ is OuterSum:
         a, b = b, a
-    factor = _single(b) if a.__class__ is OuterSum else None
+    factor = _single_number(b) if a.__class__ is OuterSum else None
     return None if factor is None else _times(a, factor, width)
 
 
@@ -121,7 +121,7 @@ def multiply_wide(a: Value, b: Value, is_signed: bool) -> OuterSum | None:
     """The whole product of two 32-bit numbers."""
     if b.__class__ is OuterSum:
         a, b = b, a
-    factor = _single(b) if a.__class__ is OuterSum else None
+    factor = _single_number(b) if a.__class__ is OuterSum else None
     if factor is None:
         return None
     exact = fitted(a, 32, is_signed)
@@ -147,13 +147,13 @@ def _then_add(product: OuterSum | None, c: Value) -> OuterSum | None:
 
 def shift_left(a: Value, b: Value, width: int) -> OuterSum | None:
     """a << b for one b below the width."""
-    places = _single(b) if a.__class__ is OuterSum else None
+    places = _single_number(b) if a.__class__ is OuterSum else None
     return None if places is None or not 0 <= places < width else _times(a, 1 << places, width)
 
 
 def join(a: Value, b: Value, width: int) -> OuterSum | None:
     """a | b where no bit is set in both: then it is a + b."""
-    if not _meets(a, b):
+    if not _is_outer(a, b):
         return None
     x, y = _terms(a), _terms(b)
     if x is None or y is None:
@@ -168,10 +168,10 @@ def join(a: Value, b: Value, width: int) -> OuterSum | None:
 
 def insert(a: Value, b: Value, place: Value, length: Value, width: int) -> OuterSum | None:
     """bfi where the field reaches the top: (b & low bits) + (a << place)."""
-    at, count = _single(place), _single(length)
+    at, count = _single_number(place), _single_number(length)
     if at is None or count is None or at + count != width or at <= 0:
         return None
-    if a.__class__ is not _ndarray or b.__class__ is not _ndarray or not _meets(a, b):
+    if a.__class__ is not _ndarray or b.__class__ is not _ndarray or not _is_outer(a, b):
         return None
     kind = np.dtype(f"u{width // 8}")
     return join(a.view(kind) << kind.type(at), b.view(kind) & kind.type((1 << at) - 1), width)

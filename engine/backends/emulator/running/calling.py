@@ -9,24 +9,21 @@ import numpy as np
 from engine.backends.emulator.ptx.calls import Callee, callees_of
 from engine.backends.emulator.ptx.syntax import Group, Instruction, Register, Symbol
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import constant
-from engine.backends.emulator.registers.parts import fetch, put_back
+from engine.backends.emulator.registers.operands import constant, fetch, put_back
 from engine.backends.emulator.registers.values import plain
-from engine.backends.emulator.running.frames import Frame
-from engine.backends.emulator.running.groups import Key
-from engine.backends.emulator.running.lanes import Lanes
+from engine.backends.emulator.running.lanes import Frame, Key, Lanes
 from engine.backends.emulator.state.machine import MOST_CALLS, STACK_ALIGNMENT
 from engine.compile.names import readable
 from engine.records import RunFailed
 
 
-def call(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> None:
+def enter_function(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> None:
     """The lanes of a group execute `enter`; they will come back to the place `back`."""
     frame = lanes.frames.of(key[0])
     returned, target, given = item.operands
     assert isinstance(returned, Group) and isinstance(given, Group)
-    for callee, part in _parties(lanes, item, target, mask):
-        inner = _entered(lanes, item, frame, callee, back, part)
+    for callee, part in _lanes_by_callee(lanes, item, target, mask):
+        inner = _open_frame(lanes, item, frame, callee, back, part)
         sources = tuple(each.index for each in given.items if isinstance(each, Register))
         params = tuple(each for each in callee.params if isinstance(each, int))
         fetch(sources, frame.registers, lanes.scratch, part)
@@ -42,7 +39,7 @@ def call(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> No
         lanes.groups.add((lanes.frames.place(inner, callee.entry), key[1]), part)
 
 
-def give_back(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
+def leave_function(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
     """The lanes of a group execute `leave`. `values`: what the registers hold that are given back."""
     frame = lanes.frames.of(key[0])
     caller, callee, made = frame.caller, frame.callee, frame.call
@@ -61,7 +58,7 @@ def give_back(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
     lanes.groups.add((frame.back, key[1]), mask)
 
 
-def _parties(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> list[tuple[Callee, Mask]]:
+def _lanes_by_callee(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> list[tuple[Callee, Mask]]:
     """Who calls what: each function that a pointer leads lanes to."""
     machine = lanes.machine
     chosen = callees_of(item, machine.program.callees)
@@ -77,7 +74,7 @@ def _parties(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> lis
     return [(found[address], part) for address, part in parties]
 
 
-def _entered(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, back: int, mask: Mask) -> Frame:
+def _open_frame(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, back: int, mask: Mask) -> Frame:
     machine = lanes.machine
     start = frame.start + (frame.callee.size if frame.callee else machine.kernel_local)
     start += -start % STACK_ALIGNMENT

@@ -1,30 +1,115 @@
-"""Blocks of a launch that run together, and who of their lanes runs next.
+"""Execute a launch chunk by chunk: as many blocks at a time as fit, in the order of blocks.
 
-Lanes that stand at one place of the program form a group. The group with the smallest program counter runs one basic
-block; groups that meet become one. Lanes at a barrier wait until all living lanes of their block have come.
+Lanes at one place of the program form a group. The group with the smallest program counter runs one basic block; groups
+that reach the same place become one. Lanes at a barrier wait for all living lanes of their block. Lanes at a gate (a
+wait for an mbarrier phase) wait until the phase ends or no other lane can run.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.program import BasicBlock, Program, polls
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.parts import fetch, put_back
-from engine.backends.emulator.running.barriers import Waiting
-from engine.backends.emulator.running.calling import call, give_back
+from engine.backends.emulator.registers.operands import fetch, put_back
+from engine.backends.emulator.running.calling import enter_function, leave_function
 from engine.backends.emulator.running.code import Code, Codes
-from engine.backends.emulator.running.endless.loops import Watch
-from engine.backends.emulator.running.gates import Gates
-from engine.backends.emulator.running.groups import Key
-from engine.backends.emulator.running.lanes import Lanes
-from engine.backends.emulator.running.traps import trapped
-from engine.backends.emulator.state.faults import FORESEEN, EmulatorFault
-from engine.backends.emulator.state.machine import Machine
-from engine.records import Array
+from engine.backends.emulator.running.lanes import Key, Lanes, Waiting
+from engine.backends.emulator.running.loops import LoopWatch
+from engine.backends.emulator.state.machine import EXPECTED_ERRORS, EmulatorFault, Machine
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
+from engine.records import Array, Progress, RunFailed
+
+_PATIENCE = 64  # times that lanes are let go on in vain, while nobody else can: a program may do something else then
+
+
+class Gates:
+    """Those of a chunk. `shut`: the places of those before which lanes are parked."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self.shut: set[int] = set()
+        self._seen = self._vain = 0
+
+    def let_on(self, code: Code, place: int, mask: Mask) -> Mask | None:
+        """The lanes that need not wait; the others are parked."""
+        assert code.gate is not None
+        lanes = self._lanes
+        lanes.registers = lanes.frames.of(place).registers
+        parked = lanes.parked.pop(place, None)
+        if parked is not None:
+            mask = lanes.masks.union(parked, mask)
+        on, waiting = lanes.masks.split(mask, code.gate.passed(lanes.inside(code, mask), mask))
+        self.shut.discard(place)
+        if waiting is not None:
+            lanes.parked[place] = waiting
+            self.shut.add(place)
+        return on
+
+    def may_open(self) -> bool:
+        """Whether a barrier has changed since the last time that this was asked."""
+        changes, before = self._lanes.machine.resident.phases.changes, self._seen
+        self._seen = changes
+        return changes != before
+
+    def opened(self) -> Iterator[tuple[int, Mask]]:
+        """The lanes that wait leave their places, to look again."""
+        self._vain = 0
+        for place in sorted(self.shut):
+            yield place, self._lanes.parked.pop(place)
+        self.shut.clear()
+
+    def give_up(self, code: Code, place: int, mask: Mask) -> None:
+        """Lanes go on in vain, as nobody else can. RunFailed, if that has been so for long."""
+        assert code.gate is not None
+        self.shut.discard(place)
+        self._vain += 1
+        if self._vain > _PATIENCE:
+            lanes, item = self._lanes, code.block.body[0]
+            lanes.registers = lanes.frames.of(place).registers
+            lacking = code.gate.lacking(lanes.inside(code, mask), mask)
+            clause = f"{lanes.name(mask)} waits for a phase of a barrier that never ends: {lacking}"
+            raise lanes.machine.failure("deadlock", clause, item.line, "divergent-barrier")
+
+
+_ATOMIC = re.compile(r"\batomic\w+\s*\(\s*&?\s*(\w+)")
+_ELSEWHERE = re.compile(r"__(?:shared|device|managed|constant)__|\b(?:return|extern)\b")
+
+
+def trap_failure(machine: Machine, line: int) -> RunFailed:
+    """The failure of a trap; `line`: 0 where it has none."""
+    found = local_atomic(machine.source.text) if machine.source and not line else None
+    if found:
+        line, name = found
+        clause = (
+            f"an atomic cannot be used on the local variable `{name}`: each thread has its own, so no other thread can "
+            "meet it; put it into shared or global memory, or add without an atomic"
+        )
+    else:
+        uses_grid = any("%envreg" in str(item) for block in machine.program.blocks for item in block.body)
+        hint = "; grid.sync() needs a cooperative launch" if uses_grid and not machine.cooperative else ""
+        clause = f"the kernel stops itself here (trap){hint}"
+    return machine.failure("crashed", clause, line)
+
+
+def local_atomic(text: str) -> tuple[int, str] | None:
+    """(line, name) of the first atomic of a .cu text on a variable that it declares as a thread's own.
+
+    The compiler makes a stop without a line of all that follows from it.
+    """
+    for call in _ATOMIC.finditer(text):
+        name = call[1]
+        declared = re.compile(rf"^[ \t]*(?:[\w:]+[ \t]+)+{name}\s*(?:\[[^;]*|=[^;]*|\{{[^;]*)?;", re.MULTILINE)
+        found = [match[0] for match in declared.finditer(text) if not re.match(r"\s*\w+\s*\(", match[0])]
+        if found and not any(_ELSEWHERE.search(declaration) for declaration in found):
+            return text.count("\n", 0, call.start()) + 1, name
+    return None
+
 
 _CHECKED_STEPS = 128  # basic blocks between two looks at the clock
 
@@ -35,7 +120,7 @@ class Chunk:
     def __init__(self, machine: Machine, codes: Codes) -> None:
         self.machine, self.codes = machine, codes
         self.lanes = Lanes(machine)
-        self.watch = Watch(self.lanes)
+        self.watch = LoopWatch(self.lanes)
         self.gates = Gates(self.lanes)
         self.steps = 0
         self.hooks = machine.hooks
@@ -110,7 +195,7 @@ class Chunk:
             elif code.kept:
                 put_back(code.kept, lanes.registers, registers, mask, lanes.live(frame))
             self._leave(code, key, mask, decided)
-        except FORESEEN:
+        except EXPECTED_ERRORS:
             raise
         except Exception as error:
             raise EmulatorFault(code.line_of(step)) from error
@@ -159,11 +244,11 @@ class Chunk:
             self._switch(block, key, mask, decided)
         elif code.kind == "call":
             assert block.terminator is not None
-            call(lanes, block.terminator, key, here + block.successors[0], mask)
+            enter_function(lanes, block.terminator, key, here + block.successors[0], mask)
         elif code.kind == "return":
-            give_back(lanes, key, mask, decided)
+            leave_function(lanes, key, mask, decided)
         elif code.kind == "trap":
-            raise trapped(self.machine, block.line)
+            raise trap_failure(self.machine, block.line)
         else:
             self._end(mask)
 
@@ -284,3 +369,79 @@ class Chunk:
         where = " and ".join(f"line {line}" for line in lines)
         clause = f"{name} waits at the barrier of {where} for threads that never come there"
         raise self.machine.failure("deadlock", clause, lines[0], "divergent-barrier")
+
+
+LANES_PER_CHUNK = 1 << 17
+_RESIDENT_LANES = MULTIPROCESSORS * GPU.threads  # blocks may wait for others that the GPU holds at the same time
+_SHARED_BYTES_PER_CHUNK = 1 << 26
+_LOCAL_BYTES_PER_CHUNK = 1 << 28
+_STATIC_SHARED = 48 << 10  # bytes that a block may declare
+_MOST_SHARED = 227 << 10  # bytes that a block may have altogether, on sm_90
+_MOST_LOCAL = 512 << 10
+
+
+def run(machine: Machine, progress: Progress | None = None) -> None:
+    """Execute all blocks of a launch. RunFailed or PtxError when it cannot be finished."""
+    _check_memory_limits(machine)
+    codes = Codes(machine)
+    with np.errstate(all="ignore"):
+        for first, count in _chunks(machine):
+            resident = machine.admit(first, count)
+            for started in machine.hooks.on_chunk:
+                started(resident.info)
+            chunk = Chunk(machine, codes)
+            try:
+                chunk.run()
+            finally:
+                chunk.close()
+            for ended in machine.hooks.on_chunk_end:
+                ended()
+            if progress is not None:
+                done = first + count
+                progress(done / machine.blocks, f"{machine.program.name}: {done} of {machine.blocks} blocks")
+
+
+def _check_memory_limits(machine: Machine) -> None:
+    """What no GPU runs is not emulated either."""
+    name, shared, local = machine.program.name, machine.shared_size, machine.local_size
+    static = shared - machine.dynamic_shared
+    if static > _STATIC_SHARED or shared > _MOST_SHARED:
+        size, limit = (static, _STATIC_SHARED) if static > _STATIC_SHARED else (shared, _MOST_SHARED)
+        clause = f"{name} uses {size:,} bytes of shared memory; a block can have {limit:,}"
+        raise machine.failure("crashed", clause, 0)
+    if local > _MOST_LOCAL:
+        clause = f"{name} uses {local:,} bytes of local memory; a thread can have {_MOST_LOCAL:,}"
+        raise machine.failure("crashed", clause, 0)
+
+
+def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
+    """(first block, number of blocks). The last block of a row of blocks may be ragged: a chunk of its own."""
+    blocks, schedule = machine.blocks, machine.schedule
+    if machine.cooperative:
+        yield 0, blocks
+        return
+    if schedule.kind == "waves" and schedule.blocks_per_wave:
+        size = schedule.blocks_per_wave
+        yield from ((first, min(size, blocks - first)) for first in range(0, blocks, size))
+        return
+    waiting = any(polls(machine.program, block) for block in machine.program.blocks)
+    lanes = machine.options.lanes or (_RESIDENT_LANES if waiting else _lanes_for(machine.program))
+    size = max(1, lanes // machine.rows)
+    size = min(size, max(1, _SHARED_BYTES_PER_CHUNK // max(1, machine.shared_size)))
+    size = min(size, max(1, _LOCAL_BYTES_PER_CHUNK // max(1, machine.local_size * machine.rows)))
+    # Of a grid with rows and columns a whole side may be ragged; and blocks that wait for each other stay together.
+    apart = blocks == machine.grid[0] > 1 and not waiting
+    whole = blocks - apart
+    yield from ((first, min(size, whole - first)) for first in range(0, whole, size))
+    if apart:
+        yield whole, 1
+
+
+def _lanes_for(program: Program) -> int:
+    """Lanes per chunk: fewer where most work is in double precision, whose registers would leave the cache, and where
+    calls nest, each with registers of its own."""
+    if program.deepest is None:
+        return LANES_PER_CHUNK >> 4
+    items = [item.opcode for block in program.blocks for item in block.body]
+    doubles = sum(opcode.endswith(".f64") for opcode in items)
+    return LANES_PER_CHUNK >> 2 if doubles > 40 and doubles > len(items) / 3 else LANES_PER_CHUNK

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.backends.emulator.instructions.convergence import members_reader, members_register
 from engine.backends.emulator.instructions.dispatch import executors_of
-from engine.backends.emulator.instructions.mbarriers import Gate, gate_of
-from engine.backends.emulator.instructions.meetings import members_reader, members_register
+from engine.backends.emulator.instructions.mbarriers import PhaseGate, phase_gate_of
 from engine.backends.emulator.ptx.program import BasicBlock, polls
-from engine.backends.emulator.ptx.register_use import uses_and_defs
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import traits_of, uses_and_defs
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, numbers_of, reader
 from engine.backends.emulator.state.machine import Machine
@@ -33,7 +32,7 @@ class Code:
     issued: int  # instructions, for the clock
     members: Reader | None  # of a block that starts with a warp-synchronous instruction
     members_of: int
-    gate: Gate | None  # of a block that starts with an instruction at which lanes wait
+    gate: PhaseGate | None  # of a block that starts with an instruction at which lanes wait
     counted: bool  # False for the jump around a guarded instruction
     polls: bool  # a loop that ends here reads memory that others may change
 
@@ -54,11 +53,11 @@ class Codes:
         place %= len(self._made)
         found = self._made[place]
         if found is None:
-            found = self._made[place] = _compiled(self._machine, self._machine.program.blocks[place])
+            found = self._made[place] = _compile_block(self._machine, self._machine.program.blocks[place])
         return found
 
 
-def _compiled(machine: Machine, block: BasicBlock) -> Code:
+def _compile_block(machine: Machine, block: BasicBlock) -> Code:
     item, kind, decide, counted = block.terminator, "fall", None, True
     numbers: tuple[Reader, ...] = ()
     widths = machine.program.widths
@@ -70,7 +69,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
         elif traits.control == "switch":
             kind, decide = "switch", reader(item.operands[0], "u32", widths, item.line)
         elif traits.control == "return":
-            kind, decide = "return", _several([each.index for each in item.operands if isinstance(each, Register)])
+            kind, decide = "return", _read_several([each.index for each in item.operands if isinstance(each, Register)])
         elif traits.control == "barrier":
             kind, numbers = "barrier", _numbers(item, widths)
             last = item.operands[-1] if item.operands else None
@@ -82,7 +81,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     members, members_of = None, -1
     if block.body and traits_of(block.body[0].opcode).meets:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
-    gate = gate_of(machine, block.body[0]) if block.body else None
+    gate = phase_gate_of(machine, block.body[0]) if block.body else None
     made = executors_of(machine, block)
     written, live = block.defs, block.live_out
     if item is not None and kind == "call":  # what is passed is copied from the caller's registers
@@ -97,7 +96,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     )  # fmt: skip
 
 
-def _several(indices: list[int]) -> Reader:
+def _read_several(indices: list[int]) -> Reader:
     """Reads what registers hold, as it is."""
     return lambda registers: [registers[index] for index in indices]
 

@@ -1,27 +1,269 @@
 """Where the lanes of a chunk stand, and what their registers hold.
 
-A lane that lives stands in one place: in a group that can run, at a barrier, or parked before a warp-synchronous
-instruction until the lanes that it names have come, or before a gate until that opens.
+A living lane stands in exactly one place: in a group that can run, at a block barrier, parked at a warp-synchronous
+instruction until the lanes it names arrive, or at a gate.
+
+Lanes that came through the same calls share a frame, with its own registers. A place is the number of a basic block; in
+a call, a multiple of the number of blocks is subtracted, larger for deeper calls. So the group with the smallest place
+is in the deepest call, and lanes that called together return together. Lanes in different calls never form one group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from engine.backends.emulator.ptx.calls import Callee
+from engine.backends.emulator.ptx.program import Program
+from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import WARP, Mask, Masks
-from engine.backends.emulator.registers.operands import Registers
-from engine.backends.emulator.registers.parts import expanded, fetch
+from engine.backends.emulator.registers.operands import Registers, expand_part, fetch
 from engine.backends.emulator.registers.values import Part, restrict
-from engine.backends.emulator.running.barriers import Barriers
 from engine.backends.emulator.running.code import Code
-from engine.backends.emulator.running.frames import Frame, Frames
-from engine.backends.emulator.running.groups import Groups
 from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.resident import Votes
 from engine.backends.emulator.state.schedule import Crews
 from engine.records import Array
+
+Key = tuple[int, int]  # (block of the program, crew)
+_MOST_RECTANGLES = 8
+
+
+class MaskUnion:
+    """A union of masks in the making: some rectangles, and a bool array for all that are not."""
+
+    def __init__(self, masks: Masks, first: Mask) -> None:
+        self._masks = masks
+        self._rectangles: list[Mask] = []
+        self._dense: Array | None = None
+        self._only: Mask | None = first
+
+    def join(self, mask: Mask) -> None:
+        """Add lanes."""
+        if self._only is not None:
+            first, self._only = self._only, None
+            self._note(first)
+        self._note(mask)
+
+    def _note(self, mask: Mask) -> None:
+        if mask.dense is not None or len(self._rectangles) >= _MOST_RECTANGLES:
+            if self._dense is None:
+                self._dense = mask.full_dense()
+            else:
+                mask.mark(self._dense)
+            return
+        for number, other in enumerate(self._rectangles):
+            if other.rows is mask.rows or other.columns is mask.columns:
+                del self._rectangles[number]
+                self._note(self._masks.union(other, mask))
+                return
+        self._rectangles.append(mask)
+
+    def mask(self) -> Mask:
+        """The lanes so far."""
+        if self._only is None:
+            if self._dense is None and len(self._rectangles) == 1:
+                self._only = self._rectangles[0]
+            else:
+                full = self._dense
+                if full is None:
+                    full = self._rectangles.pop().full_dense()
+                for other in self._rectangles:
+                    other.mark(full)
+                self._only = self._masks.from_dense(self._masks.all_rows, self._masks.all_columns, full)
+            self._rectangles, self._dense = [], None
+            assert self._only is not None
+        return self._only
+
+
+class Groups:
+    """The groups that can run."""
+
+    def __init__(self, masks: Masks) -> None:
+        self._masks = masks
+        self._at: dict[Key, MaskUnion] = {}
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._at)
+
+    def add(self, key: Key, mask: Mask) -> None:
+        """Lanes come to a place; those that stand there already join them."""
+        there = self._at.get(key)
+        if there is None:
+            self._at[key] = MaskUnion(self._masks, mask)
+        else:
+            there.join(mask)
+
+    def pop(self, key: Key) -> Mask:
+        """The group at a place, which leaves it."""
+        return self._at.pop(key).mask()
+
+    def mask(self, key: Key) -> Mask:
+        """The group at a place, which stays."""
+        return self._at[key].mask()
+
+
+_MOST_AT_ONCE = 1 << 40  # frames of one depth in a chunk
+
+
+@dataclass(eq=False)
+class Frame:
+    """An open call; the kernel itself is the outermost. `back`: the place in the `caller` where it returns to. `start`:
+    where its local memory begins. `call`: the instruction that made it. `lanes`: how many are in it, or in calls made
+    from it."""
+
+    number: int
+    depth: int
+    callee: Callee | None
+    caller: Frame | None
+    call: Instruction | None
+    back: int
+    start: int
+    registers: Registers
+    lanes: int = 0
+
+
+class Frames:
+    """The open calls of a chunk."""
+
+    def __init__(self, program: Program, zeros: Registers) -> None:
+        self._blocks = len(program.blocks)
+        self._zeros = zeros
+        self.kernel = Frame(0, 0, None, None, None, 0, 0, list(zeros))
+        self._open: dict[int, Frame] = {0: self.kernel}
+        self._entered: dict[tuple[int, str], Frame] = {}
+        self._made = 0
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(self._open.values())
+
+    def of(self, place: int) -> Frame:
+        """The frame of a place."""
+        return self._open[-(place // self._blocks)]
+
+    def path(self, place: int) -> Iterator[tuple[Frame, int]]:
+        """The frame of a place and all that it was called from, each with the place where lanes are or come back to."""
+        frame: Frame | None = self.of(place)
+        while frame is not None:
+            yield frame, place
+            place, frame = frame.back, frame.caller
+
+    def place(self, frame: Frame, block: int) -> int:
+        """The place of a block in a frame."""
+        return block - frame.number * self._blocks
+
+    def enter(self, caller: Frame, callee: Callee, call: Instruction, back: int, start: int, lanes: int) -> Frame:
+        """Lanes make a call, to come back to `back`: the frame in which others that did so still are, or a new one.
+        `start`: where its local memory begins."""
+        found = self._entered.get((back, callee.name))
+        if found is None:
+            self._made += 1
+            number, depth = (caller.depth + 1) * _MOST_AT_ONCE + self._made, caller.depth + 1
+            found = Frame(number, depth, callee, caller, call, back, start, list(self._zeros))
+            self._open[number] = self._entered[back, callee.name] = found
+        found.lanes += lanes
+        return found
+
+    def leave(self, frame: Frame, lanes: int) -> None:
+        """Lanes return from a call."""
+        frame.lanes -= lanes
+        if not frame.lanes and frame.callee is not None:
+            del self._open[frame.number], self._entered[frame.back, frame.callee.name]
+
+    def close(self) -> None:
+        """Let the registers go."""
+        for frame in self:
+            frame.registers.clear()
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A group at a barrier: the block where it goes on, and how many threads the barrier wants (None: all living).
+
+    `stays`: False for lanes that only announce that they were there (bar.arrive) and have gone on.
+    """
+
+    mask: Mask
+    place: int
+    count: int | None
+    line: int
+    stays: bool = True
+
+
+class Barriers:
+    """The waiting groups by barrier number. `votes`: counted where a barrier lets threads go."""
+
+    def __init__(self, masks: Masks, votes: Votes) -> None:
+        self._masks, self._votes = masks, votes
+        self._waiting: dict[int, list[Waiting]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def entries(self) -> list[Waiting]:
+        """All that wait."""
+        return [entry for entries in self._waiting.values() for entry in entries if entry.stays]
+
+    def contradicted(self, number: int, entry: Waiting) -> Waiting | None:
+        """A group that has come to barrier `number` of the same blocks and gave another count."""
+        others = [other for other in self._waiting.get(number, ()) if None not in (other.count, entry.count)]
+        both = (each for each in others if (each.mask.columns & entry.mask.columns).any())
+        return next((other for other in both if other.count != entry.count), None)
+
+    def arrive(self, number: int, entry: Waiting, alive: Mask) -> list[Waiting]:
+        """A group comes to barrier `number`; the groups that it lets go."""
+        if entry.count is None and number not in self._waiting and self._masks.same(entry.mask, alive):
+            self._votes.count(entry.mask)
+            return [entry]
+        self._waiting.setdefault(number, []).append(entry)
+        return self.release(number, alive)
+
+    def release_any(self, alive: Mask | None) -> list[Waiting]:
+        """The groups of all barriers that can go on."""
+        return [entry for number in list(self._waiting) for entry in self.release(number, alive)]
+
+    def release(self, number: int, alive: Mask | None) -> list[Waiting]:
+        """The groups, or their lanes in complete blocks, that barrier `number` lets go."""
+        entries = self._waiting.get(number)
+        if not entries:
+            return []
+        arrived = entries[0].mask
+        for entry in entries[1:]:
+            arrived = self._masks.union(arrived, entry.mask)
+        count = entries[0].count
+        if count is None and alive is not None and self._masks.same(arrived, alive):
+            del self._waiting[number]
+            self._votes.count(arrived)
+            return [entry for entry in entries if entry.stays]
+        lanes = arrived.full_dense()
+        if count is None:
+            living = alive.full_dense() if alive is not None else np.zeros(self._masks.shape, bool)
+            ready = (lanes == living).all(axis=0) & lanes.any(axis=0)
+        else:
+            ready = lanes.sum(axis=0) >= count
+        if not ready.any():
+            return []
+        columns = self._masks.rectangle(self._masks.all_rows, ready)
+        gone, left = [], []
+        for entry in entries:
+            inside, outside = self._masks.common(entry.mask, columns), self._masks.minus(entry.mask, columns)
+            gone += [replace(entry, mask=inside)] if inside and entry.stays else []
+            left += [replace(entry, mask=outside)] if outside else []
+        if left:
+            self._waiting[number] = left
+        else:
+            del self._waiting[number]
+        released = self._masks.common(arrived, columns)
+        if released is not None:
+            self._votes.count(released)
+        return gone
+
 
 Label = tuple[Any, ...]
 
@@ -144,7 +386,7 @@ class Lanes:
         index, local = code.members_of, self.scratch
         if index >= 0:
             value = self.registers[index]
-            value = expanded(value) if value.__class__ is Part else value
+            value = expand_part(value) if value.__class__ is Part else value
             local[index] = restrict(value, mask.row_index, mask.column_index)
         members = np.broadcast_to(code.members(local), (mask.height, mask.width))
         named = np.zeros(self.masks.shape, np.uint32)

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.backends.emulator.ptx.program import BasicBlock
-from engine.backends.emulator.ptx.requests import Request
+from engine.backends.emulator.ptx.program import BasicBlock, SharedRequest
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
@@ -42,7 +41,7 @@ class Site:
     one_word: bool = False
     one_value: bool = False
     decides: bool = False
-    request: Request | None = None
+    request: SharedRequest | None = None
 
     @property
     def shared_rule(self) -> str:
@@ -127,4 +126,4 @@ class Hooks:
     on_chunk_end: tuple[Callable[[], None], ...] = ()
 
 
-NOBODY = Hooks()
+NO_HOOKS = Hooks()

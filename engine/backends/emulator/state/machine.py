@@ -12,19 +12,19 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.backends.emulator.ptx.dataflow import varying_registers
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked, Size
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Size, SpecialContext
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variable
-from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
-from engine.backends.emulator.state.events import NOBODY, ChunkInfo, Hooks
+from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, code_addresses, lay_out
-from engine.backends.emulator.state.resident import Resident
+from engine.backends.emulator.state.resident import ResidentBlocks
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.compile.element_sizes import element_bytes
 from engine.compile.names import readable
-from engine.records import Array, RunFailed, Source, Status
+from engine.records import Array, CompileError, NotRunnable, RunFailed, Source, Status
 
 MOST_CALLS = 1024  # that a thread may have open at once: more than fit into a GPU's stack as it is
 STACK_ALIGNMENT = 16
@@ -66,14 +66,14 @@ class Machine:
     launch: int = 0
     schedule: Schedule = LOCKSTEP
     options: Options = field(default_factory=Options)
-    hooks: Hooks = NOBODY
+    hooks: Hooks = NO_HOOKS
     source: Source | None = None
     output: list[str] = field(default_factory=list)
 
     @cached_property
     def varying(self) -> frozenset[int]:
         """The registers that can differ between the threads of a block."""
-        return varying(self.program)
+        return varying_registers(self.program)
 
     def __post_init__(self) -> None:
         self.threads = self.block[0] * self.block[1] * self.block[2]
@@ -90,7 +90,7 @@ class Machine:
         self.zeros = [kinds[bits] for bits in self.program.widths]
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
         self._specials: dict[str, Array] = {}
-        self.resident = Resident(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
+        self.resident = ResidentBlocks(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
 
     def _place(self, param: Variable) -> int:
         """The address of a parameter that is read at computed addresses."""
@@ -100,14 +100,14 @@ class Machine:
 
     # ---- what running tells
 
-    def admit(self, first: int, count: int) -> Resident:
+    def admit(self, first: int, count: int) -> ResidentBlocks:
         """From now on these blocks are resident, with fresh shared and local memory."""
         memories = {"shared": Words(self.shared_size, self.units["shared"], (count,))}
         if self.local_size:
             memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
         self._specials = {}
-        self.resident = Resident(info, memories)
+        self.resident = ResidentBlocks(info, memories)
         return self.resident
 
     def tick(self, instructions: int) -> None:
@@ -116,8 +116,8 @@ class Machine:
 
     def close(self) -> None:
         """Forget all that refers back to this machine, so that its memory is free at once."""
-        self.hooks = NOBODY
-        self.resident = Resident(self.resident.info, {})
+        self.hooks = NO_HOOKS
+        self.resident = ResidentBlocks(self.resident.info, {})
 
     def late(self) -> bool:
         """True when the time is up."""
@@ -173,10 +173,10 @@ class Machine:
             self._specials[name] = found
         return found
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> SpecialContext:
         threads = np.arange(self.rows, dtype=np.int64)[:, None]
         blocks = self.resident.first + np.arange(self.resident.blocks, dtype=np.int64)[None, :]
-        return Asked(
+        return SpecialContext(
             threads, blocks, self.block, self.grid, self.shared_size, self.dynamic_shared, self.workspace,
             self.clock,
         )  # fmt: skip
@@ -202,7 +202,7 @@ class Machine:
     def grid_lane_name(self, lane: int) -> str:
         """The same for a lane counted through the whole grid, with blocks padded to warps."""
         row, block = lane % self.rows, lane // self.rows
-        return f"thread {_place(row, self.block)} of block {_place(block, self.grid)}"
+        return f"thread {_coordinates(row, self.block)} of block {_coordinates(block, self.grid)}"
 
 
 def _stack(program: Program, below: int) -> int:
@@ -214,7 +214,7 @@ def _stack(program: Program, below: int) -> int:
     return -below % STACK_ALIGNMENT + whole + len(sizes) * STACK_ALIGNMENT
 
 
-def _place(linear: int, size: Size) -> str:
+def _coordinates(linear: int, size: Size) -> str:
     x, y, z = linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1])
     if size[2] > 1:
         return f"({x}, {y}, {z})"
@@ -225,3 +225,15 @@ def _unit(program: Program, space: str) -> int:
     """The word size of shared or local memory: that of most of its accesses."""
     sizes = [WIDTHS.get(item.words[-1], 32) for block in program.blocks for item in block.body if item.space == space]
     return 8 if sizes.count(64) > len(sizes) / 2 else 4
+
+
+class EmulatorFault(Exception):
+    """An exception that nobody foresaw, which is the cause. `line`: the .cu line that was executed, 0 where unknown."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+# What a launch may end with.
+EXPECTED_ERRORS = (RunFailed, CompileError, NotRunnable, PtxError, MemoryError, EmulatorFault)

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.register_use import has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import has_destination, registers_of, traits_of
 from engine.backends.emulator.state.machine import Machine
 
 

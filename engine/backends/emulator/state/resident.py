@@ -1,18 +1,232 @@
-"""The blocks of a launch that run together, and what they have while they do."""
+"""The blocks that run together and their state: memory, barrier votes, asynchronous copies, mbarrier phases.
+
+The GPU does not document the bits of an mbarrier. Here they are: the arrivals the phase still needs, the arrivals of
+every phase, the bytes of copies it still needs (for a while this may be negative), the parity of the phase, and a bit
+that marks it as initialised.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from engine.backends.emulator.state.copies import Copies
+import numpy as np
+
+from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import ChunkInfo
 from engine.backends.emulator.state.memory import Words
-from engine.backends.emulator.state.phases import Phases
-from engine.backends.emulator.state.votes import Votes
+from engine.records import Array
+
+_EVERYTHING = np.iinfo(np.int64).max
 
 
-class Resident:
+@dataclass
+class _Copy:
+    """One copy: what lets it arrive for some lanes, and for each lane of (height, width) its group, or -1 for none."""
+
+    arrive: Callable[[Mask], None]
+    mask: Mask
+    group: Array
+
+
+class AsyncCopies:
+    """What some blocks have under way; the closed groups of each lane are counted. What nobody waits for never
+    arrives."""
+
+    def __init__(self, rows: int, blocks: int) -> None:
+        self._under_way: list[_Copy] = []
+        self._groups = np.zeros((rows, blocks), np.int64)
+
+    def issue(self, arrive: Callable[[Mask], None], mask: Mask) -> None:
+        """Put a copy into each lane's open group. `arrive(lanes)` will store it for some of the lanes of `mask`."""
+        group = self._groups[mask.place()]
+        self._under_way.append(
+            _Copy(arrive, mask, group.copy() if mask.dense is None else np.where(mask.dense, group, -1))
+        )
+
+    def close(self, mask: Mask) -> None:
+        """commit_group: the next copy belongs to a new group."""
+        self._groups[mask.place()] += 1 if mask.dense is None else mask.dense
+
+    def under_way(self) -> tuple[_Copy, ...]:
+        """All copies that have not arrived, for `finish`."""
+        return tuple(self._under_way)
+
+    def finish(self, copies: tuple[_Copy, ...], mask: Mask) -> None:
+        """Let those of the lanes of `mask` arrive."""
+        self._arrive(copies, mask, _EVERYTHING)
+
+    def wait(self, mask: Mask, newest: int | None) -> None:
+        """Let all copies arrive but those of the `newest` closed groups (None: all, those of open groups included)."""
+        limit = _EVERYTHING if newest is None else self._groups[mask.place()] - newest
+        self._arrive(self._under_way, mask, limit)
+
+    def _arrive(self, copies: Sequence[_Copy], mask: Mask, limit: Array | int) -> None:
+        """Let those of the lanes of `mask` arrive whose groups are below the `limit` of their lane."""
+        limits = np.zeros(self._groups.shape, np.int64)
+        limits[mask.place()] = limit if mask.dense is None else np.where(mask.dense, limit, 0)
+        for copy in copies:
+            arriving = (copy.group >= 0) & (copy.group < limits[copy.mask.place()])
+            if arriving.any():
+                copy.arrive(copy.mask if arriving.all() else Mask(copy.mask.rows, copy.mask.columns, arriving))
+                copy.group = np.where(arriving, -1, copy.group)
+        self._under_way = [copy for copy in self._under_way if (copy.group >= 0).any()]
+
+
+class Votes:
+    """The votes of some blocks. `results`: uint32 that broadcasts to (rows, blocks), what each thread was told last:
+    how many of its block said yes, and in bit 30 whether all did."""
+
+    def __init__(self, rows: int, blocks: int) -> None:
+        self._shape = (rows, blocks)
+        self._yes: Array | None = None
+        self.results: Array = np.zeros((1, blocks), np.uint32)
+
+    def cast(self, mask: Mask, yes: Array) -> None:
+        """The predicates of the lanes of `mask`, in its rows and columns or broadcast."""
+        if self._yes is None:
+            self._yes = np.zeros(self._shape, bool)
+        self._yes[np.ix_(mask.rows, mask.columns)] = yes
+
+    def count(self, released: Mask) -> None:
+        """Tell each thread that goes on.
+
+        All groups of a block are counted together, however late each of them came. Each thread keeps its own result,
+        because another barrier of the block may count before this thread reads it.
+        """
+        if self._yes is None:
+            return
+        lanes = released.full_dense()
+        yes = (self._yes & lanes).sum(axis=0)
+        counted = yes | ((yes == lanes.sum(axis=0)).astype(np.int64) << 30)
+        self.results = np.where(lanes, counted, self.results).astype(np.uint32)
+
+
+MOST_ARRIVALS = (1 << 20) - 1
+_EXPECTED, _BYTES, _PARITY, _INITIALISED = (np.uint64(bit) for bit in (20, 40, 62, 63))
+_COUNT, _BIAS = np.uint64(MOST_ARRIVALS), 1 << 20
+_SPAN = np.uint64((1 << 21) - 1)
+
+
+@dataclass
+class BarrierStates:
+    """Some barriers, int64 each: arrivals that the phase lacks, arrivals of a phase, bytes that it lacks, parity."""
+
+    pending: Array
+    expected: Array
+    missing: Array
+    parity: Array
+
+    def packed(self) -> Array:
+        """Their words, uint64."""
+        counts = (self.pending.astype(np.uint64) & _COUNT) | (self.expected.astype(np.uint64) & _COUNT) << _EXPECTED
+        missing = ((self.missing + _BIAS).astype(np.uint64) & _SPAN) << _BYTES
+        made: Array = counts | missing | self.parity.astype(np.uint64) << _PARITY | np.uint64(1) << _INITIALISED
+        return made
+
+    def complete(self) -> None:
+        """The phases that lack nothing end, and the next ones begin."""
+        ended = (self.pending == 0) & (self.missing == 0)
+        self.parity = self.parity ^ ended
+        self.pending = np.where(ended, self.expected, self.pending)
+
+
+def unpack_states(words: Array) -> BarrierStates:
+    """What words, uint64, say."""
+    pending, expected = words & _COUNT, words >> _EXPECTED & _COUNT
+    missing = (words >> _BYTES & _SPAN).astype(np.int64) - _BIAS
+    return BarrierStates(pending.astype(np.int64), expected.astype(np.int64), missing, parity_of(words))
+
+
+def parity_of(words: Array) -> Array:
+    """0 or 1, int64."""
+    made: Array = (words >> _PARITY & np.uint64(1)).astype(np.int64)
+    return made
+
+
+def pending_of(words: Array) -> Array:
+    """The arrivals that the phase lacks, uint32."""
+    made: Array = (words & _COUNT).astype(np.uint32)
+    return made
+
+
+def are_initialised(words: Array) -> Array:
+    """bool."""
+    made: Array = words >> _INITIALISED == np.uint64(1)
+    return made
+
+
+@dataclass
+class _Delivery:
+    """What arrives once somebody looks at its barrier: for each lane of `mask`, (height, width), the barrier's key, or
+    -1 once it has arrived. `arrive` lets it, for some of the lanes."""
+
+    arrive: Callable[[Mask], None]
+    mask: Mask
+    keys: Array
+
+
+class Phases:
+    """What is under way to the barriers of some blocks. `changes` grows whenever a barrier may have changed."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self._under_way: list[_Delivery] = []
+
+    def send(self, arrive: Callable[[Mask], None], mask: Mask, keys: Array) -> None:
+        """`arrive` is to happen at any time from now on; here as late as it can. `keys`: int64 (height, width)."""
+        active = keys if mask.dense is None else np.where(mask.dense, keys, -1)
+        self._under_way.append(_Delivery(arrive, mask, active.copy()))
+        self.changes += 1
+
+    def deliver(self, keys: Array) -> None:
+        """Somebody looks at these barriers: what is under way to them arrives, in the order in which it was sent."""
+        if not self._under_way:
+            return
+        wanted = np.unique(keys)
+        for each in self._under_way:
+            arriving = (each.keys >= 0) & np.isin(each.keys, wanted)
+            if arriving.any():
+                each.keys = np.where(arriving, -1, each.keys)
+                each.arrive(each.mask if arriving.all() else Mask(each.mask.rows, each.mask.columns, arriving))
+        self._under_way = [each for each in self._under_way if (each.keys >= 0).any()]
+
+
+def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:
+    """Lanes arrive one after the other: lane i at barrier `which[i]` of `state`, which is changed, `counts[i]` times.
+
+    Returns what each found, as words. Of a barrier that lacks bytes no phase ends by arrivals alone.
+    """
+    order = np.argsort(which, kind="stable")
+    ranked, amounts = which[order], counts[order]
+    total = np.cumsum(amounts)
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    before_all = (total - amounts)[starts]
+    before = total - amounts - np.repeat(before_all, np.diff(np.r_[starts, ranked.size]))
+    sums = np.zeros(state.pending.size, np.int64)
+    np.add.at(sums, which, counts)
+    held = state.missing != 0
+
+    def after(arrivals: Array, at: Array | slice) -> tuple[Array, Array]:
+        """(phases ended, arrivals lacking) of barriers `at` after so many arrivals."""
+        pending, expected = state.pending[at], np.maximum(state.expected[at], 1)
+        beyond = arrivals - pending
+        ended = np.where((beyond < 0) | held[at], 0, 1 + beyond // expected)
+        return ended, np.where(ended > 0, expected - beyond % expected, pending - arrivals)
+
+    ended, lacking = after(before, ranked)
+    found = BarrierStates(
+        lacking, state.expected[ranked], state.missing[ranked], (state.parity[ranked] + ended) & 1
+    ).packed()
+    ended, state.pending = after(sums, slice(None))
+    state.parity = (state.parity + ended) & 1
+    made = np.empty(which.size, np.uint64)
+    made[order] = found
+    return made
+
+
+class ResidentBlocks:
     """`info`: which blocks. `memories`: their shared and local memory by name. `votes`: those of their barriers."""
 
     def __init__(self, info: ChunkInfo, memories: Mapping[str, Words]) -> None:
@@ -26,6 +240,6 @@ class Resident:
         return Phases()
 
     @cached_property
-    def copies(self) -> Copies:
+    def copies(self) -> AsyncCopies:
         """Their asynchronous copies."""
-        return Copies(self.info.rows, self.info.blocks)
+        return AsyncCopies(self.info.rows, self.info.blocks)

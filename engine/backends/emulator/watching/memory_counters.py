@@ -10,15 +10,40 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.requests import Request
+from engine.backends.emulator.ptx.program import SharedRequest
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.gathered_atomics import gathered_sectors
-from engine.backends.emulator.watching.line_counter import LineCounter, counts
-from engine.backends.emulator.watching.passes import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
+from engine.backends.emulator.watching.counters import LineCounter, counts
+from engine.backends.emulator.watching.wavefronts import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
 from engine.records import Array
+
+_WORDS, _LONG = ("u32", "s32", "b32"), ("u64", "s64")
+_REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
+
+
+def aggregated_sectors(access: Access, apart: int) -> int:
+    """Sectors of a global atomic: one a warp where one lane does it for all, else `apart`, those of lane by lane."""
+    if not access.site.one_word:
+        return apart
+    *_, name, code = access.site.opcode.split(".")
+    unread, same_value = access.site.op == "red", access.site.one_value
+    if code in _WORDS and unread and name in _REDUCIBLE:
+        return access.mask.warps
+    if name != "add" or code not in (*_WORDS, *_LONG):
+        return apart
+    if same_value:  # lanes are counted; each knows its place among them
+        return access.mask.warps
+    if code in _LONG:
+        return apart
+    # Different values whose sums so far are wanted: a scan, where all lanes take part. Else each lane by itself.
+    lanes = access.mask.row_lanes()
+    count = lanes.reshape(-1, WARP, lanes.shape[1]).sum(axis=1)
+    sectors = np.where(count == WARP, 1, count).sum()
+    times: int = access.mask.width // lanes.shape[1]  # equal blocks that a column stands for
+    return int(sectors) * times
+
 
 _CACHED = 4096
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
@@ -101,7 +126,7 @@ class MemoryRequests(LineCounter):
             row[at + 2] += second
         else:
             at = self.at[f"global_{site.op if atomic else kind}_requests"]
-            main = gathered_sectors(access, main) if atomic else main
+            main = aggregated_sectors(access, main) if atomic else main
         row[at] += requests
         row[at + 1] += main
 
@@ -155,7 +180,7 @@ def _sides(address: Any) -> tuple[Array | None, Array | None]:
     return (address, None) if address.shape[1] == 1 else (np.zeros((1, 1), np.int64), address)
 
 
-def _asks(access: Access, request: Request) -> bool:
+def _asks(access: Access, request: SharedRequest) -> bool:
     """Whether the machine code asks for anything here: the neighbour, or the turn of a loop, that brings the others."""
     if request.below >= request.size:
         return request.size > 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from engine.backends.emulator.watching import counters, memory_counters
-from engine.backends.emulator.watching.line_counter import EVERY, LineCounter
+from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter
 from engine.backends.emulator.watching.observer import Observer
 from engine.backends.emulator.watching.races.hazards import Hazards
 from engine.counters import COUNTERS, IN_JSON, with_derived
@@ -15,14 +15,14 @@ from engine.records import Finding
 COUNTING: tuple[ModuleType, ...] = (counters, memory_counters)  # to import one registers its counters
 
 
-def every_counter() -> tuple[LineCounter, ...]:
+def all_counters() -> tuple[LineCounter, ...]:
     """One of each that is registered."""
-    return tuple(kind() for kind in EVERY)
+    return tuple(kind() for kind in ALL_COUNTERS)
 
 
 def usual_observers() -> tuple[Observer, ...]:
     """Fresh ones for a run: every counter, and the search for hazards."""
-    return (*every_counter(), Hazards())
+    return (*all_counters(), Hazards())
 
 
 def totals(observers: Sequence[Observer]) -> dict[str, float]:

@@ -19,12 +19,38 @@ from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.bank_passes import served_in
-from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.passes import SECTOR, global_sectors, shared_wavefronts
+from engine.backends.emulator.watching.wavefronts import SECTOR, global_sectors, serving_wavefronts, shared_wavefronts
 from engine.compile.names import readable
 from engine.records import Array
+
+
+@dataclass(frozen=True)
+class TracedArray:
+    """An array that the block can meet. `start`: its address, in shared memory an offset; `size`, `element`: bytes."""
+
+    name: str
+    space: str
+    start: int
+    size: int
+    element: int
+
+
+@dataclass(frozen=True, eq=False)
+class TracedValues:
+    """The values that lanes carried in one step: arrays of one entry a thread of the block, idle ones hold anything.
+
+    `values`: what was loaded, stored, added to memory, read from another lane, or computed. Of an instruction that
+    combines: its `operands`, and `origins`: where each came from, by the kinds of `lane_values`. `sources`: of a
+    shuffle the thread that each thread reads. `after`: of an atomic on shared memory what the word then holds.
+    """
+
+    values: Array
+    operands: tuple[Array, ...] = ()
+    origins: tuple[Array, ...] = ()
+    sources: Array | None = None
+    after: Array | None = None
+
 
 MOST_STEPS = 2_000
 MOST_REQUESTS = 4_000
@@ -71,7 +97,7 @@ class TracedStep:
     start: int = 0
     size: int = 0
     requests: tuple[Request, ...] = ()
-    carried: Carried | None = None
+    carried: TracedValues | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +129,7 @@ class Trace:
         return -(-self.threads // WARP)
 
 
-class Done(BaseException):
+class TraceDone(BaseException):
     """The traced block has ended: nothing more needs to run. No Exception, so that nothing takes it for a failure."""
 
 
@@ -136,7 +162,7 @@ class Tracer(Observer):
         """The block has ended with its chunk."""
         if self._column >= 0:
             self._flush()
-            raise Done
+            raise TraceDone
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
         """Instructions that these lanes are about to execute; each memory instruction announces itself."""
@@ -272,7 +298,7 @@ def _request(warp: int, offset: Array, address: Array, active: Array, access: Ac
     if access.space == "shared":
         op = access.site.shared_rule
         passes, conflicts = shared_wavefronts(address, active, size, op)
-        return Request(warp, places, served_in(address, active, size, op), passes, conflicts)
+        return Request(warp, places, serving_wavefronts(address, active, size, op), passes, conflicts)
     sectors = address // SECTOR
     numbers = np.searchsorted(np.unique(sectors[active]), sectors) + 1
     passes = global_sectors(address, active, size, access.site.op)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.instructions import arithmetic
-from engine.backends.emulator.ptx.check import check_instruction
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import link
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError, Register, Symbol
+from engine.backends.emulator.ptx.traits import check_instruction
 from engine.backends.emulator.state.machine import Options
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import execute

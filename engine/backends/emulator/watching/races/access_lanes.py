@@ -58,7 +58,7 @@ class AccessLanes:
         return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), offset, self.unique)
 
 
-def in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
+def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
     """The lanes of an access to shared memory in the sample of blocks. Lanes count from the chunk's first block."""
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
@@ -79,10 +79,10 @@ def in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | N
     if mask.dense is not None:
         chosen = mask.dense[:, taken]
         fields = [field[chosen] for field in fields]
-    return _merged([field.ravel() for field in fields]) if fields[0].size else None
+    return _by_address([field.ravel() for field in fields]) if fields[0].size else None
 
 
-def in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
+def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
     """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
@@ -106,7 +106,7 @@ def in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
     return AccessLanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
 
 
-def _merged(fields: list[Array]) -> AccessLanes:
+def _by_address(fields: list[Array]) -> AccessLanes:
     """One entry per address and block: lanes that share one are represented by the first and the last of them."""
     address, lane, block, rows, columns = fields
     order = np.lexsort((lane, block, address))
@@ -117,3 +117,52 @@ def _merged(fields: list[Array]) -> AccessLanes:
     if starts.size == address.size:
         low = high
     return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)
+
+
+_MOST_REMEMBERED = 1000
+
+
+class SharedLanes:
+    """Those of a launch. `unit`: bytes that are watched as one; `sample`: the blocks of the chunk that are."""
+
+    def __init__(self, unit: int) -> None:
+        self.unit = unit
+        self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
+        self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
+
+    def start_chunk(self, info: ChunkInfo) -> None:
+        """New blocks: the first one stands for all as long as they do the same."""
+        self._info = info
+        self.sample = np.zeros(1, np.int64)
+
+    def part(self) -> bool:
+        """From now on the blocks differ. False where one stands for itself, or several were watched already."""
+        if self.sample.size > 1 or self._info.blocks == 1:
+            return False
+        self.sample = sample_of(self._info.blocks)
+        return True
+
+    def units(self, lanes: AccessLanes) -> Array:
+        """The units of the shadow that lanes meet."""
+        return lanes.address // self.unit * self.sample.size + lanes.block
+
+    def of(self, access: Access) -> AccessLanes | None:
+        """The lanes of an access in the blocks that are watched; None: they are in none of these."""
+        lanes = lanes_in_sample(access, self.sample, self._info)
+        return lanes.units(access.site.size, self.unit) if lanes else None
+
+    def known(self, access: Access) -> AccessLanes | None:
+        """The same where all blocks do the same: loops come back with the same addresses, or with all moved alike."""
+        address = plain(access.address)
+        start = int(address.flat[0]) // access.site.size * access.site.size
+        key = (address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes()
+        exact = start, *key
+        if exact not in self._known:
+            if len(self._known) > _MOST_REMEMBERED:
+                self._known.clear()
+                self._first.clear()
+            if key not in self._first:
+                self._first[key] = self.of(access), start
+            lanes, before = self._first[key]
+            self._known[exact] = lanes if lanes is None or start == before else lanes.moved(start - before)
+        return self._known[exact]

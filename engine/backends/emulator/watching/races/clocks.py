@@ -1,20 +1,73 @@
-"""Which accesses of different threads are in order, and which happen at any time relative to each other.
+"""Which accesses of different threads are ordered, and which are concurrent.
 
-Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions; threads of
-different blocks, and threads that pass a lock, by a fence and a flag (`flags`). Lanes that take their turns in one
-atomic come after those whose turn was before theirs.
+Barriers order the threads of a block, warp-synchronous instructions also the lanes of a warp; a fence and a flag
+(`flags`) order threads of different blocks and threads that pass a lock. Lanes of one atomic are ordered by their turn.
+
+While whole warps converge, one clock per lane gives the order. If parts of a warp converge by themselves
+(`__syncwarp(mask)`), each lane knows of another lane only up to their last convergence, which is stored per pair.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.watching.races.access_lanes import sample_of
-from engine.backends.emulator.watching.races.flags import Flags
-from engine.backends.emulator.watching.races.stamps import Stamp, of
-from engine.backends.emulator.watching.races.warp_parties import Parties, met_in
+from engine.backends.emulator.watching.races.flags import Flags, Stamp, entries_of
 from engine.records import Array
+
+
+def find_parties(active: Array, members: Array, mask: Mask, living: Array) -> list[Array] | None:
+    """The parties that meet, each bool[warps, 32, C] of lanes; None where whole warps do.
+
+    `active`: bool[T, C], the lanes that come; `members`: the member masks in the rows and columns of `mask`; `living`:
+    bool[T], the threads that exist.
+    """
+    met = active.reshape(-1, WARP, active.shape[1])
+    named = np.zeros(active.shape, np.uint32)
+    if active.shape[1] == 1 and members.shape[1] == 1:
+        named[mask.rows] = members
+    else:
+        named[np.ix_(mask.rows, mask.columns if active.shape[1] > 1 else np.ones(1, bool))] = members
+    named = np.where(met, named.reshape(met.shape), np.uint32(0))
+    comers = lane_words(met)
+    whole = lane_words(living.reshape(-1, WARP, 1))
+    if not ((comers != 0) & (comers != whole)).any() and not (met & ((named & comers) != comers)).any():
+        return None
+    return [met & (named == party) for party in np.unique(named[met])]
+
+
+class WarpParties:
+    """known[w, i, j, c]: lane i of warp w comes after what lane j did while j's clock was below this number.
+
+    The last axis: one for all blocks as long as they are alike, then the blocks of a sample.
+    """
+
+    def __init__(self, clock: Array) -> None:
+        own = clock.reshape(-1, WARP, clock.shape[1])
+        self.known = np.minimum(own[:, :, None], own[:, None, :])
+
+    @property
+    def width(self) -> int:
+        """1 while all blocks are alike, else the blocks of the sample."""
+        return int(self.known.shape[3])
+
+    def repeated(self, count: int) -> None:
+        """From one for all blocks to one for each of `count` blocks."""
+        self.known = np.repeat(self.known, count, axis=3)
+
+    def meet(self, parties: list[Array], clock: Array) -> None:
+        """The lanes of each party learn what any of them knows, and of each other all up to now (their new `clock`)."""
+        own = clock.reshape(-1, WARP, clock.shape[1])
+        for party in parties:
+            heard = np.where(party[:, :, None], self.known, -1).max(axis=1, keepdims=True)
+            heard = np.maximum(heard, np.where(party, own, -1)[:, None])
+            self.known = np.where(party[:, :, None], heard, self.known)
+
+    def limit(self, row: Array, other: Array, position: Array | int) -> Array:
+        """Up to which clock of lanes `other` (0..31) the lanes in these rows know."""
+        found: Array = self.known[row // WARP, row % WARP, other, position]
+        return found
 
 
 class Clocks:
@@ -40,7 +93,7 @@ class Clocks:
         self.epoch = np.zeros((1, 1), np.int64)
         self.clock = self._start
         self.flags.start_chunk(first, blocks)
-        self._parties: Parties | None = None
+        self._parties: WarpParties | None = None
         self._sample = sample_of(blocks)
 
     @property
@@ -82,7 +135,7 @@ class Clocks:
         met = active.reshape(clock.shape)
         latest = np.where(met, clock, -1).max(axis=1, keepdims=True) + 1
         self.clock = np.where(met, latest, clock).reshape(self.clock.shape)
-        parties = None if self._in_whole_warps(mask, members) else met_in(active, members, mask, self._living)
+        parties = None if self._in_whole_warps(mask, members) else find_parties(active, members, mask, self._living)
         together = [met] if parties is None else parties
         if parties is not None or self._parties is not None:
             self._meet(together, before)
@@ -97,7 +150,7 @@ class Clocks:
         if key not in self._whole:
             if len(self._whole) > 1000:
                 self._whole.clear()
-            self._whole[key] = met_in(mask.rows[:, None], members, mask, self._living) is None
+            self._whole[key] = find_parties(mask.rows[:, None], members, mask, self._living) is None
         return self._whole[key]
 
     def _meet(self, parties: list[Array], before: Array) -> None:
@@ -105,7 +158,7 @@ class Clocks:
         wide = self.clock.shape[1] > 1
         columns = self._sample if wide else np.zeros(1, np.int64)
         if self._parties is None:
-            self._parties = Parties(before[:, columns] if before.shape[1] > 1 else before)
+            self._parties = WarpParties(before[:, columns] if before.shape[1] > 1 else before)
         if self._parties.width < columns.size:
             self._parties.repeated(columns.size)
         self._parties.meet([party[:, :, columns] for party in parties], self.clock[:, columns])
@@ -156,7 +209,7 @@ class Clocks:
         )
         if not one_block:
             same_block = lane // self.rows == other // self.rows
-            ordered |= same_block & (of(before.epoch, at) < of(after.epoch, at))
+            ordered |= same_block & (entries_of(before.epoch, at) < entries_of(after.epoch, at))
         loose[at[ordered]] = False
         if ordered.all() or (one_block and not self.flags.acquired):
             return loose

@@ -10,13 +10,13 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
-from engine.backends.emulator.watching.races.copies import Started
-from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.backends.emulator.watching.races.flags import Stamp
+from engine.backends.emulator.watching.races.shadow import StartedCopies
 from engine.compile.names import readable
 from engine.records import Array, Finding
 
 _WORD = 4  # bytes
-_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
+_HOW_TO_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
 _MOST_FINDINGS = 50
 _MOST_COUNTED = 10_000
 
@@ -64,7 +64,7 @@ class Findings:
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
                      "shared memory starts with random values, not with zeros.")  # fmt: skip
 
-    def under_way(self, access: Access, lanes: AccessLanes, copies: Started) -> None:
+    def under_way(self, access: Access, lanes: AccessLanes, copies: StartedCopies) -> None:
         """Lanes use places that copies are under way to: one finding for each line of a copy."""
         left = np.flatnonzero(copies.lane >= 0)
         while left.size:
@@ -73,10 +73,13 @@ class Findings:
             line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), None)
             one, two = self._name(mine, None), self._name(theirs, None)
             if mine == theirs:
-                head, order = f"its own asynchronous copy from line {other}", f"it must wait for the copy first {_WAIT}"
+                head, order = (
+                    f"its own asynchronous copy from line {other}",
+                    f"it must wait for the copy first {_HOW_TO_WAIT}",
+                )
             else:
                 head = f"the asynchronous copy that {two} started at line {other}"
-                order = f"{two} must wait for the copy first {_WAIT}, and a __syncthreads() must follow"
+                order = f"{two} must wait for the copy first {_HOW_TO_WAIT}, and a __syncthreads() must follow"
             message = f"line {line}: {one} {_does(access)} {place} while {head} is still under way there; {order}."
             self.report("unawaited-copy", line, other, message)
             left = left[copies.line[left] != other]
@@ -84,7 +87,7 @@ class Findings:
     def unawaited(self, line: int, address: int, lane: int) -> None:
         """The block ends, and a copy to shared memory that a lane started is still under way."""
         what = f"{self._name(lane, None)} starts an asynchronous copy to {self._place(_WORD, address, None)}"
-        clause = f"and nobody ever waits for it {_WAIT}: the block may end before its data arrives"
+        clause = f"and nobody ever waits for it {_HOW_TO_WAIT}: the block may end before its data arrives"
         self.report("unawaited-copy", line, None, f"line {line}: {what}, {clause}.")
 
     def races(

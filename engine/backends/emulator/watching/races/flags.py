@@ -9,14 +9,33 @@ correct programs are never accused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask
-from engine.backends.emulator.watching.races.stamps import Stamp, of
 from engine.records import Array
 
-Knowing = Callable[[Array, Array], Array]  # (lanes, other lanes of their warps): up to which clock the first know these
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When accesses happened: one entry per access (one number where they share it). `lane`: thread number in the grid,
+    -1 for none."""
+
+    lane: Array
+    epoch: Array | int
+    clock: Array
+    time: Array | int
+
+
+def entries_of(field: Array | int, at: Array) -> Array | int:
+    """The entries `at` of a field."""
+    return field if isinstance(field, int) else field[at]
+
+
+KnownClocks = Callable[
+    [Array, Array], Array
+]  # (lanes, other lanes of their warps): up to which clock the first know these
 
 
 class Flags:
@@ -77,7 +96,7 @@ class Flags:
         return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
 
     def publish(
-        self, mask: Mask, time: int, clock: Array, release: str | None = None, knowing: Knowing | None = None
+        self, mask: Mask, time: int, clock: Array, release: str | None = None, knowing: KnownClocks | None = None
     ) -> None:
         """The lanes write a flag. `release`: "block" or "all" where the write itself is a fence for these; else only
         what was fenced is published. `knowing`: where lanes of a warp met in parts."""
@@ -101,7 +120,7 @@ class Flags:
         blocks = self._published[self.first : self.first + self.blocks]
         blocks[mask.columns] = np.maximum(blocks[mask.columns], times.max(axis=0))
 
-    def _publish_for_warps(self, mask: Mask, clock: Array, release: bool, knowing: Knowing | None) -> None:
+    def _publish_for_warps(self, mask: Mask, clock: Array, release: bool, knowing: KnownClocks | None) -> None:
         """The lanes of `mask` publish what lanes of their warps did before these met, behind a fence of either."""
         assert self._lane_published is not None and self._warp_published is not None
         shape = (self.rows // WARP, WARP, mask.width)
@@ -125,7 +144,7 @@ class Flags:
         self._warp_published[:, mask.columns] = told.reshape(self.rows, -1)
         self._lane_published[:, mask.columns] = published.reshape(self.rows, -1)
 
-    def _known_of(self, mask: Mask, lane: int, knowing: Knowing) -> Array:
+    def _known_of(self, mask: Mask, lane: int, knowing: KnownClocks) -> Array:
         """int64[T, columns of the mask]: up to which clock lane `lane` of each warp knows the lanes of its warp."""
         first = self.first * self.rows
         row = np.arange(self.rows)[:, None]
@@ -167,7 +186,7 @@ class Flags:
         """bool: lanes `other` have heard by a flag of what `before` is about, both at the entries `at` of it.
 
         `atomic`: the earlier access was one, and its word itself orders whoever then used an atomic or flag."""
-        lane, time, clock = before.lane[at], of(before.time, at), before.clock[at]
+        lane, time, clock = before.lane[at], entries_of(before.time, at), before.clock[at]
         inside = lane // self.rows == other // self.rows
         published = self._of_lane(self._lane_published, lane, inside, one_block)
         acquired = self._of_lane(self._lane_acquired, other, inside, one_block)

@@ -19,15 +19,13 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
-from engine.backends.emulator.watching.races.members import Members
 from engine.backends.emulator.watching.races.open_reads import OpenReads
-from engine.backends.emulator.watching.races.rules import Rules
+from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.shared_lanes import SharedLanes
-from engine.backends.emulator.watching.races.shuffles import Shuffles
+from engine.backends.emulator.watching.races.warp_checks import ShuffleCheck, WarpMembers
 from engine.records import Array, Finding
 
 
@@ -48,12 +46,12 @@ class Hazards(Observer):
         self._machine = machine
         self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
         self._findings.start_launch(machine, self._clocks)
-        self._members = Members(machine, self._findings)
+        self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
         self._lanes = SharedLanes(self._unit)
-        self._rules = Rules(machine, self._clocks, self._findings, self._lanes)
+        self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
 
     def on_chunk(self, info: ChunkInfo) -> None:
@@ -61,7 +59,7 @@ class Hazards(Observer):
         self._info = info
         self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
-        self._shuffles = Shuffles(self._machine, self._findings, info)
+        self._shuffles = ShuffleCheck(self._machine, self._findings, info)
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
@@ -222,9 +220,9 @@ class Hazards(Observer):
         """The lanes that meet each watched array."""
         if access.array is not None:
             if access.array.base in self._watched:
-                yield access.array, in_all_blocks(access, self._info)
+                yield access.array, lanes_in_all_blocks(access, self._info)
             return
-        lanes = in_all_blocks(access, self._info)
+        lanes = lanes_in_all_blocks(access, self._info)
         numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << RANGE_BITS)

@@ -16,9 +16,8 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.state.events import Access
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
-from engine.backends.emulator.watching.races.copies import pages_of
-from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.backends.emulator.watching.races.flags import Stamp
+from engine.backends.emulator.watching.races.shadow import Shadow, pages_of
 from engine.records import Array
 
 _REMEMBERED = 4096

@@ -4,20 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
-from engine.backends.emulator.watching.races.access_lanes import AccessLanes
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
-from engine.backends.emulator.watching.races.collisions import collision
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.flags import Stamp
 from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.shared_lanes import SharedLanes
-from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array
 
 
-class Rules:
+def find_conflicting_lanes(
+    access: Access, columns: Array, info: ChunkInfo, shared: bool
+) -> tuple[int, int, int] | None:
+    """(address, two lanes) where one of two values is lost; None where all lanes of a place write the same.
+
+    `columns`: those of the mask that are looked at. Lanes count in the grid, in shared memory from the chunk's first
+    block.
+    """
+    mask = access.mask
+    shape = (mask.height, mask.width)
+    first = 0 if shared else info.first
+    places = np.broadcast_to(mask.rows_at()[:, None] + (mask.columns_at() + first) * info.rows, shape)[:, columns]
+    address = np.broadcast_to(plain(access.address).astype(np.int64), shape)[:, columns]
+    if shared:  # the same offset in another block is another place
+        address = address + (np.arange(address.shape[1]) << 32)
+    active = slice(None) if mask.dense is None else mask.dense[:, columns].ravel()
+    address, place = address.ravel()[active], places.ravel()[active]
+    order = np.argsort(address, kind="stable")
+    same = np.flatnonzero(address[order[1:]] == address[order[:-1]])
+    for value in access.values:
+        values = np.broadcast_to(value, shape)[:, columns].ravel()[active][order]
+        differ = same[values[same] != values[same + 1]]
+        if differ.size:
+            one, two = order[differ[0]], order[differ[0] + 1]
+            at = int(address[one]) & ((1 << 32) - 1) if shared else int(address[one])
+            return at, int(place[one]), int(place[two])
+    return None
+
+
+class RaceRules:
     """Those of a launch; what they find goes to `findings`. `lanes`: of which blocks shared memory is watched."""
 
     def __init__(self, machine: Machine, clocks: Clocks, findings: Findings, lanes: SharedLanes) -> None:
@@ -89,7 +117,7 @@ class Rules:
         """Lanes of one store may write different values to one place."""
         shared = array is None
         columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
-        lost = collision(access, columns, self._info, shared)
+        lost = find_conflicting_lanes(access, columns, self._info, shared)
         if lost is not None:
             self._findings.clash(access, *lost, array)
 

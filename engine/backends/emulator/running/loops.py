@@ -1,31 +1,105 @@
-"""Loops that never end, and loops that wait for a value in memory: others get a chance to write it.
+"""Find loops that never end, and let other lanes run while a loop polls memory.
 
 The group with the smallest program counter would otherwise run for ever. In lockstep the other lanes of the same warp
-get no chance: they wait where the paths meet again, as on the GPUs that run so.
+do not run: they wait where the paths meet again, as on the GPUs with that schedule.
 
-A group that comes back to a place with everything as it was that it depends on, while nobody else has run, stands
-still: it comes back for ever unless others change the memory that it reads. Where nobody is left who could, that is
-said at once. A loop that counts, however long, never stands still.
+A group stalls if it returns to a place with all state it depends on unchanged and no other group has run: it will
+return for ever unless another group changes the memory it reads. If no group can, the run ends at once. A loop that
+counts never stalls, however long it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import numbers_of
-from engine.backends.emulator.running.endless.dependence import Dependence, dependence
-from engine.backends.emulator.running.endless.snapshot import Contents, Snapshot, differing, take
-from engine.backends.emulator.running.groups import Key
-from engine.backends.emulator.running.lanes import Lanes
-from engine.records import RunFailed
+from engine.backends.emulator.registers.operands import Registers, expand_part, numbers_of
+from engine.backends.emulator.registers.values import UNSIGNED, Part, Value, plain, restrict
+from engine.backends.emulator.running.dependence import LoopDependence, loop_dependence
+from engine.backends.emulator.running.lanes import Key, Label, Lanes
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.pointers import written_arrays
+from engine.records import Array, RunFailed
 
-_PATIENCE = 64  # turns of a polling loop after which others get a chance
+_MOST_COPIED_BYTES = 1 << 28  # that are copied; whoever has more to write to is taken to change something
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A group, all registers (values are never changed in place) by the number of their frame, and where the other
+    lanes stand. `places`: those that have run since."""
+
+    key: Key
+    mask: Mask
+    registers: Mapping[int, Registers]
+    others: Sequence[tuple[Label, int, Mask]]
+    places: set[int]
+
+
+def take_snapshot(lanes: Lanes, key: Key, mask: Mask) -> Snapshot:
+    """Of the group `mask`, which is about to run at `key`, and of all others."""
+    registers = {frame.number: list(frame.registers) for frame in lanes.frames}
+    return Snapshot(key, mask, registers, list(lanes.standing()), {key[0]})
+
+
+class MemoryContents:
+    """What the memories that a program may write held at one moment, of those with these names."""
+
+    def __init__(self, machine: Machine, names: set[str | int]) -> None:
+        live: dict[str | int, Array] = {name: words.flat for name, words in machine.resident.memories.items()}
+        written = written_arrays(machine) | {machine.workspace}
+        live |= {one.base: one.data.view(np.uint64) for one in machine.space.arrays() if one.base in written}
+        live = {name: data for name, data in live.items() if name in names}
+        self._beyond = sum(data.nbytes for data in live.values()) > _MOST_COPIED_BYTES
+        self._pairs = [] if self._beyond else [(name, data, data.copy()) for name, data in live.items()]
+
+    def renew(self) -> None:
+        """What they hold now."""
+        for _, now, then in self._pairs:
+            np.copyto(then, now)
+
+    def changed(self, names: set[str | int]) -> bool:
+        """True when one of these memories may differ from what it was."""
+        return self._beyond or any(name in names and (now != then).any() for name, now, then in self._pairs)
+
+
+def first_difference(
+    chosen: Sequence[int], was: Registers, now: Registers, before: Mask, after: Mask
+) -> tuple[int, ...]:
+    """The first of these registers that differs, for lanes that stood as `before` and stand as `after`; or none."""
+    return next(((index,) for index in chosen if not _equal(was[index], now[index], before, after)), ())
+
+
+def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
+    if old is new:
+        return True
+    alike = before.rows is now.rows and before.columns is now.columns  # the same lanes may stand in other rectangles
+    one, other = _inside(old, before if alike else now), _inside(new, now)
+    if one.dtype.itemsize != other.dtype.itemsize:
+        return False
+    kind = UNSIGNED[1] if one.dtype == np.bool_ else UNSIGNED[8 * one.dtype.itemsize]
+    same = np.ascontiguousarray(one).view(kind) == np.ascontiguousarray(other).view(kind)
+    return bool(same.all() if now.dense is None else (same | ~now.dense).all())
+
+
+def _inside(value: Value, mask: Mask) -> Array:
+    """A whole register in the rows and columns of a mask."""
+    if value.__class__ is Part:
+        if value.mask is mask:
+            return plain(value.value)
+        value = expand_part(value)
+    return plain(restrict(value, mask.row_index, mask.column_index))
+
+
+_POLLING_PATIENCE = 64  # turns of a polling loop after which others get a chance
 _DETOUR = 32  # basic blocks that others may run before a loop is tried again
 
 
-class Watch:
+class LoopWatch:
     """Watches the loops of one chunk. `watching`: from when on groups are looked at before they run."""
 
     def __init__(self, lanes: Lanes) -> None:
@@ -36,8 +110,8 @@ class Watch:
         self._mask: Mask | None = None
         self._start: Snapshot | None = None  # what a group is compared with when it comes back
         self._meeting: Snapshot | None = None  # when all lanes last met
-        self._contents: Contents | None = None  # of memory, as of `_start` or the first that stands still
-        self._still: dict[Key, tuple[Snapshot, Dependence]] = {}
+        self._contents: MemoryContents | None = None  # of memory, as of `_start` or the first that stands still
+        self._still: dict[Key, tuple[Snapshot, LoopDependence]] = {}
         self._held: Mask | None = None  # the warps that stand still
         self._differed: Sequence[int] = ()  # the register that differed from `_start` last
 
@@ -48,7 +122,7 @@ class Watch:
         if place != self._place or self._mask is None or not self._lanes.masks.same(self._mask, mask):
             self._turns = 0
         self._place, self._mask, self._turns = place, mask, self._turns + 1
-        if self._turns >= _PATIENCE:
+        if self._turns >= _POLLING_PATIENCE:
             self._turns = 0
             if self._others_than(place, mask):
                 self._left = _DETOUR
@@ -114,10 +188,10 @@ class Watch:
                 return self._let_others(start, needs)
             self._wake()
         if self._start is None:
-            self._start, self._differed = take(lanes, key, mask), ()
+            self._start, self._differed = take_snapshot(lanes, key, mask), ()
             if self._contents is None:
                 every = self._dependence(range(len(self._program.blocks)))
-                self._contents = Contents(lanes.machine, every.names(lanes.machine))
+                self._contents = MemoryContents(lanes.machine, every.names(lanes.machine))
             elif not self._still:
                 self._contents.renew()
             return False
@@ -135,7 +209,7 @@ class Watch:
     def all_met(self, place: int, mask: Mask) -> None:
         """Under "independent" all living lanes go on from one place. What no memory decides ends in every order of
         lanes or in none."""
-        was, self._meeting = self._meeting, take(self._lanes, (place, 0), mask)
+        was, self._meeting = self._meeting, take_snapshot(self._lanes, (place, 0), mask)
         if was is None or was.key != (place, 0) or not self._lanes.masks.same(was.mask, mask):
             return
         needs = self._dependence(was.places)
@@ -147,13 +221,13 @@ class Watch:
         self._still.clear()
         self._start = self._held = None
 
-    def _back(self, start: Snapshot, mask: Mask) -> Dependence | None:
+    def _back(self, start: Snapshot, mask: Mask) -> LoopDependence | None:
         """What a group depends on, if all that is as it was when the group started from here.
 
         The others may have run as well if all of them are back, too: in lockstep the whole then goes round for ever.
         """
         frame = self._lanes.frames.of(start.key[0])
-        if differing(self._differed, start.registers[frame.number], frame.registers, start.mask, mask):
+        if first_difference(self._differed, start.registers[frame.number], frame.registers, start.mask, mask):
             return None
         needs = self._dependence(start.places)
         self._differed = self._differing(start, start.key[0], start.mask, mask, needs)
@@ -170,25 +244,25 @@ class Watch:
         alike = all(same(was, now) and not self._differing(start, place, was, now, needs) for place, was, now in moved)
         return needs if alike else None
 
-    def _differing(self, start: Snapshot, place: int, was: Mask, now: Mask, needs: Dependence) -> Sequence[int]:
+    def _differing(self, start: Snapshot, place: int, was: Mask, now: Mask, needs: LoopDependence) -> Sequence[int]:
         """The first register that decides, is read from `place` on, and is no longer what it was; or none."""
         for frame, at in self._lanes.frames.path(place):
             chosen = numbers_of(needs.registers & self._program.block_at(at).live_in)
-            found = differing(chosen, start.registers[frame.number], frame.registers, was, now)
+            found = first_difference(chosen, start.registers[frame.number], frame.registers, was, now)
             if found:
                 return found
         return ()
 
-    def _dependence(self, places: Iterable[int]) -> Dependence:
+    def _dependence(self, places: Iterable[int]) -> LoopDependence:
         count = len(self._program.blocks)
-        return dependence(self._program, frozenset(place % count for place in places))
+        return loop_dependence(self._program, frozenset(place % count for place in places))
 
-    def _changed(self, needs: Dependence) -> bool:
+    def _changed(self, needs: LoopDependence) -> bool:
         """True when memory that decides is no longer what it was."""
         assert self._contents is not None
         return bool(needs.memories) and self._contents.changed(needs.names(self._lanes.machine))
 
-    def _let_others(self, start: Snapshot, needs: Dependence) -> bool:
+    def _let_others(self, start: Snapshot, needs: LoopDependence) -> bool:
         """True when others can run; RunFailed when nobody is left who could change anything."""
         if needs.memories and self._free_to_run() is not None:
             return True

@@ -1,6 +1,6 @@
-"""How many passes one warp's memory request costs: pure functions of (addresses, active lanes, size, operation).
+"""The wavefronts or sectors of one warp's memory request: functions of (addresses, active lanes, size, operation).
 
-The rules were fitted on an H200 (sm_90) and equal Nsight Compute on the patterns of tests/golden/access_patterns.json.
+The rules were fitted on an H200 (sm_90) and agree with Nsight Compute on tests/golden/access_patterns.json.
 
 `unit`: the aligned piece of memory of one access, `size` bytes wide (a whole word for 1 and 2 bytes). `phase`: the
 lanes that shared memory serves together: all 32 for words, half a warp for 8 bytes, a quarter for 16. `wavefront`: one
@@ -10,6 +10,8 @@ A batch is a pair of arrays of shape (32, N): one column per request. Addresses 
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,9 +51,9 @@ def shared_wavefronts_batch(address: Array, active: Array, size: int, op: str) -
     unit = (address >> _log2(max(size, WORD))).astype(np.uint32)
     idle = active.astype(np.uint32) - np.uint32(1)  # all ones where the lane is inactive
     if op == "atom":
-        served, used = _atomic_passes(unit, active, phases, units_per_row)
+        served, used = _atomic_wavefronts(unit, active, phases, units_per_row)
     else:
-        served, used = _merged_passes(unit, active, idle, phases, units_per_row, op == "ld" and phases > 1)
+        served, used = _merged_wavefronts(unit, active, idle, phases, units_per_row, op == "ld" and phases > 1)
     return _repeat(served, copies), _repeat(served - used, copies)
 
 
@@ -103,7 +105,7 @@ def _one_if_alike(address: Array, active: Array, period: int) -> tuple[Array, Ar
     return address, active, 1
 
 
-def _merged_passes(
+def _merged_wavefronts(
     unit: Array, active: Array, idle: Array, phases: int, units_per_row: int, may_pair: bool
 ) -> tuple[Array, Array]:
     """(wavefronts, phases with an active lane) where equal units are served together."""
@@ -162,7 +164,7 @@ def _fullest_banks(key: Array, phases: int, units_per_row: int) -> Array:
     return total
 
 
-def _atomic_passes(unit: Array, active: Array, phases: int, units_per_row: int) -> tuple[Array, Array]:
+def _atomic_wavefronts(unit: Array, active: Array, phases: int, units_per_row: int) -> tuple[Array, Array]:
     """(wavefronts, phases with an active lane) where every lane is served by itself."""
     columns = unit.shape[1]
     lane, column = np.nonzero(active)
@@ -219,3 +221,42 @@ def _atomic_sectors(address: Array, active: Array) -> Array:
     most = np.maximum.reduceat(times, group) * (sector[group] >= 0)
     count: Array = np.bincount(column[group], weights=most, minlength=columns).astype(np.int64)
     return count
+
+
+def serving_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, ...]:
+    """The wavefront, counted from 1, that serves each of the 32 lanes; 0 for an idle lane.
+
+    `address`, `active` of shape (32,), byte addresses aligned to `size`; op "ld", "st" or "atom". The last wavefront
+    is the number that `shared_wavefronts` counts. In a bank the units are served in the order of the lanes.
+    """
+    wanted, _ = shared_wavefronts(address, active, size, op)
+    phases = max(1, size // WORD)
+    lanes = np.arange(WARP).reshape(phases, -1).tolist()
+    units = (np.asarray(address, np.int64) // max(size, WORD)).tolist()
+    awake = np.asarray(active, bool).tolist()
+    served = _walk(lanes, units, awake, BANKS // phases, op == "atom")
+    if max(served) != wanted:  # lanes that ask for the same units let two phases be served as one
+        merged = [one + two for one, two in zip(lanes[0::2], lanes[1::2], strict=True)]
+        served = _walk(merged, units, awake, BANKS // phases, False)
+    return tuple(served)
+
+
+def _walk(
+    phases: Sequence[Sequence[int]], units: Sequence[int], awake: Sequence[bool], row: int, alone: bool
+) -> list[int]:
+    """Phase after phase; in each, every bank serves one unit a pass. `alone`: no two lanes share a pass of a bank."""
+    served = [0] * WARP
+    done = 0
+    for lanes in phases:
+        queues: dict[int, list[int]] = {}
+        for lane in lanes:
+            if not awake[lane]:
+                continue
+            queue = queues.setdefault(units[lane] % row, [])
+            if alone or units[lane] not in queue:
+                queue.append(units[lane])
+                served[lane] = done + len(queue)
+            else:
+                served[lane] = done + 1 + queue.index(units[lane])
+        done += max(map(len, queues.values()), default=0)
+    return served

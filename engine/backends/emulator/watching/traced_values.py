@@ -19,8 +19,7 @@ from engine.backends.emulator.registers.operands import immediate
 from engine.backends.emulator.registers.values import UNSIGNED, Value, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.carried import Carried, TracedArray
-from engine.backends.emulator.watching.trace import TracedStep, Tracer, lane_sets
+from engine.backends.emulator.watching.trace import TracedArray, TracedStep, TracedValues, Tracer, lane_sets
 from engine.compile.names import readable
 from engine.records import Array, dtype_of
 
@@ -77,7 +76,7 @@ class ValueTracer(Tracer):
         if access.values:
             code = access.site.opcode.rpartition(".")[2]
             values = self._numbers(self._threads(access.values[0], access.mask), code)
-            self._keep(Carried(values))
+            self._keep(TracedValues(values))
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """A shuffle: whom each thread reads."""
@@ -103,9 +102,9 @@ class ValueTracer(Tracer):
         elif words[0] == "shfl" and self._sources is not None:
             if code in DTYPES and DTYPES[code].itemsize == SHUFFLED:
                 made = self._numbers(self._of(target, mask, registers), code)
-                self._keep(Carried(made, sources=self._sources))
+                self._keep(TracedValues(made, sources=self._sources))
             else:
-                self._keep(Carried(np.zeros(0), sources=self._sources))
+                self._keep(TracedValues(np.zeros(0), sources=self._sources))
             self._came(target, rows, LANE + KINDS * self._sources)
         elif words[0] == "selp" and before[2] is not None:
             first, second = (self._origin_of(each, rows.size) for each in item.operands[1:3])
@@ -123,7 +122,7 @@ class ValueTracer(Tracer):
         target, code = item.operands[0], item.words[-1]
         targets = target.items if isinstance(target, Vector) else (target,)
         if self._places is not None:
-            self._keep(Carried(self._numbers(self._of(target, mask, registers), code)))
+            self._keep(TracedValues(self._numbers(self._of(target, mask, registers), code)))
         size = DTYPES[code].itemsize
         for number, each in enumerate(targets):
             self._came(each, rows, None if self._places is None else self._places + number * size * KINDS)
@@ -155,7 +154,7 @@ class ValueTracer(Tracer):
         )
         self._flush_before(item)
         self._add(TracedStep(item.line, "compute", item.opcode, lane_sets(rows)))
-        self._keep(Carried(self._numbers(self._of(item.operands[0], mask, registers), code), operands, origins))
+        self._keep(TracedValues(self._numbers(self._of(item.operands[0], mask, registers), code), operands, origins))
 
     def _origin_of(self, operand: Operand, threads: int) -> Array:
         """Where an operand's value came from, in every thread."""
@@ -205,13 +204,13 @@ class ValueTracer(Tracer):
             return raw.view(self._element)
         return raw.view(kind) if raw.dtype.itemsize == kind.itemsize else raw
 
-    def _keep(self, carried: Carried) -> None:
+    def _keep(self, carried: TracedValues) -> None:
         """Give the step that was added last its values."""
         self._values += carried.values.size * (1 + len(carried.operands))
         if self._values <= MOST_VALUES:
             self._replace(carried)
 
-    def _replace(self, carried: Carried) -> None:
+    def _replace(self, carried: TracedValues) -> None:
         if self.steps and self.steps_in_all == len(self.steps):
             self.steps[-1] = replace(self.steps[-1], carried=carried)
 

@@ -1,7 +1,9 @@
-"""What a loop depends on: the registers and the memory from which its branches, addresses and barriers follow.
+"""What a loop depends on: the registers and the memory that decide its branches, addresses and barriers.
 
-A loop that adds to a sum never comes back with the same sum; but the sum does not decide whether the loop ends. When
-everything that it depends on is as it was one turn before, and nobody else can change it, the loop never ends.
+A loop that adds to a sum never returns to the same sum, but the sum does not decide whether the loop ends. If all state
+that decides is the same as one iteration before, and no other lane can change it, the loop never ends.
+
+The same analysis finds the lines whose counts differ on a GPU (`caveats_of`).
 """
 
 from __future__ import annotations
@@ -12,18 +14,18 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from engine.backends.emulator.ptx.program import Program, polls
-from engine.backends.emulator.ptx.register_use import registers_of, tells_time, uses_and_defs
 from engine.backends.emulator.ptx.syntax import Address, Instruction
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import registers_of, tells_time, traits_of, uses_and_defs
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.pointers import addresses, arrays_met
+from engine.records import Caveat
 
 _NONE: frozenset[str] = frozenset()
 _ANY = frozenset({"global", "shared", "local"})
 
 
 @dataclass(frozen=True)
-class Dependence:
+class LoopDependence:
     """`registers`: bit set. `memories`: the spaces whose contents decide. `loads`: the addresses of global memory
     that they are read from. `timed`: a clock, or who else is there, decides as well. `polls`: it reads memory that
     others may change meanwhile; `waits`: the way out depends on memory."""
@@ -41,22 +43,22 @@ class Dependence:
 
 
 @lru_cache(maxsize=256)
-def dependence(program: Program, places: frozenset[int]) -> Dependence:
+def loop_dependence(program: Program, places: frozenset[int]) -> LoopDependence:
     """Of the loop that runs through these blocks. Told from the text: whatever may decide is taken to decide."""
     flows = [flow for place in sorted(places) for flow in _flows(program, place)]
     flows += [_Flow(item, *uses_and_defs((item,), program.carry), 0, _NONE, _NONE) for item in program.passed]
-    needed, memories = _closed(flows, _union(flow.decides for flow in flows))
+    needed, memories = _close_over(flows, _union(flow.decides for flow in flows))
     makers = [flow for flow in flows if flow.defs & needed]
     copies = [flow for flow in flows if (flow.target - flow.source) & memories]
     ends = [program.blocks[place] for place in places if not places.issuperset(program.blocks[place].successors)]
     guards = [block.terminator.guard for block in ends if block.terminator and block.terminator.guard]
-    return Dependence(
+    return LoopDependence(
         needed,
         memories,
         tuple(addresses(flow.item)[-1] for flow in (*makers, *copies) if "global" in flow.source),
         any(_unsteady(flow.item) for flow in makers),
         any(polls(program, program.blocks[place]) for place in places),
-        bool(_closed(flows, _union(1 << guard.index for guard in guards))[1]),
+        bool(_close_over(flows, _union(1 << guard.index for guard in guards))[1]),
     )
 
 
@@ -73,7 +75,7 @@ class _Flow:
     target: frozenset[str]
 
 
-def _closed(flows: Sequence[_Flow], needed: int) -> tuple[int, frozenset[str]]:
+def _close_over(flows: Sequence[_Flow], needed: int) -> tuple[int, frozenset[str]]:
     """`needed`, and all registers that these come from; the memories that are read on the way."""
     memories, before = _NONE, None
     while before != (needed, memories):
@@ -115,3 +117,29 @@ def _unsteady(item: Instruction) -> bool:
 
 def _union(sets: Iterable[int]) -> int:
     return reduce(or_, sets, 0)
+
+
+_WAITS = (
+    "Line {}: this loop repeats until other threads have come, or until an atomic succeeds. How often is a matter of "
+    "time: a GPU counts other numbers here, and in each run others."
+)
+_UNSURE = (
+    "Line {}: the assembler moves or shares an access of shared memory in a way that the emulator does not follow; it "
+    "is counted as the PTX says."
+)
+
+
+@lru_cache(maxsize=64)
+def caveats_of(program: Program) -> tuple[Caveat, ...]:
+    """Lines that wait for others, as every grid.sync() does, and lines of which the machine code is not understood."""
+    waiting = {
+        block.line for block in program.blocks if polls(program, block) and _waits_on_memory(program, block.index)
+    }
+    said = dict.fromkeys(waiting, _WAITS) | dict.fromkeys(program.requests.unsure - waiting, _UNSURE)
+    return tuple(Caveat(line, sentence.format(line)) for line, sentence in sorted(said.items()))
+
+
+def _waits_on_memory(program: Program, end: int) -> bool:
+    """Whether the way out of the loop that block number `end` closes depends on memory."""
+    start = program.blocks[end].successors[0]
+    return loop_dependence(program, frozenset(range(start, end + 1))).waits

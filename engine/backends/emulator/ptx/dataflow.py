@@ -1,22 +1,23 @@
-"""Which registers can differ between the threads of a block, told from the program's text alone.
+"""Data flow in a program's text: registers that vary between threads, and registers that decide branches.
 
-The GPU's assembler asks the same before it lets one lane of a warp act for all. A register varies when what it is
-computed from varies, or when threads that went different ways write it in different places.
+A register varies if an operand varies, or if threads that took different paths write it in different places. The GPU's
+assembler applies the same analysis before it lets one lane act for the whole warp.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from engine.backends.emulator.ptx.program import BasicBlock, Program
-from engine.backends.emulator.ptx.register_use import registers_of, writes
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, uses_and_defs, writes
 
 
-def varying(program: Program) -> frozenset[int]:
+def varying_registers(program: Program) -> frozenset[int]:
     """The numbers of the registers that can differ between the threads of a block."""
     blocks = program.blocks
-    meets = _where_ways_meet(blocks)
+    meets = _postdominators(blocks)
     writers: dict[int, int] = {}
     for block in blocks:
         for item in block.body:
@@ -28,7 +29,7 @@ def varying(program: Program) -> frozenset[int]:
     before = -1
     while before != len(found):
         before = len(found)
-        apart = _apart(blocks, meets, found)
+        apart = _divergent_blocks(blocks, meets, found)
         for block in blocks:
             for item in block.body:
                 differs = _differs(item, found, program.carry)
@@ -52,7 +53,7 @@ def _differs(item: Instruction, found: set[int], carry: int) -> bool:
     return any(operand_varies(operand, found) for operand in item.operands[1:])
 
 
-def _apart(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:
+def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:
     """The blocks that only some threads of a block may be in: between a branch that varies and where its ways meet."""
     apart: set[int] = set()
     for block in blocks:
@@ -73,7 +74,7 @@ def _apart(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) ->
     return apart
 
 
-def _where_ways_meet(blocks: tuple[BasicBlock, ...]) -> list[int]:
+def _postdominators(blocks: tuple[BasicBlock, ...]) -> list[int]:
     """For each block the first one that every way from it to the end comes through (its immediate postdominator);
     -1 where there is none."""
     every = (1 << len(blocks)) - 1
@@ -95,3 +96,18 @@ def _where_ways_meet(blocks: tuple[BasicBlock, ...]) -> list[int]:
         others = [i for i in range(len(blocks)) if i != block.index and behind[block.index] >> i & 1]
         meets.append(max(others, key=lambda i: behind[i].bit_count(), default=-1))
     return meets
+
+
+@lru_cache(maxsize=64)
+def branch_registers(program: Program) -> int:
+    """Bit set of the registers from which the condition of a branch follows, other than through memory."""
+    ends = [block.terminator for block in program.blocks if block.terminator]
+    needed = sum({1 << index for item in ends for index in reads(item, program.carry)})
+    flows = [uses_and_defs((item,), program.carry) for item in program.instructions]
+    before = -1
+    while before != needed:
+        before = needed
+        for uses, defs in reversed(flows):
+            if defs & needed:
+                needed |= uses
+    return needed

@@ -21,7 +21,7 @@ from engine.records import Array
 LANES = np.arange(WARP)
 
 
-def met(machine: Machine, item: Instruction, step: Executor | None) -> Executor | None:
+def with_warp_sync_hooks(machine: Machine, item: Instruction, step: Executor | None) -> Executor | None:
     """An executor at which lanes of a warp meet, after the observers have heard of it."""
     if not machine.hooks.on_warp_sync:
         return step
@@ -107,6 +107,6 @@ def by_party(members: Array, mask: Mask, compute: Callable[[Array], tuple[Array,
     return made
 
 
-def for_warp(value: Array, mask: Mask) -> Array:
+def broadcast_to_warps(value: Array, mask: Mask) -> Array:
     """(warps, 1, columns) -> one value for every lane, in the mask's rows."""
     return in_mask_rows(np.repeat(value[:, 0], WARP, axis=0), mask)

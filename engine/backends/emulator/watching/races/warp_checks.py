@@ -1,0 +1,266 @@
+"""Check warp-wide instructions: wrong member masks, incomplete warps, shuffles that read from inactive lanes.
+
+Tree reductions read beyond the lanes they need and never use the result, so reading an undefined value is no mistake;
+storing a value computed from it is one. For a choice between two values (selp) the taken one is not known here, and the
+kernel gets the benefit of the doubt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.backends.emulator.ptx.program import BasicBlock, Program
+from engine.backends.emulator.ptx.syntax import Address, Instruction, Pair
+from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, writes
+from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.state.events import ChunkInfo
+from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.watching.races.findings import Findings
+from engine.records import Array
+
+_EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
+
+
+class WarpMembers:
+    """Looks at who comes to the warp-wide instructions and barriers of a launch."""
+
+    def __init__(self, machine: Machine, findings: Findings) -> None:
+        self._machine, self._findings = machine, findings
+
+    def look(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        """Lanes execute such an instruction; `members`: the lanes that each names."""
+        if traits_of(opcode).meets == "warp":
+            self._not_whole(line, opcode, mask)
+        elif members.size > 1 or int(members.flat[0]) != _EVERYONE:
+            self._unnamed(line, opcode, mask, members)
+
+    def incomplete(self, line: int, opcode: str, mask: Mask) -> None:
+        """It is about to be executed though others never come: lanes that it names, or those of the whole warp."""
+        if traits_of(opcode).meets == "named":
+            self._report(line, opcode, mask, 0, 0, "names lanes which never come there")
+
+    def at_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
+        """Lanes come to a block barrier; `alive`: those that have not ended."""
+        here, living = mask.full_dense(), alive.full_dense()
+        warps = (here.shape[0] // WARP, WARP, here.shape[1])
+        some = here.reshape(warps).any(axis=1)
+        lacking = (living & ~here).reshape(warps).any(axis=1) & some
+        if not lacking.any():
+            return
+        warp, column = (int(i[0]) for i in np.nonzero(lacking))
+        absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
+        block = self._machine.lane_name(0, column).split(" of ")[1]
+        message = (
+            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the "
+            "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
+        )
+        self._findings.report("divergent-barrier", line, None, message)
+
+    def _not_whole(self, line: int, opcode: str, mask: Mask) -> None:
+        lanes = mask.row_lanes()
+        warps = lanes.reshape(-1, WARP, lanes.shape[1])
+        lacking = warps.any(axis=1) & ~warps.all(axis=1)
+        if lacking.any():
+            warp, column = (int(at[0]) for at in np.nonzero(lacking))
+            absent = in_words(np.flatnonzero(~warps[warp, :, column]))
+            block = self._machine.lane_name(0, int(mask.columns_at()[column])).split(" of ")[1]
+            message = (
+                f"line {line}: warp {warp} of {block} executes {traits_of(opcode).called} without its {absent}; all "
+                f"{WARP} lanes of a warp must do that together, else the result is undefined."
+            )
+            self._findings.report("divergent-barrier", line, None, message)
+
+    def _unnamed(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+        itself = members >> (mask.rows_at() % WARP).astype(np.uint32)[:, None] & np.uint32(1)
+        lacking = np.broadcast_to(itself == 0, (mask.height, mask.width))
+        lacking = lacking if mask.dense is None else lacking & mask.dense
+        if lacking.any():
+            column = int(lacking.any(axis=0).argmax())
+            self._report(line, opcode, mask, int(lacking[:, column].argmax()), column, "does not name itself")
+
+    def _report(self, line: int, opcode: str, mask: Mask, row: int, column: int, flaw: str) -> None:
+        lane = self._machine.lane_name(int(mask.rows_at()[row]), int(mask.columns_at()[column]))
+        what = traits_of(opcode).called or "a warp-wide function"
+        clause = f"{lane} executes {what} with a mask that {flaw}"
+        message = f"line {line}: {clause}; on a GPU the result is undefined."
+        self._findings.report("divergent-barrier", line, None, message)
+
+
+def in_words(lanes: Array) -> str:
+    """ "lane 3", "lanes 0 to 15", "lanes 1, 3, 5, 7 …": numbers in ascending order."""
+    if lanes.size == 1:
+        return f"lane {lanes[0]}"
+    if lanes[-1] - lanes[0] + 1 == lanes.size:
+        return f"lanes {lanes[0]} to {lanes[-1]}"
+    shown = ", ".join(str(lane) for lane in lanes[:4])
+    return f"lanes {shown}{' …' if lanes.size > 4 else ''}"
+
+
+@dataclass(frozen=True)
+class Taint:
+    """The lanes that hold an undefined value, bool[T, B]; the .cu line of the shuffle, and a lane that it missed."""
+
+    lanes: Array
+    line: int
+    missed: int
+
+
+@dataclass(frozen=True)
+class StoredValue:
+    """An undefined value is stored: at which line, by which thread and column of the chunk."""
+
+    line: int
+    row: int
+    column: int
+    taint: Taint
+
+
+class UndefinedValues:
+    """The registers of a chunk of T by B lanes that hold undefined values."""
+
+    def __init__(self, program: Program, rows: int, blocks: int) -> None:
+        self._carry, self._shape = program.carry, (rows, blocks)
+        self._taints: dict[int, Taint] = {}
+        self._bits = 0
+        self._pending: BasicBlock | None = None
+
+    def enter(self, block: BasicBlock, mask: Mask) -> list[StoredValue]:
+        """Lanes are about to execute a basic block. A shuffle at its start is followed up when it happens."""
+        self._pending = None
+        if block.body and traits_of(block.body[0].opcode).head == "shfl.sync":
+            self._pending = block
+            return []
+        return self._follow(block.body, mask) if self._bits & (block.live_in | block.defs) else []
+
+    def shuffle(self, line: int, mask: Mask, source: Array, nobody: Array | None) -> list[StoredValue]:
+        """The shuffle that starts the block happens. `source`: the row that each row reads, (T, 1) or (T, columns of
+        the mask); `nobody`: bool (T, 1) or (T, columns), the lanes whose source is not there."""
+        block, self._pending = self._pending, None
+        some = nobody is not None and nobody.any()
+        if block is None or not (self._bits or some):
+            return []
+        target, value = block.body[0].operands[:2]
+        made = np.zeros(self._shape, bool)
+        missed, columns = -1, mask.columns
+        if nobody is not None and some:
+            made[:, columns] = nobody
+            _, _, missed = first_reader(nobody, source)
+        for index in self._taints.keys() & set(registers_of(value)):
+            before = self._taints[index]
+            held = before.lanes[:, columns]
+            made[:, columns] |= np.take_along_axis(held, np.broadcast_to(source, held.shape), axis=0)
+            if missed < 0:
+                line, missed = before.line, before.missed
+        for index in registers_of(target.first if isinstance(target, Pair) else target):
+            self._set(index, mask, Taint(made, line, missed))
+        return self._follow(block.body[1:], mask)
+
+    def _follow(self, items: tuple[Instruction, ...], mask: Mask) -> list[StoredValue]:
+        found = []
+        for item in items:
+            memory = traits_of(item.opcode).memory
+            if memory in ("store", "atomic") and item.space != "local":
+                found += self._stored(item, mask)
+            sources = [] if memory else [self._taints[i] for i in reads(item, self._carry) if i in self._taints]
+            if item.words[0] == "selp":
+                sources = []
+            lanes = np.logical_or.reduce([taint.lanes for taint in sources]) if sources else None
+            for index in writes(item, self._carry):
+                self._set(index, mask, None if lanes is None else replace(sources[0], lanes=lanes))
+        return found
+
+    def _stored(self, item: Instruction, mask: Mask) -> list[StoredValue]:
+        values = [operand for operand in item.operands if not isinstance(operand, Address)]
+        values = values[1:] if item.words[0] == "atom" else values
+        found = []
+        for index in {index for operand in values for index in registers_of(operand)} & self._taints.keys():
+            taint = self._taints[index]
+            held = taint.lanes[mask.place()] & (True if mask.dense is None else mask.dense)
+            if held.any():
+                row, column = (int(at[0]) for at in np.nonzero(held))
+                found.append(StoredValue(item.line, int(mask.rows_at()[row]), int(mask.columns_at()[column]), taint))
+        return found
+
+    def _set(self, index: int, mask: Mask, taint: Taint | None) -> None:
+        """The lanes of `mask` get a new value in a register. `taint`: where it is undefined, perhaps for others too."""
+        before = self._taints.get(index)
+        known = taint or before
+        if known is None:
+            return
+        lanes = np.zeros(self._shape, bool) if before is None else before.lanes.copy()
+        place = mask.place()
+        new = np.zeros((mask.height, mask.width), bool) if taint is None else taint.lanes[place]
+        lanes[place] = new if mask.dense is None else np.where(mask.dense, new, lanes[place])
+        if lanes.any():
+            self._taints[index] = replace(known, lanes=lanes)
+            self._bits |= 1 << index
+        elif before is not None:
+            del self._taints[index]
+            self._bits &= ~(1 << index)
+
+
+def first_reader(lanes: Array, source: Array) -> tuple[int, int, int]:
+    """(row, column, lane of the warp that it reads) of the first of these lanes, by column and then by row."""
+    column = int(lanes.any(axis=0).argmax())
+    row = int(lanes[:, column].argmax())
+    return row, column, int(source[row, column if source.shape[1] > 1 else 0]) % WARP
+
+
+class ShuffleCheck:
+    """Those of a chunk, told to `findings`."""
+
+    def __init__(self, machine: Machine, findings: Findings, info: ChunkInfo) -> None:
+        self._machine, self._findings = machine, findings
+        self._undefined = UndefinedValues(machine.program, info.rows, info.blocks)
+
+    def enter(self, block: BasicBlock, mask: Mask) -> None:
+        """Lanes go through a basic block, with what they hold."""
+        self._tell(self._undefined.enter(block, mask))
+
+    def shuffle(self, line: int, mask: Mask, source: Array) -> None:
+        """Lanes read each other's registers; `source`: the row that each row reads."""
+        found = inactive_sources(mask, source)
+        if found is None:
+            self._tell(self._undefined.shuffle(line, mask, source, None))
+            return
+        nobody, whole_warps = found
+        self._tell(self._undefined.shuffle(line, mask, source, nobody & ~whole_warps))
+        if whole_warps.any():
+            row, column, read = first_reader(whole_warps, source)
+            lane = self._machine.lane_name(row, int(mask.columns_at()[column]))
+            message = (
+                f"line {line}: {lane} and all others of its warp that execute this shuffle read from lanes that do "
+                f"not, here from lane {read}; such a value is undefined."
+            )
+            self._findings.report("warp-race", line, None, message)
+
+    def _tell(self, found: list[StoredValue]) -> None:
+        for one in found:
+            lane, shuffle = self._machine.lane_name(one.row, one.column), one.taint.line
+            message = (
+                f"line {one.line}: {lane} stores what came of the shuffle at line {shuffle}, where lane "
+                f"{one.taint.missed} was read, which did not execute it; such a value is undefined."
+            )
+            self._findings.report("warp-race", one.line, shuffle, message)
+
+
+def inactive_sources(mask: Mask, source: Array) -> tuple[Array, Array] | None:
+    """(lanes that read from one which does not take part; of these, those in whose warp all do), bool[T, 1 or C].
+
+    `source`: the row that each row reads, (T, 1) or (T, columns of the mask). None where nobody does. The register of
+    a lane that is not there is undefined; but trees read beyond the lanes that they need and never use what comes of
+    it, so that a shuffle by itself is a mistake only if none of a warp's lanes reads from one that takes part.
+    """
+    active = mask.row_lanes()
+    if active.all():
+        return None
+    shape = (active.shape[0], max(active.shape[1], source.shape[1]))
+    active, source = np.broadcast_to(active, shape), np.broadcast_to(source, shape)
+    nobody = active & ~np.take_along_axis(active, source, axis=0)
+    if not nobody.any():
+        return None
+    by_warp = (-1, WARP, shape[1])
+    partly = (active & ~nobody).reshape(by_warp).any(axis=1)
+    return nobody, nobody & ~np.repeat(partly, WARP, axis=0)
