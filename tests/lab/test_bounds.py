@@ -30,7 +30,7 @@ def test_printf_has_bounds_and_says_so() -> None:
     many = '__global__ void k(int n) { for (int i = 0; i < n; i++) printf("%d\\n", i); }'
     assert engine.kernel(many).run(1, 1, (1000,)).printed[-1] == "999"
     cut = engine.kernel(many).run(1, 1, (1001,)).printed
-    assert len(cut) == 1001 and cut[-1] == "(The rest of what printf wrote is left out.)"
+    assert len(cut) == 1001 and cut[-1] == "(The rest of printf's output is left out.)"
     fields = f'__global__ void k() {{ printf("{"%d" * 33}", {", ".join("1" * 33)}); }}'
     assert engine.kernel(fields).run(1, 1).printed == ("1" * 32 + "%d",)
 

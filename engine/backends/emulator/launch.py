@@ -1,4 +1,4 @@
-"""A Plan on the emulator: buffers are placed, steps run in order, counters and findings collected."""
+"""Run a Plan on the emulator: place its buffers, execute its steps in order, collect counters and findings."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def run(
 ) -> Run:
     """Execute `plan` on the emulator.
 
-    `inputs`: buffer name -> array of at least the buffer's count and of its dtype; never changed. `observers`: who
-    watches; by default every counter and the search for hazards. `seconds`: the longest that it may take. Returns the
-    output, the first `plan.result_count` elements of `plan.result` or, where the last step is a HostSum, that one
-    number. RunFailed says in one sentence why there is no answer; CompileError why there is no kernel.
+    `inputs`: buffer name -> array with the buffer's dtype and at least its count; never changed. `observers`: by
+    default every counter and the hazard checks. `seconds`: the time limit. Returns the first `plan.result_count`
+    elements of `plan.result` or, if the last step is a HostSum, that one number. Raises RunFailed, with the reason in
+    one sentence, or CompileError.
     """
     return execute(plan, inputs, progress, observers, schedule, Options(seconds=seconds))
 
@@ -73,7 +73,7 @@ def execute(
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
 ) -> Run:
-    """`run`, with the emulator's own options, and its errors."""
+    """Execute a plan with the emulator's own options."""
     options = options or Options()
     device = Device()
     for buffer in plan.buffers:
@@ -105,7 +105,7 @@ def execute(
 
 
 class Device:
-    """The memory of a run: the plan's buffers, and the variables of every source that was launched."""
+    """The memory of a run: the plan's buffers, and the variables of every launched source."""
 
     def __init__(self) -> None:
         self.space = AddressSpace()
@@ -127,18 +127,18 @@ class Device:
         self.kinds[buffer.name] = kind
 
     def read(self, name: str, count: int) -> Array:
-        """A copy of the first elements of a buffer."""
+        """Return a copy of the first elements of a buffer."""
         kind = self.kinds[name]
         return self.arrays[name].data[: count * kind.itemsize].view(kind).copy()
 
     def symbols(self, source: Source, program: Program) -> Mapping[str, int]:
-        """Addresses of the module-level variables, which keep their values from launch to launch."""
+        """Return the addresses of the module variables, which keep their values between launches."""
         found = self._loaded.get(source)
         if found is None:
             size = sum(max(v.size, len(v.data)) for v in program.constants.values())
             if size > _MOST_BYTES:
                 raise PtxError(
-                    f"the variables of {source.name} have {size:,} bytes, and {_MOST_BYTES:,} are possible here"
+                    f"the variables of {source.name} have {size:,} bytes; at most {_MOST_BYTES:,} are possible here"
                 )
             placed = {
                 name: self.space.add(name, np.frombuffer(_initial(v), np.uint8), 1, v.space == "const")
@@ -182,7 +182,7 @@ def launch_with(
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
 ) -> Machine:
-    """`launch`, with the bytes of every argument in place of the step's own: addresses in `device` among them."""
+    """Execute one launch with `values` as its arguments' bytes; they may contain addresses in `device`."""
     with explain_errors(step.source.name):
         check_sizes(step)
         program = load(step.source, step.kernel)
@@ -218,9 +218,9 @@ def _run_launch(
 
 @contextmanager
 def explain_errors(name: str) -> Iterator[None]:
-    """Turn what goes wrong inside into RunFailed: one sentence. `name`: what the .cu file is called.
+    """Turn any error inside into RunFailed with one sentence. `name`: the name of the .cu file.
 
-    A fault of the emulator keeps its cause, for whoever mends it; the sentence says that it is no fault of the kernel.
+    An internal error of the emulator keeps its cause; its sentence says that the kernel is not at fault.
     """
     try:
         yield
@@ -229,7 +229,7 @@ def explain_errors(name: str) -> Iterator[None]:
     except PtxError as error:
         raise RunFailed("crashed", error.sentence(name), error.line) from None
     except MemoryError:
-        raise RunFailed("crashed", f"{name}: the emulator has not enough memory for this launch.") from None
+        raise RunFailed("crashed", f"{name}: the emulator has too little memory for this launch.") from None
     except EmulatorFault as fault:
         raise _fault(name, fault.__cause__ or fault, fault.line) from fault.__cause__
     except Exception as error:
@@ -246,7 +246,7 @@ def _fault(name: str, cause: BaseException, line: int) -> RunFailed:
 
 
 def _workspace(device: Device, step: Launch) -> int:
-    """Where grid.sync() keeps its count."""
+    """Return the address of grid.sync()'s counter, 0 if the launch is not cooperative."""
     if not step.cooperative:
         return 0
     return device.space.add("workspace of grid.sync()", np.zeros(_WORKSPACE_BYTES, np.uint8), 4).base
@@ -282,7 +282,7 @@ def _partial_progress(progress: Progress | None, number: int, count: int) -> Pro
 
 
 def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounters, ...]:
-    """The lines of a source that did anything."""
+    """Return the counters of the source lines that have any."""
     text = source.text.splitlines()
     made = [LineCounters(line, text[line - 1] if 0 < line <= len(text) else "", totals)
             for line, totals in results.by_line(observers, source.name).items()]  # fmt: skip

@@ -23,7 +23,7 @@ from engine.records import CompileError, NotRunnable, Source
 
 @dataclass(frozen=True, eq=False)
 class _PtxAccess:
-    """A load or store of shared memory in the PTX; `made`: the sizes of those that the assembler made of it."""
+    """A load or store of shared memory in the PTX; `made`: the sizes of the accesses that the assembler made of it."""
 
     item: Instruction
     block: int
@@ -36,13 +36,13 @@ class _PtxAccess:
 
     @property
     def wider(self) -> int:
-        """The size of all that was made of it, where that is more than its own, else 0."""
+        """Return the size of the assembler's access if it is wider than the PTX's, else 0."""
         sizes = set(self.made)
         return max(sizes) if len(sizes) == 1 and max(sizes) > self.size else 0
 
 
 def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedRequests:
-    """How the places of `program` are asked for that the assembler changed, by their line of the PTX."""
+    """Return the requests of the accesses that the assembler changed, by their line of the PTX."""
     sizes: dict[tuple[int, str], list[int]] = defaultdict(list)
     for access in accesses:
         sizes[access.place, access.op].append(access.size)
@@ -65,7 +65,7 @@ def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedReq
         known = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
         request = _joined_request(place, groups[place]) if place in groups else NO_REQUEST if known else None
         at = place.item.place
-        found[at] = request if at not in found or found[at] == request else None  # copies of one function agree
+        found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
     unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
     return SharedRequests({place: request for place, request in found.items() if request is not None}, unsure)
 
@@ -90,7 +90,7 @@ def _ptx_accesses(block: BasicBlock, sizes: dict[tuple[int, str], list[int]]) ->
 
 
 def _families(leaders: Iterable[_PtxAccess]) -> Iterable[list[_PtxAccess]]:
-    """Wider accesses of one base and size: they all start at the same distance from a multiple of their size."""
+    """Group wider accesses by op, base and size: each group has the same alignment."""
     found: dict[object, list[_PtxAccess]] = defaultdict(list)
     for leader in leaders:
         found[leader.op, leader.base, leader.wider].append(leader)
@@ -98,7 +98,7 @@ def _families(leaders: Iterable[_PtxAccess]) -> Iterable[list[_PtxAccess]]:
 
 
 def _window_start(leaders: Sequence[_PtxAccess], absent: Sequence[_PtxAccess]) -> int:
-    """That distance in bytes: the one with which they bring along the most of what is absent."""
+    """Return the alignment offset in bytes with which these accesses serve the most absent ones."""
     one = leaders[0]
     offsets = {place.offset for place in absent if (place.op, place.base) == (one.op, one.base)}
 
@@ -110,7 +110,7 @@ def _window_start(leaders: Sequence[_PtxAccess], absent: Sequence[_PtxAccess]) -
 
 
 def _leader(place: _PtxAccess, leaders: Sequence[_PtxAccess], start: int, before: list[int]) -> _PtxAccess | None:
-    """The one of these that brings along what `place` asks for; of the same basic block, if there is one."""
+    """Return the wider access that serves `place`, preferably in the same basic block."""
     near = [
         other for other in leaders
         if (other.op, other.base) == (place.op, place.base)
@@ -121,7 +121,7 @@ def _leader(place: _PtxAccess, leaders: Sequence[_PtxAccess], start: int, before
 
 
 def _repeats(place: _PtxAccess, other: _PtxAccess, before: list[int]) -> bool:
-    """True when `other` has read the same word on every way to `place`."""
+    """Return whether `other` has read the same word on every path to `place`."""
     same = (other.op, other.base, other.offset, other.size) == (place.op, place.base, place.offset, place.size)
     if not same or place.op != "ld" or not other.made:
         return False
@@ -129,7 +129,7 @@ def _repeats(place: _PtxAccess, other: _PtxAccess, before: list[int]) -> bool:
 
 
 def _dominators(blocks: Sequence[BasicBlock], entries: Collection[int]) -> list[int]:
-    """For each block the bit set of those that every way to it from one of `entries` passes, itself among them."""
+    """Return for each block the bit set of its dominators, including itself, for paths that start at `entries`."""
     sources: list[list[int]] = [[] for _ in blocks]
     for block in blocks:
         for successor in block.successors:
@@ -153,20 +153,20 @@ def _dominators(blocks: Sequence[BasicBlock], entries: Collection[int]) -> list[
 
 @lru_cache(maxsize=32)
 def module_of(source: Source) -> Module:
-    """The PTX of a source, read; compiled once. CompileError or PtxError where it has none that can be read."""
+    """Return the parsed PTX of a source. CompileError or PtxError if it cannot be compiled or parsed."""
     return parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name)
 
 
 @lru_cache(maxsize=64)
 def load(source: Source, kernel: str) -> Program:
-    """The linked program of a kernel; compiled and parsed once."""
+    """Return the linked program of a kernel."""
     program = link(module_of(source), kernel)
     shared = any(item.space == "shared" and item.words[0] in ("ld", "st") for b in program.blocks for item in b.body)
     return replace(program, requests=_requests(source, program)) if shared else program
 
 
 def _requests(source: Source, program: Program) -> SharedRequests:
-    """As the assembler makes them; as the PTX says, where it makes nothing or would take too long."""
+    """Return the assembler's requests; empty if the assembler fails or would take too long."""
     ptx = compile_source(source, EMULATED_ARCHITECTURE)
     if not assembled(ptx):
         return SharedRequests()

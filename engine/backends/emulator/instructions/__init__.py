@@ -1,1 +1,1 @@
-"""What an instruction does to the machine: one module a family."""
+"""What an instruction does to the machine, by family."""

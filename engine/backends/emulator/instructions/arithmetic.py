@@ -27,7 +27,7 @@ from engine.records import Array
 
 @executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))
 def arithmetic_executor(machine: Machine, item: Instruction) -> Executor:
-    """The executor of an instruction that `meanings` knows."""
+    """Return the executor of an instruction that `meanings` defines."""
     found = operation(item.opcode)
     widths, line = machine.program.widths, item.line
     if not item.operands:
@@ -46,12 +46,12 @@ def arithmetic_executor(machine: Machine, item: Instruction) -> Executor:
         wanted = "1 operand" if len(found.operands) == 1 else f"{len(found.operands)} operands"
         raise InvalidPtx(f"{item.opcode} takes {wanted} and is given {len(item.operands) - 1}", line)
     if len(targets) > len(results):
-        raise InvalidPtx(f"{item.opcode} has one result and is given two places for it", line)
+        raise InvalidPtx(f"{item.opcode} has one result, but two destinations", line)
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute
     symbolic = rule(item.opcode) if machine.options.sums else None
-    fits = isinstance(first, Register) and widths[first.index] == WIDTHS[results[0]]  # else the result is widened
+    fits = isinstance(first, Register) and widths[first.index] == WIDTHS[results[0]]  # otherwise the result is widened
     if symbolic is not None and len(targets) == 1 and isinstance(first, Register) and fits:
         raw = [raw_reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
         return _with_rule(symbolic, raw, compute, readers, first.index)
@@ -69,7 +69,7 @@ def arithmetic_executor(machine: Machine, item: Instruction) -> Executor:
 def _single(
     compute: Callable[..., Array], readers: list[Reader], write: Callable[[Registers, Array], None]
 ) -> Executor:
-    """One result: unrolled by the number of operands, because this is where the time goes."""
+    """Return the executor for one result, unrolled by the number of operands, as most time is spent here."""
     if len(readers) == 1:
         (only,) = readers
         return lambda registers, mask: write(registers, compute(only(registers)))
@@ -98,13 +98,13 @@ _JOINS: dict[str, Callable[[Array, Array], Array]] = {"and": np.logical_and, "or
 
 @executes(Traits("setp", "pvv?v"))
 def comparison(machine: Machine, item: Instruction) -> Executor:
-    """setp, with one result or two."""
+    """Return the executor of a setp with one result or two."""
     first = item.operands[0]
     return _two_predicates(machine, item, first) if isinstance(first, Pair) else arithmetic_executor(machine, item)
 
 
 def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Executor:
-    """setp p|q: q is what p would be if the comparison had come out the other way."""
+    """Return the executor of setp p|q, with q the result of the opposite comparison."""
     words, widths, line = item.words, machine.program.widths, item.line
     join = next((word for word in words if word in _JOINS), None)
     found = operation(".".join(word for word in words if word not in _JOINS))
@@ -127,11 +127,11 @@ def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Executor
     return step
 
 
-_AT_ONCE = 1 << 14  # elements: the temporaries stay in the second cache
+_AT_ONCE = 1 << 14  # elements: the temporaries stay in the second-level cache
 
 
 def fused_each(a: Sequence[Array], b: Sequence[Array], c: Sequence[Array]) -> list[Array]:
-    """`fused(a[k], b[k], c[k])` for every k: the same bits. Arrays of two axes."""
+    """Return `fused(a[k], b[k], c[k])` for every k, with the same bits. Arrays of two axes."""
     shape = c[0].shape
     together = _AT_ONCE // max(c[0].size, 1)
     shapes = {each.shape for each in (*a, *b)}
@@ -146,7 +146,7 @@ def fused_each(a: Sequence[Array], b: Sequence[Array], c: Sequence[Array]) -> li
 
 
 def _fused_alike(a: Sequence[Array], b: Sequence[Array], c: Sequence[Array], whole: bool) -> list[Array]:
-    """All c have one shape; so have all a and b (`whole`), or they broadcast to it."""
+    """Compute a batch in which all c have one shape; so have all a and b (`whole`), or they broadcast to it."""
     height, width = c[0].shape
     rows = [slice(start, start + height) for start in range(0, height * len(c), height)]
     x, y, product, x_real, x_imag, y_real, answer = buffers.of(c[0].dtype, (height * len(c), width))
@@ -167,7 +167,7 @@ _OPERANDS = 4
 
 
 def batch_instructions(program: Program, body: Sequence[Instruction]) -> list[tuple[Instruction, ...]]:
-    """A basic block's instructions in an order of the same meaning: one by one, or multiply-adds that are a batch."""
+    """Return a basic block's instructions in an equivalent order: single ones, and batches of multiply-adds."""
     if not any(item.opcode in _FUSED for item in body):
         return [(item,) for item in body]
     made: list[tuple[Instruction, ...]] = []
@@ -177,7 +177,7 @@ def batch_instructions(program: Program, body: Sequence[Instruction]) -> list[tu
     for item in body:
         read, written = set(reads(item, program.carry)), set(writes(item, program.carry))
         joins = _joins(program, item) and (not batch or item.opcode == batch[0].opcode)
-        # What a batch reads it reads before it writes, so that its own members may write what others of it read.
+        # A batch reads all its operands before it writes, so a member may overwrite an operand of another member.
         if batch and (read & targets or (not joins and (item.opcode in _FUSED or written & (sources | targets)))):
             made.append(tuple(batch))
             batch, sources, targets = [], set(), set()
@@ -190,7 +190,7 @@ def batch_instructions(program: Program, body: Sequence[Instruction]) -> list[tu
 
 
 def _joins(program: Program, item: Instruction) -> bool:
-    """Whether the multiply-add is an ordinary one; what is wrong with another is told when it is made executable."""
+    """Return whether this is a regular multiply-add; errors in others are reported when their executor is created."""
     if item.opcode not in _FUSED or len(item.operands) != _OPERANDS:
         return False
     target = item.operands[0]
@@ -198,7 +198,7 @@ def _joins(program: Program, item: Instruction) -> bool:
 
 
 def batch_executor(machine: Machine, items: Sequence[Instruction]) -> Executor:
-    """The executor of a batch."""
+    """Return the executor of a batch."""
     code, widths = items[0].words[-1], machine.program.widths
     operands = dict.fromkeys(operand for item in items for operand in item.operands[1:])
     numbers = {operand: number for number, operand in enumerate(operands)}

@@ -39,33 +39,33 @@ from engine.backends.emulator.state.resident import BarrierStates, count_arrival
 from engine.records import Array
 
 _WORD = 4  # bytes
-_LOWEST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint32)  # masks of none to all
+_LOWEST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint32)  # masks of 0 to 4 bytes
 
 describe(Traits("cp", writes=False))  # the bulk copies, which have other rules
 
 
 @executes(Traits("cp.async.commit_group", writes=False))
 def commit_group(machine: Machine, item: Instruction) -> Executor:
-    """The next copy belongs to a new group."""
+    """Return the executor that closes the open group."""
     return lambda registers, mask: machine.resident.copies.close(mask)
 
 
 @executes(Traits("cp.async.wait_all", writes=False))
 def wait_all(machine: Machine, item: Instruction) -> Executor:
-    """All copies arrive."""
+    """Return the executor that completes all copies."""
     return lambda registers, mask: machine.resident.copies.wait(mask, None)
 
 
 @executes(Traits("cp.async.wait_group", "v", writes=False))
 def wait_group(machine: Machine, item: Instruction) -> Executor:
-    """All copies arrive but those of the newest groups."""
+    """Return the executor that completes all copies except those of the newest groups."""
     newest = reader(item.operands[0], "s64", machine.program.widths, item.line)
     return lambda registers, mask: machine.resident.copies.wait(mask, int(newest(registers).flat[0]))
 
 
 @executes(*(Traits(head, "aav?vv", writes=False, memory="copy") for head in ("cp.async.ca", "cp.async.cg")))
 def copy(machine: Machine, item: Instruction) -> Executor:
-    """cp.async [to], [from], size {, size of the source}: bytes beyond the source's size become zero."""
+    """Return the executor of cp.async [to], [from], size {, source size}: bytes beyond the source size become zero."""
     widths, line = machine.program.widths, item.line
     to, source, size, *rest = item.operands
     if not isinstance(to, Address) or not isinstance(source, Address):
@@ -90,15 +90,16 @@ def copy(machine: Machine, item: Instruction) -> Executor:
 
 
 def _set_out(port: Port, address: Value, mask: Mask, values: Sequence[Array]) -> None:
-    """A copy starts, to where it may go; the observers hear of it."""
+    """Check the destination of a copy that starts, and report it to the observers."""
     port.offsets(address, address, mask, port.machine.words("shared"), "shared")
     for hook in port.machine.hooks.on_copy:
         hook(port.access("shared", as_signed(address), mask, None, values))
 
 
 def _source_sizes(operand: Operand, size: int, widths: tuple[int, ...], line: int) -> Reader:
-    """The bytes that each lane reads: as the operand says, or all or none where it is the predicate that ignores the
-    source."""
+    """Return a reader of the bytes that each lane reads: the operand, or all or none if it is the ignore-source
+    predicate.
+    """
     if not (isinstance(operand, Register) and widths[operand.index] == 1):
         return reader(operand, "u32", widths, line)
     ignored = reader(operand, "pred", widths, line)
@@ -106,13 +107,15 @@ def _source_sizes(operand: Operand, size: int, widths: tuple[int, ...], line: in
 
 
 class _Source:
-    """Where a copy reads, perhaps less than it writes: the other bytes are zeros."""
+    """The source of a copy, which may have fewer bytes than the destination; the rest are zeros."""
 
     def __init__(self, port: Port) -> None:
         self._port, self._size = port, port.site.size
 
     def read(self, raw: Value, mask: Mask, sizes: Array | None) -> list[Array]:
-        """The words to be written. `sizes`: the bytes that each lane reads; whoever reads none may point anywhere."""
+        """Return the words to write. `sizes`: the bytes that each lane reads; a lane that reads none may have any
+        address.
+        """
         if sizes is None or int(sizes.min()) == int(sizes.max()) == self._size:
             return self._port.load(raw, mask)
         reading = np.broadcast_to(sizes > 0, (mask.height, mask.width))
@@ -141,19 +144,21 @@ class _Source:
 
     def _refuse(self, mask: Mask, sizes: Array) -> NoReturn:
         row, column = first_lane(sizes > self._size)
-        what = f"copies {self._size} bytes and says that {sizes[row, column]} of them come from global memory"
+        what = f"copies {self._size} bytes, but gives {sizes[row, column]} bytes as the size of the source"
         raise self._port.machine.lane_failure("crashed", self._port.site.line, mask, row, column, what)
 
 
 _NO_REGISTERS: Any = ()
 
 
-_UNIT = 16  # bytes: what a bulk copy is made of
+_UNIT = 16  # bytes: a bulk copy consists of such units
 
 
 @executes(Traits("cp.async.mbarrier.arrive", "a", writes=False, memory="atomic"))
 def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
-    """A lane arrives once its copies so far have. Without noinc the phase wants that arrival as one more."""
+    """Return the executor that lets a lane arrive once its copies are complete. Without noinc the phase expects one
+    arrival more.
+    """
     place = BarrierAddress(machine, item, "red", "release")
     more = 0 if "noinc" in item.words else 1
 
@@ -180,7 +185,9 @@ def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
 
 @executes(Traits("cp.async.bulk.shared", "aava", writes=False, memory="copy"))
 def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
-    """cp.async.bulk [to], [from], bytes, [barrier]: the barrier's phase then wants so many bytes less."""
+    """Return the executor of cp.async.bulk [to], [from], bytes, [barrier]; completion reduces the barrier's missing
+    bytes.
+    """
     to, source, size, barrier = item.operands
     line, words = item.line, {word.split("::")[0] for word in item.words}
     if "global" not in words or "mbarrier" not in words or "tensor" in words or "multicast" in words:
@@ -199,7 +206,7 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
         counts = np.broadcast_to(get_bytes(registers), shape).astype(np.int64)
         start, end = (np.broadcast_to(plain_address(as_signed(get(registers))), shape) for get in (get_from, get_to))
         if (counts % _UNIT).any():
-            raise PtxError(f"{item.opcode} copies a number of bytes that is no multiple of {_UNIT}", line)
+            raise PtxError(f"{item.opcode} copies a number of bytes that is not a multiple of {_UNIT}", line)
 
         for count, lanes in _by_count(counts, mask):
             move.set_out(end, count, lanes)
@@ -218,20 +225,20 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
 
 
 def _by_count(counts: Array, mask: Mask) -> Iterator[tuple[int, Mask]]:
-    """The lanes of a mask that copy as many bytes as each other: (bytes, these lanes)."""
+    """Yield (bytes, lanes) for each number of bytes that lanes of a mask copy."""
     active = np.ones(counts.shape, bool) if mask.dense is None else mask.dense
     for count in np.unique(counts[active & (counts > 0)]).tolist():
         yield count, Mask(mask.rows, mask.columns, active & (counts == count))
 
 
 class _CopyEngine:
-    """Copies as many bytes for each lane of a mask, once their ends are known to lie where they may."""
+    """Copies the same number of bytes for each lane of a mask, after checking all addresses."""
 
     def __init__(self, port_from: Port, port_to: Port) -> None:
         self._from, self._to = port_from, port_to
 
     def set_out(self, end: Array, count: int, mask: Mask) -> None:
-        """A copy starts, to where it may go; the observers hear of it."""
+        """Check the destination of a copy that starts, and report it to the observers."""
         for first in (end, end + (count - _UNIT)):
             self._to.offsets(first, first, mask, self._to.machine.words("shared"), "shared")
         for hook in self._to.machine.hooks.on_copy:
@@ -239,7 +246,7 @@ class _CopyEngine:
             hook(Access(site, "shared", end + self._to.offset, mask, None, ()))
 
     def __call__(self, start: Array, end: Array, count: int, mask: Mask) -> None:
-        """`start`, `end`: int64 (height, width), where each lane reads and writes from."""
+        """Copy from `start` to `end`: int64 (height, width), the addresses of each lane."""
         machine = self._from.machine
         words = machine.words("shared")
         self._from.pieces(start + (count - _UNIT), mask)
@@ -263,7 +270,7 @@ class _CopyEngine:
         piece: ArrayPiece,
         values: Array | None = None,
     ) -> None:
-        """The observers hear of one access of so many bytes."""
+        """Report one access of `count` bytes to the observers."""
         parts = []
         for number in range(count // 4 if values is not None else 0):
             part = np.zeros(address.shape, np.uint32)

@@ -1,7 +1,7 @@
-"""Atomics: the lanes of one instruction take their turns in the order of blocks and threads.
+"""Atomics: the lanes of one instruction take turns in the order of blocks and threads.
 
-Where nobody reads the old values, only the combination matters. Where they are read, each lane must see what the
-lanes before it left: all lanes that meet one word form a chain.
+If the old values are unused, only the combination matters. Otherwise each lane must see the result of the lanes before
+it: all lanes that access one word form a chain.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ _UFUNCS: dict[str, Any] = {
 }  # fmt: skip
 _OTHERS = ("exch", "inc", "dec", "cas")
 _WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
-_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `meanings`
+_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # `meanings` computes their sums
 describe(Traits("red.async", writes=False))
 
 
 @dataclass(frozen=True)
 class _AtomicLanes:
-    """The active lanes of one atomic that meet one array, in the order of blocks and threads.
+    """The active lanes of one atomic that access one array, in the order of blocks and threads.
 
-    `words` is the flat array of words, `index` the word of each lane, `select` the lanes in (width, height), None for
-    all. Where `words` were put together from two halves each, `halves` says where these go back to.
+    `words`: the flat array of words; `index`: the word of each lane; `select`: the lanes in (width, height), None for
+    all. `halves`: if words were combined from two halves, the places of the halves.
     """
 
     words: Array
     index: Array
     select: Array | None
-    halves: tuple[Array, Array, Array] | None = None  # words of 32 bits, where the low and where the high ones lie
+    halves: tuple[Array, Array, Array] | None = None  # memory of 32-bit words, places of the low and of the high halves
 
     def put_back(self) -> None:
-        """Words that were put together go back to memory."""
+        """Store combined words back into their halves."""
         if self.halves is not None:
             memory, low, high = self.halves
             memory[low] = self.words.astype(np.uint32)
             memory[high] = (self.words >> np.uint64(32)).astype(np.uint32)
 
     def pick(self, value: Array, shape: tuple[int, int]) -> Array:
-        """A value per lane, in the order of the lanes; `shape` is (height, width)."""
+        """Return one value per lane, in the order of the lanes; `shape` is (height, width)."""
         turned = spread(value, shape).T
         return turned.reshape(-1) if self.select is None else turned[self.select]
 
@@ -63,7 +63,7 @@ class _AtomicLanes:
     Traits("red", "av?v", check=check_type, memory="atomic", writes=False),
 )
 def atomic_step(machine: Machine, item: Instruction) -> Executor:
-    """The executor of an `atom` or `red` instruction."""
+    """Return the executor of an `atom` or `red` instruction."""
     words, site = item.words, site_of(machine, item)
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
     code = words[-1]
@@ -111,7 +111,9 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
 
 
 def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_AtomicLanes]:
-    """The active lanes by array. Blocks come first in the order, so everything is transposed to (width, height)."""
+    """Return the active lanes by array. Blocks come first in the order, so all arrays are transposed to (width,
+    height).
+    """
     parties = port.mixed(raw, mask)
     if parties:
         return [part for lanes in parties for part in _atomic_lanes(port, raw, lanes, values)]
@@ -137,7 +139,7 @@ def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> li
     at = port.offsets(key, raw, mask, words, space)
     port.note_at(space, raw, at, mask, values)
     lanes = None if mask.dense is None else mask.dense.T
-    # Words lie as [word][block], those of local memory as [word][thread][block]; a part of a word lies inside it.
+    # Words are ordered [word][block], in local memory [word][thread][block]; parts lie inside their word.
     own: Array = mask.columns_at()[None, :]
     row = blocks = machine.resident.blocks
     if space == "local":
@@ -153,7 +155,7 @@ def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> li
 
 
 def _join_halves(memory: Array, index: Array, row: int, lanes: Array | None) -> _AtomicLanes:
-    """64-bit words of a memory of 32-bit ones: the high half lies in the next row, which is so many words away."""
+    """Combine 64-bit words from 32-bit memory; the high half lies `row` words behind the low half."""
     low, place = np.unique(index, return_inverse=True)
     high = low + row
     whole = memory[low].astype(np.uint64) | (memory[high].astype(np.uint64) << np.uint64(32))
@@ -161,7 +163,7 @@ def _join_halves(memory: Array, index: Array, row: int, lanes: Array | None) -> 
 
 
 def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
-    """Nobody reads the old values."""
+    """Combine values into memory; the old values are unused."""
     if memory.dtype.kind in "iu" and index.size and (index == index[0]).all():
         word = int(index[0])
         memory[word] = _UFUNCS[name](memory[word : word + 1], _UFUNCS[name].reduce(values, dtype=memory.dtype))[0]
@@ -170,7 +172,7 @@ def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
 
 
 def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> Array:
-    """Every lane's old value, and the final words, as if the lanes took turns."""
+    """Update the words as if the lanes took turns, and return each lane's old value."""
     if index.size == 0:
         return np.zeros(0, memory.dtype)
     if (index == index[0]).all():
@@ -199,7 +201,7 @@ def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> A
 
 
 def _next(name: str, now: Array, operands: list[Array]) -> Array:
-    """What one turn leaves in each word."""
+    """Return each word after one turn."""
     first = operands[0]
     match name:
         case "exch":
@@ -214,7 +216,7 @@ def _next(name: str, now: Array, operands: list[Array]) -> Array:
 
 
 def _chain(name: str, start: Any, operands: list[Array]) -> tuple[Array, Any]:
-    """Old values along one word's chain of lanes, and the word after the last lane."""
+    """Return the old values along one word's chain of lanes, and the final word."""
     first = operands[0]
     start = np.asarray(start, first.dtype)
     if name in _UFUNCS:

@@ -1,4 +1,4 @@
-"""Instruction -> executor, by the opcode's row. This is also the list of all modules that bring instructions."""
+"""Instruction -> executor, by the opcode's row; and the list of all modules with instructions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.state.machine import EmulatorFault, Machine
 
-# To import one registers its rows and what makes its executors.
+# Importing a module registers its rows and the functions that make its executors.
 FAMILIES: tuple[ModuleType, ...] = (
     arithmetic, async_copy, atomics, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_cores, warp_wide,
 )  # fmt: skip
 
 
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
-    """The executors of a block's body, each with its .cu line. PtxError for an instruction that is not emulated."""
+    """Return the executors of a block's body, each with its .cu line. PtxError for an unsupported instruction."""
     executors = []
     one_by_one = bool(machine.hooks.on_result)  # observers see each result
     cached = _cached_executors(machine.program, machine.options.sums, one_by_one)
@@ -61,7 +61,7 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
 
 @lru_cache(maxsize=64)
 def _cached_executors(program: Program, sums: bool, one_by_one: bool) -> dict[tuple[int, int], Executor]:
-    """Return the executors that use registers only, by (block, number in it); every launch of a program shares them."""
+    """Return the executors on registers only, by (block, number in it); all launches of a program share them."""
     return {}
 
 
@@ -71,7 +71,7 @@ def _batches_of(program: Program, block: int) -> list[tuple[Instruction, ...]]:
 
 
 def with_result_hooks(machine: Machine, item: Instruction, step: Executor) -> Executor:
-    """The executor of an instruction, of whose result observers hear, if any want to."""
+    """Return the executor, extended by the observers' result hooks if there are any."""
     hooks = machine.hooks.on_result
     if not hooks or not has_destination(item):
         return step
@@ -87,7 +87,7 @@ def with_result_hooks(machine: Machine, item: Instruction, step: Executor) -> Ex
 
 
 def not_emulated(program: Program) -> list[Instruction]:
-    """The instructions of a program that nothing here executes, one of each opcode and line."""
+    """Return the unsupported instructions of a program, one per opcode and line."""
     found: dict[tuple[str, int], Instruction] = {}
     for item in (item for block in program.blocks for item in block.body):
         traits = traits_of(item.opcode)
@@ -104,4 +104,4 @@ def _executor(machine: Machine, item: Instruction) -> Executor | None:
     make = MAKERS.get(traits.head)
     if make is None:
         raise UnknownInstruction(item.opcode)
-    return with_warp_sync_hooks(machine, item, make(machine, item)) if traits.meets else make(machine, item)
+    return with_warp_sync_hooks(machine, item, make(machine, item)) if traits.converges else make(machine, item)

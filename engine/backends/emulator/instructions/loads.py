@@ -23,17 +23,17 @@ from engine.backends.emulator.state.machine import Machine
 
 
 def check_access(item: Instruction) -> None:
-    """Its type, and as many registers as it says."""
+    """Check an access's type and its number of registers."""
     typed_bits(item)
     data = item.operands[1 if item.words[0] == "st" else 0]
     given = len(data.items) if isinstance(data, Vector) else 1
     if given != item.count:
         noun = "number" if item.count == 1 else "numbers"
-        raise InvalidPtx(f"{item.opcode} moves {item.count} {noun} and names {given}")
+        raise InvalidPtx(f"{item.opcode} moves {item.count} {noun}, not {given}")
 
 
 describe(
-    Traits("st.param", "av", check=check_access, writes=False),  # becomes a mov when the call is inlined
+    Traits("st.param", "av", check=check_access, writes=False),  # inlining turns it into a mov
     Traits("st.async", writes=False),
     Traits("st.bulk", writes=False),
 )
@@ -41,7 +41,7 @@ describe(
 
 @executes(Traits("ld.param", "da", check=check_access))
 def load_parameter(machine: Machine, item: Instruction) -> Executor:
-    """A kernel argument: the same for all lanes, or a piece of a structure whose place a lane has computed."""
+    """Return the executor that loads a kernel argument, or part of a structure at a computed address."""
     address, code = item.operands[1], item.words[-1]
     if not isinstance(address, Address) or not isinstance(address.base, Symbol):
         return load(machine, item)
@@ -64,7 +64,7 @@ def load_parameter(machine: Machine, item: Instruction) -> Executor:
 
 @executes(*(Traits(head, "da?v", check=check_access, memory="load") for head in ("ld", "ldu")))
 def load(machine: Machine, item: Instruction) -> Executor:
-    """ld of one register or several."""
+    """Return the executor of an ld of one register or several."""
     target, address = item.operands[:2]
     site, code = site_of(machine, item), item.words[-1]
     get, offset = address_reader(machine, address, item.line)
@@ -84,7 +84,7 @@ def load(machine: Machine, item: Instruction) -> Executor:
 
 @executes(Traits("st", "av?v", check=check_access, writes=False, memory="store"))
 def store(machine: Machine, item: Instruction) -> Executor:
-    """st of one register or several."""
+    """Return the executor of an st of one register or several."""
     address, source = item.operands[:2]
     site = site_of(machine, item)
     get, offset = address_reader(machine, address, item.line)
@@ -103,7 +103,7 @@ def store(machine: Machine, item: Instruction) -> Executor:
 
 @executes(Traits("membar", writes=False), Traits("fence", writes=False))
 def fence(machine: Machine, item: Instruction) -> Executor | None:
-    """Every access takes effect at once here: a fence is only for the observers."""
+    """Return the executor that reports a fence; accesses take effect at once here."""
 
     def step(registers: Registers, mask: Mask) -> None:
         for hook in machine.hooks.on_fence:
@@ -114,7 +114,7 @@ def fence(machine: Machine, item: Instruction) -> Executor | None:
 
 @executes(Traits("bar_result", issued=False))
 def barrier_result(machine: Machine, item: Instruction) -> Executor:
-    """The result of a `barrier.red`, which stands behind it."""
+    """Return the executor that gives the result of the preceding `barrier.red`."""
     kind = item.opcode.split(".red.")[1].split(".")[0]
     put = writer(item.operands[0], "u32" if kind == "popc" else "pred", machine.program.widths, item.line)
     everyone, count = np.uint32(1 << 30), np.uint32((1 << 30) - 1)
@@ -134,5 +134,5 @@ _HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "gri
 
 @executes(*(Traits(head, writes=False) for head in _HEADS))
 def skip_hint(machine: Machine, item: Instruction) -> Executor | None:
-    """None."""
+    """Return None: a hint changes neither an answer nor a count."""
     return None

@@ -38,9 +38,12 @@ from engine.records import Array
 _LANE = np.arange(WARP)
 
 
-@executes(Traits("ldmatrix.sync", "da", meets="warp", varies=True, memory="load", called="ldmatrix"))
+@executes(Traits("ldmatrix.sync", "da", converges="warp", varies=True, memory="load", called="ldmatrix"))
 def load_matrices(machine: Machine, item: Instruction) -> Executor:
-    """One, two or four matrices of 8 x 8 16-bit numbers; lane l gives the address of row l % 8 of matrix l / 8."""
+    """Return the executor that loads one, two or four 8 x 8 matrices of 16-bit numbers.
+
+    Lane l gives the address of row l % 8 of matrix l / 8.
+    """
     count = _matrix_count(item)
     targets = parts_of(item.operands[0])
     if len(targets) != count:
@@ -58,9 +61,9 @@ def load_matrices(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
-@executes(Traits("stmatrix.sync", "av", meets="warp", writes=False, memory="store", called="stmatrix"))
+@executes(Traits("stmatrix.sync", "av", converges="warp", writes=False, memory="store", called="stmatrix"))
 def store_matrices(machine: Machine, item: Instruction) -> Executor:
-    """One, two or four matrices, to the rows whose addresses lanes give as for ldmatrix."""
+    """Return the executor that stores one, two or four matrices, with addresses as for ldmatrix."""
     count = _matrix_count(item)
     sources = parts_of(item.operands[1])
     if len(sources) != count:
@@ -77,55 +80,55 @@ def store_matrices(machine: Machine, item: Instruction) -> Executor:
 
 
 def _matrix_count(item: Instruction) -> int:
-    """How many matrices."""
+    """Return the number of matrices."""
     count = next((int(word[1:]) for word in item.words if word in ("x1", "x2", "x4")), 0)
     if "m8n8" not in item.words or item.words[-1] != "b16" or not count:
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
     return count
 
 
-@executes(Traits("movmatrix.sync", "dv", meets="warp", varies=True, called="movmatrix"))
+@executes(Traits("movmatrix.sync", "dv", converges="warp", varies=True, called="movmatrix"))
 def transpose_matrix(machine: Machine, item: Instruction) -> Executor:
-    """A matrix of 8 x 8 16-bit numbers, transposed."""
+    """Return the executor that transposes an 8 x 8 matrix of 16-bit numbers."""
     widths, line = machine.program.widths, item.line
     get, put = reader(item.operands[1], "u32", widths, line), writer(item.operands[0], "u32", widths, line)
     return lambda registers, mask: put(registers, to_lanes(transposed(from_lanes(get(registers), mask)), mask))
 
 
 class MatrixRows:
-    """Moves matrices of 8 rows of 16 bytes, for which the first 8 * `count` lanes give the addresses."""
+    """Moves matrices of 8 rows of 16 bytes; the first 8 * `count` lanes give the addresses."""
 
     def __init__(self, port: Port, count: int, turned: bool) -> None:
         self._port, self._count, self._turned = port, count, turned
         self._asking: tuple[Mask, Mask, Array] | None = None
 
     def load(self, address: Array, mask: Mask) -> list[Array]:
-        """One register a matrix, in the rows of the mask. `address`: int64 (height, width)."""
+        """Return one register per matrix, in the rows of the mask. `address`: int64 (height, width)."""
         asking, chosen = self._lanes(mask)
         if asking is None:
             return [np.zeros((1, 1), np.uint32)] * self._count
         loaded = self._port.load(address[chosen], asking)
         shape = (asking.height, asking.width)
         words = np.stack([from_lanes(np.broadcast_to(part, shape), asking) for part in loaded])  # 4, 32, N
-        # Lane l has the l % 4-th word of row l / 4.
+        # Lane l has word l % 4 of row l / 4.
         made = [words[_LANE % 4, matrix * LINES + _LANE // 4] for matrix in range(self._count)]
         return [to_lanes(transposed(each) if self._turned else each, mask) for each in made]
 
     def store(self, address: Array, mask: Mask, registers: list[Array]) -> None:
-        """Store one register a matrix, all int64 or uint32 (height, width)."""
+        """Store one register per matrix, all int64 or uint32 (height, width)."""
         asking, chosen = self._lanes(mask)
         if asking is None:
             return
         matrices = [from_lanes(each, mask) for each in registers]
         matrices = [transposed(each) if self._turned else each for each in matrices]
-        # Row r has its words in lanes 4 r to 4 r + 3.
+        # Lanes 4 r to 4 r + 3 have the words of row r.
         rows = [np.concatenate([each[word::4] for each in matrices]) for word in range(4)]
         idle = np.zeros((WARP - self._count * LINES, rows[0].shape[1]), np.uint32)
         words = [to_lanes(np.concatenate([row, idle]), asking) for row in rows]
         self._port.store(address[chosen], asking, words)
 
     def _lanes(self, mask: Mask) -> tuple[Mask | None, Array]:
-        """The lanes of a mask that give addresses, and which of its rows they are."""
+        """Return the lanes of a mask that give addresses, and their positions among its rows."""
         if self._asking is None or self._asking[0] is not mask:
             chosen = mask.rows_at() % WARP < self._count * LINES
             rows = np.zeros(mask.rows.size, bool)
@@ -138,7 +141,7 @@ class MatrixRows:
 
 
 def transposed(value: Array) -> Array:
-    """A matrix of 8 x 8 16-bit numbers in the registers of 32 lanes, (32, N), transposed."""
+    """Transpose an 8 x 8 matrix of 16-bit numbers in the registers of 32 lanes, (32, N)."""
     halves = np.stack([value & np.uint32(0xFFFF), value >> np.uint32(16)])  # 2, 32, N
     low, high = (halves[_LANE // 4 % 2, (_LANE % 4 * 2 + one) * 4 + _LANE // 8] for one in (0, 1))
     made: Array = low | high << np.uint32(16)
@@ -146,20 +149,20 @@ def transposed(value: Array) -> Array:
 
 
 def matrix_site(machine: Machine, item: Instruction, op: str, part: int, count: int) -> Site:
-    """One access of such an instruction, as observers know it."""
+    """Return the site of one access of a matrix instruction."""
     return Site(machine.next_site(), item.line, item.opcode, op, item.space, part, count, True)
 
 
 def writers(machine: Machine, item: Instruction, targets: Sequence[Operand], code: str = "u32") -> list[Writer]:
-    """Of the registers of a fragment, which hold numbers of the type `code`."""
+    """Return the writers of a fragment's registers, which hold numbers of the type `code`."""
     return [writer(target, code, machine.program.widths, item.line) for target in targets]
 
 
 def _shape_of(item: Instruction) -> tuple[Shape, str]:
-    """Of a wmma.load or wmma.store: the shape, as far as it matters, and which matrix it is: "a", "b" or "c"."""
+    """Return the shape of a wmma.load or wmma.store, and its matrix: "a", "b" or "c"."""
     name, kind = item.words[2].replace("d", "c"), item.words[-1]
     if name == "c":
-        # The sums lie as those of other products of the same size do.
+        # The layout of sums is the same for all products of one size.
         left = {"f16": "f16", "f32": "tf32" if size_of(item)[2] == 8 else "f16", "s32": "s8"}.get(kind, kind)
         kinds = (kind, left, left, kind)
     else:
@@ -168,22 +171,22 @@ def _shape_of(item: Instruction) -> tuple[Shape, str]:
     return find_shape(item, size_of(item), kinds, WMMA), name
 
 
-@executes(Traits("wmma.load", "da?v", meets="warp", varies=True, memory="load", called="wmma::load_matrix_sync()"))
+@executes(Traits("wmma.load", "da?v", converges="warp", varies=True, memory="load", called="wmma::load_matrix_sync()"))
 def load_fragment(machine: Machine, item: Instruction) -> Executor:
-    """A matrix whose rows (or columns) lie `stride` numbers apart; packed where no stride is given."""
+    """Return the executor of wmma.load: rows or columns lie `stride` numbers apart, packed by default."""
     shape, name = _shape_of(item)
     targets = parts_of(item.operands[0])
     if name == "c":
         return _load_sums(machine, item, shape, targets)
     side = shape.operand(name)
-    along = ("row" in item.words) == (name == "a")  # the numbers of a line lie one after the other
+    along = ("row" in item.words) == (name == "a")  # the numbers of a line are contiguous
     length = side.depth if along else side.lines
     get, offset = address_reader(machine, item.operands[1], item.line)
     stride = _stride(machine, item, length)
     puts = writers(machine, item, targets, "f64" if side.kind == "f64" else "u32")
     blocks = side.blocks
     if len(targets) < len(blocks):
-        raise InvalidPtx(f"{item.opcode} reads a matrix that lies in {len(blocks)} registers into {len(targets)}")
+        raise InvalidPtx(f"{item.opcode} needs {len(blocks)} registers for its matrix and is given {len(targets)}")
     as_rows = item.space == "shared" and side.part < 4 and (along or side.part == 2)
     reading = _load_rows if as_rows else _load_quarters
     load = reading(machine, item, offset, side, along)
@@ -201,7 +204,7 @@ Loading = Callable[[Array, Array, Mask], list[Array]]  # (addresses, strides in 
 
 
 def _load_rows(machine: Machine, item: Instruction, offset: int, side: MatrixOperand, along: bool) -> Loading:
-    """As ldmatrix reads, four matrices at once if there are so many."""
+    """Return a loader that reads like ldmatrix, up to four matrices at once."""
     blocks = side.blocks
     size = min(4, len(blocks))
     site = matrix_site(machine, item, "ld", 4, 4)
@@ -221,7 +224,7 @@ def _load_rows(machine: Machine, item: Instruction, offset: int, side: MatrixOpe
 
 
 def _load_quarters(machine: Machine, item: Instruction, offset: int, side: MatrixOperand, along: bool) -> Loading:
-    """Each lane reads a quarter of a line: a word or a double, or the bytes of a word one by one."""
+    """Return a loader in which each lane reads a quarter of a line: a word, a double, or the single bytes of a word."""
     bytewise = side.part == 1 and not along
     across = side.part == 2 and not along
     part = 1 if bytewise else max(4, side.part)
@@ -232,10 +235,10 @@ def _load_quarters(machine: Machine, item: Instruction, offset: int, side: Matri
         line, near = lane // 4, lane % 4 * side.packed
 
         def read(first: int, start: int, step: int) -> Array:
-            """The numbers of a block's lines, from `step` on."""
+            """Return the numbers of a block's lines, starting at `step`."""
             if along:
                 far, close = first + line, start + near
-            elif across:  # lines are 8 numbers of the depth, which lie along the lines
+            elif across:  # memory has 8 numbers of the depth per line, across the lines
                 far, close = start + line, first + near
             else:
                 far, close = start + near + step, first + line
@@ -273,10 +276,10 @@ def _load_sums(machine: Machine, item: Instruction, shape: Shape, targets: Seque
     return step
 
 
-@executes(Traits("wmma.store", "av?v", meets="warp", writes=False, memory="store",
+@executes(Traits("wmma.store", "av?v", converges="warp", writes=False, memory="store",
                  called="wmma::store_matrix_sync()"))  # fmt: skip
 def store_fragment(machine: Machine, item: Instruction) -> Executor:
-    """The sums, as rows or columns that lie `stride` numbers apart."""
+    """Return the executor of wmma.store: sums as rows or columns that lie `stride` numbers apart."""
     shape, _ = _shape_of(item)
     places, kind = _SumPlaces(machine, item, shape, "st"), shape.kinds[0]
     widths, line = machine.program.widths, item.line
@@ -296,13 +299,13 @@ def store_fragment(machine: Machine, item: Instruction) -> Executor:
 
 
 class _SumPlaces:
-    """Where the sums of a wmma lie in memory. The two of a block that a lane holds are moved at once if they can be."""
+    """The addresses of the sums of a wmma. A lane moves its two sums of a block at once if they are contiguous."""
 
     def __init__(self, machine: Machine, item: Instruction, shape: Shape, op: str) -> None:
         self._rows, self._columns = shape.sums
         kind = shape.kinds[0]
         self._part = WIDTHS[kind] // 8
-        # Where the machine turns the matrix, its rows are columns in memory.
+        # If the machine transposes the matrix, its rows are columns in memory.
         self._along = ("row" in item.words) != shape.turned
         pairs = 2 if self._along else 1
         part, count = (4, 1) if kind == "f16" and self._along else (self._part, pairs)

@@ -47,7 +47,7 @@ _VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
 def out_of_bounds(
     machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None
 ) -> RunFailed:
-    """A lane misses its array in device memory; None: it means no array at all."""
+    """Return the failure of a lane outside its array in device memory; None: its address is in no array."""
     row, column = first_lane(lanes)
     at, verb = int(address[row, column]), _VERBS[site.op]
     if array is None:
@@ -60,17 +60,17 @@ def out_of_bounds(
 
 
 def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) -> RunFailed:
-    """A lane's address is no multiple of the size of the access."""
+    """Return the failure of a lane whose address is not a multiple of the access size."""
     row, column = first_lane(lanes)
     size = site.size
-    what = f"{_VERBS[site.op]} {size} bytes at a place that is not a multiple of {size} bytes (misaligned)"
+    what = f"{_VERBS[site.op]} {size} bytes at an address that is not a multiple of {size} (misaligned)"
     return machine.lane_failure("crashed", site.line, mask, row, column, what, "misaligned")
 
 
 def out_of_block_memory(
     machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, words: Words, space: str
 ) -> RunFailed:
-    """A lane's byte offset lies outside the shared or local memory `words`, or is not aligned."""
+    """Return the failure of a lane outside the shared or local memory `words`, or misaligned in it."""
     row, column = first_lane(lanes)
     place = int(address[row, column])
     if 0 <= place <= words.size - site.size:
@@ -87,24 +87,24 @@ def out_of_block_memory(
         element, count = (place - start) // part, length // part
         what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
         if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
-            what += ": the launch gives an extern array its size, and this launch gives none"
+            what += ": the launch sets the size of an extern array, and this launch sets none"
     return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
 
 
 def first_lane(lanes: Array) -> tuple[int, int]:
-    """The first set lane, by block and then by thread."""
+    """Return the first set lane, by block and then by thread."""
     column = int(lanes.any(axis=0).argmax())
     return int(lanes[:, column].argmax()), column
 
 
 _ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
-# What the GPU's assembler makes an instruction that counts, if the operand is this constant (not of add.s32).
+# With this constant operand the GPU's assembler makes a counting instruction (not for add.s32).
 _TALLIES: dict[tuple[str, ...], int] = {("add", "u32"): 1, ("inc", "u32"): 0xFFFFFFFF}
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 
 
 def address_reader(machine: Machine, address: Operand, line: int) -> tuple[Reader, int]:
-    """A reader of the base register (or a constant base), and the byte offset to add."""
+    """Return a reader of the base register (or a constant base), and the byte offset to add."""
     if not isinstance(address, Address):
         raise PtxError(f"this address is not emulated: {operand_text(address)}", line)
     if isinstance(address.base, Register):
@@ -116,7 +116,7 @@ def address_reader(machine: Machine, address: Operand, line: int) -> tuple[Reade
 
 
 def site_of(machine: Machine, item: Instruction) -> Site:
-    """The memory instruction as observers know it."""
+    """Return the site of a memory instruction."""
     words = item.words
     op = "ld" if words[0] == "ldu" else words[0]
     unread = op == "atom" and isinstance(item.operands[0], Sink)
@@ -126,43 +126,43 @@ def site_of(machine: Machine, item: Instruction) -> Site:
     space = "global" if item.space in ("const", "param") else item.space
     weak = not _STRONG & set(words)
     tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
-    one_word = one_value = False
+    uniform_address = uniform_value = False
     if words[0] in ("atom", "red"):
         address, *values = item.operands[1 if words[0] == "atom" else 0 :]
-        one_word = not operand_varies(address, machine.varying)
-        one_value = not any(operand_varies(value, machine.varying) for value in values)
+        uniform_address = not operand_varies(address, machine.varying)
+        uniform_value = not any(operand_varies(value, machine.varying) for value in values)
     decides = not weak and bool(branch_registers(machine.program) & sum(1 << index for index in writes(item, -1)))
     return Site(
         machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
-        one_word, one_value, decides, machine.program.requests.by_place.get(item.place),
+        uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),
     )  # fmt: skip
 
 
 def _last_number(item: Instruction) -> int | None:
-    """The last operand as an unsigned word, where it is a constant."""
+    """Return the last operand as an unsigned word if it is a constant."""
     last = item.operands[-1]
     return int(last.value) & 0xFFFFFFFF if isinstance(last, Immediate) else None
 
 
 def as_signed(value: Value) -> Value:
-    """An address register as int64 (or the outer sum as it is)."""
+    """Return an address register as int64; an outer sum stays one."""
     if value.__class__ is OuterSum:
         return value
     return value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
 
 
 def plain_address(raw: Value) -> Array:
-    """An address as an int64 array."""
+    """Return an address as an int64 array."""
     return as_signed(plain(raw))  # type: ignore[no-any-return]
 
 
 _OF_BLOCKS = ("shared", "local")
-_REMEMBERED = 1000  # addresses of one instruction
+_REMEMBERED = 1000  # address patterns of one instruction
 
 
 @dataclass(frozen=True)
 class ArrayPiece:
-    """Lanes that meet one array: `lanes` selects them out of (height, width), `index` counts parts, one per lane."""
+    """Lanes that access one array: `lanes` selects them from (height, width); `index` counts parts, one per lane."""
 
     array: DeviceArray
     lanes: Array
@@ -171,7 +171,7 @@ class ArrayPiece:
 
 @dataclass(eq=False)
 class _CheckedOffsets:
-    """Offsets that were checked for the lanes of a mask, and the load from there, as observers know it."""
+    """Offsets checked for the lanes of a mask, and the load from there as observers see it."""
 
     at: Array
     mask: Mask
@@ -179,7 +179,7 @@ class _CheckedOffsets:
 
 
 class Port:
-    """One memory instruction's way to memory."""
+    """The access of one memory instruction to memory."""
 
     def __init__(self, machine: Machine, site: Site, offset: int) -> None:
         self.machine, self.site, self.offset = machine, site, offset
@@ -188,10 +188,10 @@ class Port:
         self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
         self._place: _CheckedOffsets | None = None
 
-    # ---- which space
+    # ---- address spaces
 
     def space_of(self, raw: Value, mask: Mask) -> tuple[str, Value]:
-        """The space that the instruction names, or that its generic addresses lie in, and the address there."""
+        """Return the named space, or the space of the generic addresses, and the address in it."""
         if self.site.space:
             return self.site.space, raw
         number = first_active(raw, mask) >> RANGE_BITS
@@ -202,7 +202,7 @@ class Port:
         return "global", raw
 
     def mixed(self, raw: Value, mask: Mask) -> list[Mask]:
-        """The lanes of a generic access by space, where they do not all mean the same one; else nothing."""
+        """Split the lanes of a generic access by space; empty if all lanes use one space."""
         if self.site.space:
             return []
         window = np.broadcast_to(plain_address(raw) >> RANGE_BITS, (mask.height, mask.width))
@@ -212,23 +212,23 @@ class Port:
         return [Mask(mask.rows, mask.columns, lanes) for lanes in parties] if len(parties) > 1 else []
 
     def access(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> Access:
-        """What the lanes of `mask` do, as observers see it."""
+        """Return the access by the lanes of `mask` as observers see it."""
         address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
         return Access(self.site, space, address, mask, array, tuple(values))
 
     def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
-        """Tell the observers."""
+        """Report an access to the observers."""
         if self.machine.hooks.on_access:
             self.tell(self.access(space, raw, mask, array, values))
 
     def tell(self, access: Access) -> None:
-        """Tell them of an access."""
+        """Report an access to the observers."""
         for hook in self.machine.hooks.on_access:
             hook(access)
 
     def note_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
-        """Tell the observers of an access to shared or local memory, whose offsets were given last: `at`."""
-        if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been moved
+        """Report an access to shared or local memory at the most recent offsets `at`."""
+        if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been replaced
             self.note(space, as_signed(raw), mask, None, values)
         elif self.machine.hooks.on_access:
             place = self._place
@@ -242,7 +242,7 @@ class Port:
     # ---- global memory
 
     def locate(self, raw: Value, mask: Mask) -> tuple[DeviceArray, Array] | None:
-        """(array, index of the first part) where all lanes, idle ones included, lie in one array; else None."""
+        """Return (array, index of the first part) if all lanes, including idle ones, lie in one array; else None."""
         size, offset = self.site.size, self.offset
         if raw.__class__ is OuterSum:
             constant = raw.constant + offset
@@ -264,8 +264,9 @@ class Port:
         return array, relative >> self.shift
 
     def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[ArrayPiece]:
-        """The active lanes by array; ends the run where an address is bad. `sizes`: bytes of each lane of (height,
-        width), where these are not all the instruction's."""
+        """Return the active lanes by array; end the run at a bad address. `sizes`: bytes per lane (height, width), if
+        they differ from the instruction's.
+        """
         address = np.broadcast_to(plain_address(raw) + self.offset, (mask.height, mask.width))
         active = np.ones(address.shape, bool) if mask.dense is None else mask.dense
         numbers = address >> RANGE_BITS
@@ -288,10 +289,11 @@ class Port:
     # ---- shared and local memory
 
     def offsets(self, key: Value, raw: Value, mask: Mask, words: Words, space: str) -> Array:
-        """Checked byte offsets, int64, shaped as the address; idle lanes of a dense mask may be moved to a good one.
+        """Return checked byte offsets, int64, in the shape of the address; offsets of idle lanes may be replaced by a
+        valid one.
 
-        `key` is the register's own value: a loop that comes back with the same one is not checked again. Nor is one
-        that comes back with the same numbers, and it gets the same array, so that observers know it again.
+        `key` is the register's own value, so an unchanged register in a loop is not checked again. Equal numbers are
+        not checked again either and return the same array, so observers recognise it.
         """
         last = self._last
         if last is not None and last[0] is key and last[1] is mask:
@@ -313,7 +315,7 @@ class Port:
         return at
 
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
-        """The offsets, once they are checked."""
+        """Check the offsets and return them."""
         size = self.site.size
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
@@ -331,7 +333,7 @@ class Port:
     # ---- whole accesses
 
     def load(self, raw: Value, mask: Mask) -> list[Array]:
-        """The loaded parts, unsigned, each broadcastable to (height, width)."""
+        """Return the loaded parts, unsigned, each broadcastable to (height, width)."""
         key, space = raw, self.site.space
         if space not in _OF_BLOCKS:
             parties = self.mixed(raw, mask)
@@ -341,7 +343,7 @@ class Port:
         part, count = self.site.part, self.site.count
         if space == "global":
             found = self.locate(raw, mask)
-            pieces = [] if found else self.pieces(raw, mask)  # checked before anybody is told of the addresses
+            pieces = [] if found else self.pieces(raw, mask)  # checks come before the report
             self.note(space, raw, mask, found[0] if found else None, ())
             if found:
                 array, index = found
@@ -373,7 +375,7 @@ class Port:
         return made
 
     def store(self, raw: Value, mask: Mask, values: Sequence[Array]) -> None:
-        """Store the parts, unsigned, each broadcastable to (height, width); colliding lanes: the last one stays."""
+        """Store the parts, unsigned, each broadcastable to (height, width); if lanes collide, the last one wins."""
         parties = self.mixed(raw, mask)
         for party in parties:
             self.store(raw, party, values)
@@ -418,6 +420,6 @@ class Port:
 
 
 def first_active(raw: Value, mask: Mask) -> int:
-    """The address of the first active lane."""
+    """Return the address of the first active lane."""
     address = np.broadcast_to(plain_address(raw), (mask.height, mask.width))
     return int(address.item(0) if mask.dense is None else address[first_lane(mask.dense)])

@@ -15,7 +15,7 @@ from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, 
 
 
 def varying_registers(program: Program) -> frozenset[int]:
-    """The numbers of the registers that can differ between the threads of a block."""
+    """Return the registers that can differ between the threads of a block."""
     blocks = program.blocks
     meets = _postdominators(blocks)
     writers: dict[int, int] = {}
@@ -23,7 +23,7 @@ def varying_registers(program: Program) -> frozenset[int]:
         for item in block.body:
             for index in writes(item, program.carry):
                 writers[index] = writers.get(index, 0) + 1
-    # What calls pass, and what their functions make of it, is not followed.
+    # Values passed to called functions, and everything computed there, count as varying.
     called = [item for place in program.in_callees for item in blocks[place].body]
     found = {index for item in (*called, *program.passed) for index in writes(item, program.carry)}
     before = -1
@@ -39,7 +39,7 @@ def varying_registers(program: Program) -> frozenset[int]:
 
 
 def operand_varies(operand: Operand, found: frozenset[int] | set[int]) -> bool:
-    """Whether an operand can differ between the threads of a block; `found`: the registers that can."""
+    """Return whether an operand can differ between the threads of a block; `found`: the registers that can."""
     if isinstance(operand, Special):
         known = SPECIAL_REGISTERS.get(operand.name)
         return known is None or known.differs != "block"
@@ -54,7 +54,7 @@ def _differs(item: Instruction, found: set[int], carry: int) -> bool:
 
 
 def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:
-    """The blocks that only some threads of a block may be in: between a branch that varies and where its ways meet."""
+    """Return the blocks that only some threads may reach: between a varying branch and its postdominator."""
     apart: set[int] = set()
     for block in blocks:
         last = block.terminator
@@ -75,10 +75,9 @@ def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: s
 
 
 def _postdominators(blocks: tuple[BasicBlock, ...]) -> list[int]:
-    """For each block the first one that every way from it to the end comes through (its immediate postdominator);
-    -1 where there is none."""
+    """Return the immediate postdominator of each block, the first block on every path to the end; -1: none."""
     every = (1 << len(blocks)) - 1
-    behind = [every if block.successors else 1 << block.index for block in blocks]  # the block itself among them
+    behind = [every if block.successors else 1 << block.index for block in blocks]  # a block postdominates itself
     changed = True
     while changed:
         changed = False
@@ -100,7 +99,7 @@ def _postdominators(blocks: tuple[BasicBlock, ...]) -> list[int]:
 
 @lru_cache(maxsize=64)
 def branch_registers(program: Program) -> int:
-    """Bit set of the registers from which the condition of a branch follows, other than through memory."""
+    """Return the bit set of registers that branch conditions are computed from, other than through memory."""
     ends = [block.terminator for block in program.blocks if block.terminator]
     needed = sum({1 << index for item in ends for index in reads(item, program.carry)})
     flows = [uses_and_defs((item,), program.carry) for item in program.instructions]

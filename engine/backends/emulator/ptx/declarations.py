@@ -1,4 +1,4 @@
-"""Constants and variables of a PTX text, and the brackets and commas around them."""
+"""Parse the constants, variables and function signatures of a PTX text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
 
 def split_at_commas(text: str) -> list[str]:
-    """The parts of a text between its commas; a comma in brackets does not count."""
+    """Return the parts of a text between its commas; commas in brackets do not split."""
     if "{" not in text and "(" not in text and "[" not in text:
         return text.split(",")
     parts, depth, start = [], 0, 0
@@ -30,7 +30,7 @@ def split_at_commas(text: str) -> list[str]:
 
 
 def split_brackets(text: str) -> tuple[str, str]:
-    """What stands in the round brackets that a text begins with, and what follows them; PtxError if they stay open."""
+    """Return the text in the round brackets at the start, and the text after them; PtxError if they stay open."""
     depth = 0
     for position, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -40,7 +40,7 @@ def split_brackets(text: str) -> tuple[str, str]:
 
 
 def whole_number(text: str) -> int:
-    """A byte offset or an address. InvalidPtx for a floating constant."""
+    """Parse a byte offset or an address. InvalidPtx for a floating constant."""
     value = parse_immediate(text.strip(), 0)
     if value.bits:
         raise InvalidPtx(f"an offset must be a whole number: {text}")
@@ -48,7 +48,7 @@ def whole_number(text: str) -> int:
 
 
 def parse_immediate(text: str, line: int) -> Immediate:
-    """A literal. InvalidPtx for more than 64 bits, PtxError for what is no number; `line`: the .cu line, or 0."""
+    """Parse a literal. InvalidPtx for more than 64 bits, PtxError for other text; `line`: the .cu line, or 0."""
     value = _parse_number(text, line)
     if not -(1 << 63) <= value.value < 1 << 64:
         raise InvalidPtx(f"this constant has more than 64 bits: {text[:60]}", line)
@@ -72,12 +72,12 @@ def _parse_number(text: str, line: int) -> Immediate:
 
 
 def parse_parameters(text: str) -> tuple[Variable, ...]:
-    """The parameters between the brackets of a function header."""
+    """Parse the parameters between the brackets of a function header."""
     return tuple(parse_variable(part.strip()) for part in split_at_commas(text) if part.strip())
 
 
 def parse_signature(text: str) -> tuple[tuple[Variable, ...], str, tuple[Variable, ...]]:
-    """`(.param .b32 result) name (.param .b64 first, ...)`: what it gives back, its name or "", what it takes."""
+    """Parse `(.param .b32 result) name (.param .b64 first, ...)`: the results, the name or "", the parameters."""
     returns: tuple[Variable, ...] = ()
     params: tuple[Variable, ...] = ()
     if text.startswith("("):
@@ -93,7 +93,7 @@ def parse_signature(text: str) -> tuple[tuple[Variable, ...], str, tuple[Variabl
 
 
 def parse_variable(statement: str) -> Variable:
-    """`.global .align 4 .b8 name[12] = {...}` and its kin. PtxError for what cannot be read or does not fit."""
+    """Parse a declaration such as `.global .align 4 .b8 name[12] = {...}`. PtxError if malformed or not emulated."""
     head, _, value = statement.partition("=")
     space = re.search(r"\.(global|const|shared|local|param)\b", head)
     align = re.search(r"\.align\s+(\d+)", head)
@@ -118,7 +118,7 @@ def parse_variable(statement: str) -> Variable:
 
 
 def _initial(value: str, element: int) -> tuple[bytes, tuple[tuple[int, str], ...]]:
-    """Initial bytes and the symbols whose addresses stand among them."""
+    """Return the initial bytes, and the symbols whose addresses stand among them."""
     parts = split_at_commas(value.strip("{} \n"))
     data = bytearray()
     references: list[tuple[int, str]] = []

@@ -35,8 +35,7 @@ from engine.backends.emulator.ptx.traits import Traits, has_destination, registe
 
 
 def parameters_in_memory(module: Module, function: Function, called: Collection[str]) -> dict[str, Variable]:
-    """By their names in the function's calls: what they are to the functions that it calls. `called`: those that stay
-    functions."""
+    """Return the parameters of the calls in a function that must lie in memory. `called`: functions not inlined."""
     found: dict[str, Variable] = {}
     for item in calls_of(function):
         call = CallOperands.of(item)
@@ -60,15 +59,17 @@ def parameters_in_memory(module: Module, function: Function, called: Collection[
 
 
 def with_known_parameters(items: Sequence[Instruction | Label], params: Collection[str]) -> list[Instruction | Label]:
-    """The statements of a kernel, with loads of its parameters at the places that are known before it runs: of a
-    structure that is copied, the compiler computes the address in a register."""
+    """Rewrite loads of parameters whose addresses are known statically as direct loads.
+
+    The compiler computes an address in a register if a structure is copied.
+    """
     written = Counter(
         index
         for item in items
         if isinstance(item, Instruction) and has_destination(item)
         for index in registers_of(item.operands[0])
     )
-    known: dict[int, Symbol] = {}  # of registers that are written once
+    known: dict[int, Symbol] = {}  # only of registers that are written once
     made = list(items)
     for number, item in enumerate(made):
         if isinstance(item, Label):
@@ -92,13 +93,15 @@ def with_known_parameters(items: Sequence[Instruction | Label], params: Collecti
 
 
 def _needs_memory(function: Function, name: str, callee: Function, inner: str, given: bool) -> bool:
-    """Whether registers will not do: the callee computes where it reads, or pieces are read that were not put."""
+    """Return whether a parameter must lie in memory: its address is taken, or it is read in other pieces
+    than written.
+    """
     outside, inside = set(_pieces(function, name)), set(_pieces(callee, inner))
     return _is_address_taken(callee, inner) or not (inside <= outside if given else outside <= inside)
 
 
 def _pieces(function: Function, name: str) -> Iterator[tuple[int, int]]:
-    """(byte, bits) of each access to a parameter."""
+    """Yield (byte, bits) of each access to a parameter."""
     for item in function.body:
         if not isinstance(item, Instruction) or traits_of(item.opcode).head not in ("ld.param", "st.param"):
             continue
@@ -111,21 +114,22 @@ def _pieces(function: Function, name: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_address_taken(function: Function, name: str) -> bool:
-    """Whether the address of a parameter is taken."""
+    """Return whether the address of a parameter is taken."""
     named = (item.operands for item in function.body if isinstance(item, Instruction) and item.words[0] != "call")
     return any(isinstance(each, Symbol) and each.name == name for operands in named for each in operands)
 
 
-_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the functions of the CUDA runtime that are emulated
+_LEAST_ARGUMENTS = {"vprintf": 2, "__assertfail": 2}  # the emulated functions of the CUDA runtime
 _WORD = 8  # bytes of the largest word of local memory
-_MOST_CALLS = 20_000  # copies of functions, and guarded instructions, in one kernel
-_COPY = 5  # what a copy counts: twenty thousand of them took half a minute
+_MOST_CALLS = 20_000  # of copied functions (weighted) and guarded instructions in one kernel
+_COPY = 5  # weight of a copy; 20,000 copies took half a minute
 
 
 @dataclass
 class _Copy:
-    """One copy of a function: what its registers, labels and symbols are called in the kernel. `frame`: where its local
-    variables lie, if it is, or is inlined into, a function that stays one."""
+    """One copy of a function: the names of its registers, labels and symbols in the kernel. `frame`: the layout of its
+    local variables, if it is, or is inlined into, a function called at run time.
+    """
 
     function: Function
     base: int
@@ -137,10 +141,10 @@ class _Copy:
 
 @dataclass
 class Inliner:
-    """Makes one kernel of a function and of all that it calls. `widths`, `locals`, `tables`: what that kernel has.
+    """Inline into a kernel all functions it calls. `widths`, `locals`, `tables`: those of the resulting kernel.
 
-    `slots`: the register that stands for a call's parameter, by its name and the byte in it; `calls`: copies and
-    guarded instructions so far. `callees`: the functions that stay functions; they start at the labels of `entries`.
+    `slots`: the register of a call's parameter, by name and byte; `calls`: the weighted number of copies and guarded
+    instructions. `callees`: the functions called at run time, which start at the labels of `entries`.
     """
 
     module: Module
@@ -159,15 +163,15 @@ class Inliner:
         self._memory: set[str] = set()  # the parameters of calls that lie in memory
 
     def run(self) -> Iterator[Instruction | Label]:
-        """The statements of the kernel. PtxError for a call that is not emulated."""
+        """Yield the statements of the kernel. PtxError for a call that is not emulated."""
         yield from self._function(_Copy(self.entry, 0, {}, self.entry.line))
         if self.graph.called:
-            yield Instruction("exit", (), None, self.entry.line)  # a kernel ends before the functions
+            yield Instruction("exit", (), None, self.entry.line)  # the kernel ends before the functions
         for name in sorted(self.graph.called):
             yield from self._called(self.module.functions[name])
 
     def _called(self, function: Function) -> Iterator[Instruction | Label]:
-        """A function that stays one."""
+        """Yield the statements of a function that is called at run time."""
         name, frame = function.name, FrameLayout(len(self.widths))
         self.widths.append(64)
         names = {each.name: f"{name}:{each.name}" for each in (*function.params, *function.returns)}
@@ -184,7 +188,7 @@ class Inliner:
         self.callees[name] = Callee(name, 0, params, returns, frame.places, frame.sizes, frame.size, frame.base)
 
     def _passed(self, name: str, variable: Variable, frame: FrameLayout) -> int | str:
-        """The register that a number is passed in; the name of what lies in memory."""
+        """Return the register that a number is passed in, or the name of a structure's variable in memory."""
         if not variable.array:
             return self._slot(name, 0, max(16, 8 * variable.size), 0).index
         self._memory.add(name)
@@ -231,7 +235,7 @@ class Inliner:
         if branch or guard is None:
             yield from self._expand(copy, new, traits)
             return
-        # A guarded instruction is the instruction behind a branch around it; only a guarded exit counts as a branch.
+        # A guarded instruction becomes a branch around it; only a guarded exit counts as a branch.
         self.calls += 1
         past = f"past@{self.calls}"
         hop = "bra" if traits.control == "exit" else "skip"
@@ -254,7 +258,7 @@ class Inliner:
             yield self._in_frame(copy.frame, item)
 
     def _in_frame(self, frame: FrameLayout | None, item: Instruction) -> Instruction:
-        """A local variable of a function that stays one is so many bytes behind the start of its frame."""
+        """Address a local variable of a called function relative to the start of its frame."""
         if frame is None:
             return item
         operands, base = list(item.operands), Register(frame.base)
@@ -270,10 +274,10 @@ class Inliner:
         return replace(item, operands=tuple(operands))
 
     def _parameter(self, copy: _Copy, item: Instruction) -> Iterator[Instruction]:
-        """A parameter of an inlined call is a register, or lies in memory; a parameter of the kernel stays a load."""
+        """Yield the accesses to a parameter: moves, or local memory, for an inlined call; a load for the kernel."""
         load = traits_of(item.opcode).writes
         register, address = item.operands if load else item.operands[::-1]
-        assert isinstance(address, Address)  # its form was checked
+        assert isinstance(address, Address)  # checked by its form
         if not isinstance(address.base, Symbol):
             if copy.function is not self.entry or not load:
                 raise PtxError("a parameter of a function at a computed address is not emulated", item.line)
@@ -308,10 +312,10 @@ class Inliner:
         call = CallOperands.of(item)
         if not isinstance(call.target, Symbol):
             if not isinstance(call.target, Register) or self.widths[call.target.index] != 64:
-                raise InvalidPtx("a call is given nothing that it can call", item.line, item.place)
+                raise InvalidPtx("a call has no function to call", item.line, item.place)
             names = self.graph.may_call(copy.function, call)
             if not names:
-                clause = "no function is there that this call through a pointer could lead to"
+                clause = "no function matches this call through a pointer"
                 raise PtxError(clause, item.line, item.place)
             yield self._entered(call, self.module.functions[names[0]], item)
             return
@@ -320,7 +324,7 @@ class Inliner:
             yield from self._runtime_call(call.target.name, call, item)
             return
         if (len(call.given), len(call.returned)) != (len(function.params), len(function.returns)):
-            raise InvalidPtx(f"a call of {function.name} passes other arguments than it takes", item.line, item.place)
+            raise InvalidPtx(f"a call of {function.name} does not pass the arguments it takes", item.line, item.place)
         if function.name in self.graph.called:
             yield self._entered(call, function, item)
             return
@@ -332,28 +336,28 @@ class Inliner:
         yield from self._function(_Copy(function, 0, inner, item.line, f"@{self.calls}", copy.frame))
 
     def _entered(self, call: CallOperands, function: Function, item: Instruction) -> Instruction:
-        """A call that stays one. `function`: what is called, or one of the same form."""
+        """Return a call that stays at run time. `function`: the called function, or one with the same signature."""
         passed: list[Group] = []
         for names, variables in ((call.returned, function.returns), (call.given, function.params)):
             if len(names) != len(variables):
-                raise InvalidPtx("a call passes other arguments than its function takes", item.line, item.place)
+                raise InvalidPtx("a call does not pass the arguments its function takes", item.line, item.place)
             pairs = zip(names, variables, strict=True)
             passed.append(Group(tuple(self._outside(name, each, item.line) for name, each in pairs)))
         assert call.target is not None
         return Instruction("enter", (passed[0], call.target, passed[1]), None, item.line, item.place)
 
     def _outside(self, name: str, variable: Variable, line: int) -> Symbol | Register:
-        """A parameter as the caller has it."""
+        """Return a parameter in the caller's terms."""
         return Symbol(name) if variable.array else self._slot(name, 0, max(16, 8 * variable.size), line)
 
     def _runtime_call(self, name: str, call: CallOperands, item: Instruction) -> Iterator[Instruction]:
-        """A call of a function of the CUDA runtime."""
+        """Yield the call of a CUDA runtime function."""
         if name not in _LEAST_ARGUMENTS:
             yield Instruction(f"call.{name}", (), None, item.line, item.place)
             return
         made = [register for each in call.given for register in self._slots_of(each)]
         if len(made) < _LEAST_ARGUMENTS[name]:
-            raise InvalidPtx(f"a call of {name} lacks arguments", item.line, item.place)
+            raise InvalidPtx(f"a call of {name} has too few arguments", item.line, item.place)
         back = [self._slot(each, 0, 32 if name == "vprintf" else 64, item.line) for each in call.returned]
         yield Instruction(f"call.{name}", (Group(tuple(back)), *made), None, item.line, item.place)
 
@@ -367,7 +371,7 @@ class Inliner:
             case Symbol(name, offset):
                 if branch:
                     return Symbol(name + copy.suffix)
-                # A call's own parameter symbols are made unique per inlined copy of the caller.
+                # Parameter symbols of a call are unique per inlined copy of the caller.
                 renamed = copy.names.get(name, name + copy.suffix if "#" in name else name)
                 return Symbol(renamed, offset)
             case Address(base, offset) if base is not None:

@@ -46,15 +46,15 @@ from engine.backends.emulator.ptx.traits import check_instruction, check_targets
 _IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
 _LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
-_LAST_LINE = 1 << 30  # beyond is what a #line says, and no line of a file
+_LAST_LINE = 1 << 30  # larger numbers come from a #line directive
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 
 
 class Statements:
-    """The statements of a text: without `;`, scope braces, labels with their `:`, function headers with their `{`.
+    """Iterate over the statements of a text: without `;`, scope braces, labels with `:`, function headers with `{`.
 
-    `line` and `place` are those of the statement that was given last: its line in the .cu file, 0 if unknown, and in
-    the PTX. `main_name`: what the .cu file was called.
+    `line`: the .cu line of the last statement, 0 if unknown; `place`: its line in the PTX. `main_name`: the name of the
+    .cu file.
     """
 
     def __init__(self, text: str, main_name: str) -> None:
@@ -94,14 +94,14 @@ class Statements:
                 yield statement
 
     def _follow(self, statement: str) -> None:
-        """Into functions and their scopes, and out of them."""
+        """Track the depth of functions and scopes."""
         if self._depth:
             self._depth += (statement == "{") - (statement == "}")
         elif statement.endswith("{") and re.search(r"\.(entry|func)\b", statement):
             self._depth, self.line = 1, 0
 
     def _take(self, pending: str) -> tuple[str | None, str]:
-        """The first whole statement of `pending` and the rest; (None, pending) while it is not whole."""
+        """Return the first whole statement of `pending` and the rest; (None, pending) if it is incomplete."""
         first = pending[0]
         if first in "{}":
             return first, pending[1:].lstrip()
@@ -139,12 +139,12 @@ _MOST_REGISTERS = 100_000
 
 
 def parse(text: str, main_name: str = "") -> Module:
-    """The module of `text`. `main_name`: what the .cu file was called. PtxError where it cannot be read."""
+    """Parse a PTX text. `main_name`: the name of the .cu file. PtxError if it cannot be read."""
     return _Parser(text, main_name).module()
 
 
 class _Parser:
-    """State of one pass over the text: the open function and its scopes."""
+    """The state of one pass over the text: the open function and its scopes."""
 
     def __init__(self, text: str, main_name: str) -> None:
         self.statements = Statements(text, main_name)
@@ -155,7 +155,7 @@ class _Parser:
         self.refused: PtxError | None = None
 
     def module(self) -> Module:
-        """Read everything. What is valid and not emulated is the matter of the function where it stands."""
+        """Parse everything. A valid but unsupported statement refuses only its own function."""
         for statement in self.statements:
             try:
                 if self.scopes:
@@ -166,7 +166,7 @@ class _Parser:
                 placed = error.at(self.statements.line if self.scopes else None, self.statements.place)
                 if not self.scopes or (isinstance(error, InvalidPtx) and self.refused is None):
                     raise placed from None
-                self.refused = self.refused or placed  # what follows in this function may be its consequence
+                self.refused = self.refused or placed  # later errors in this function may be consequences
         if self.scopes:
             raise InvalidPtx(f"the PTX of {self.name} does not end", self.statements.line, self.statements.place)
         return Module(self.functions, self.variables, frozenset(self.declared))
@@ -182,7 +182,7 @@ class _Parser:
 
     def _header(self, statement: str) -> None:
         kind = re.search(r"\.(entry|func)\b", statement)
-        assert kind  # it is why the statement is a header
+        assert kind  # the caller found it
         returns, name, params = parse_signature(statement[kind.end() :].strip())
         if not name:
             raise InvalidPtx(f"a function has no name: {statement[:60]}")
@@ -200,7 +200,7 @@ class _Parser:
         self.renamed = 0
         self.scopes = [{}]
         self.last_label = ""
-        self.opened, self.open = 0, [0]  # how many scopes there were, and which of them are open
+        self.opened, self.open = 0, [0]  # the number of scopes so far, and the open ones
         self.labels: dict[tuple[int, str], str] = {}
         self.jumps: list[tuple[int, tuple[int, ...]]] = []
         self.table_scopes: dict[str, tuple[int, ...]] = {}
@@ -226,17 +226,17 @@ class _Parser:
         else:
             self.body.append(self._instruction(statement))
 
-    # Labels hold in their own scope: an asm statement that is inlined twice brings each of its labels twice.
+    # Labels are local to their scope: an asm statement that is inlined twice defines its labels twice.
 
     def _label(self, name: str) -> None:
         scope = self.open[-1]
         if (scope, name) in self.labels:
-            raise InvalidPtx(f"the label {name} stands twice")
+            raise InvalidPtx(f"the label {name} is defined twice")
         self.last_label = self.labels[(scope, name)] = f"{name}:{scope}" if scope else name
         self.body.append(Label(self.last_label))
 
     def _found(self, name: str, scopes: tuple[int, ...]) -> str:
-        """The label that `name` means in the innermost of the scopes that has it."""
+        """Return the label of this name in the innermost scope that has one."""
         return next((self.labels[(scope, name)] for scope in reversed(scopes) if (scope, name) in self.labels), name)
 
     def _resolve(self) -> None:
@@ -275,7 +275,7 @@ class _Parser:
                 self._declare_registers(name.strip(), width)
         elif statement.startswith((".shared", ".local", ".global", ".const", ".param")):
             declared = parse_variable(statement)
-            self.renamed += 1  # call sequences reuse `param0`: every declaration is its own variable
+            self.renamed += 1  # calls reuse `param0`: each declaration is a new variable
             unique = f"{declared.name}#{self.renamed}" if declared.space == "param" else declared.name
             self.scopes[-1][declared.name] = Symbol(unique)
             if declared.space in ("global", "const"):
@@ -308,7 +308,7 @@ class _Parser:
             if not isinstance(found, Register) or self.widths[found.index] != 1:
                 raise InvalidPtx(f"a guard must be a predicate register: @{name}")
             if not statement.strip():
-                raise InvalidPtx(f"nothing stands behind the guard @{name}")
+                raise InvalidPtx(f"no instruction follows the guard @{name}")
             guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
         operands = tuple(self._operand(part) for part in split_at_commas(rest)) if rest.strip() else ()

@@ -41,16 +41,15 @@ from engine.catalogue.entries import MAX_BLOCK
 class Traits:
     """A family of opcodes. `head`: the words that they begin with: "ld", "shfl.sync".
 
-    `form`: its operands, a letter each as `check` explains them; None: not looked at. `choices`: the word behind the
-    head is one of these. `check`: what else must hold; raises InvalidPtx or PtxError.
-    `writes`: the first operand is written, unless it is an address. `reads_carry`: it reads the condition code.
-    `memory`: what it does there; a "copy" reads global memory and writes shared memory, later.
-    `control`: it ends a basic block; "branch", "switch": the last operand says where it goes.
-    `meets`: the lanes of a warp that have to wait for each other here: those that its last operand "named", or the
-    whole "warp".
-    `waits`: lanes stand before it until what they wait for has come, or nobody else can go on.
-    `varies`: what it gives depends on which lane asks, or which lanes are there. `unsteady`: from turn to turn, too.
-    `issued`: False for what the emulator itself put in, which no GPU executes. `called`: by whom a student calls it.
+    `form`: the kinds of its operands, a letter each (see `_KINDS`); None: unchecked. `choices`: the word after the head
+    is one of these. `check`: raises InvalidPtx or PtxError if a further rule is broken. `writes`: the first operand is
+    written, unless it is an address. `reads_carry`: it reads the condition code. `memory`: the kind of access; a "copy"
+    reads global memory and writes shared memory later. `control`: it ends a basic block; for "branch" and "switch" the
+    last operand is the target. `converges`: the lanes of a warp that must wait for each other here: the lanes "named"
+    by its last operand, or the whole "warp". `waits`: lanes stop before it until their condition holds, or no other
+    lane can run. `varies`: its result depends on the lane or on the active lanes. `unsteady`: its result also changes
+    over time. `issued`: False for instructions that the emulator inserts and no GPU executes. `called`: its name in
+    CUDA C++.
     """
 
     head: str
@@ -61,7 +60,7 @@ class Traits:
     reads_carry: bool = False
     memory: Literal["", "load", "store", "atomic", "copy"] = ""
     control: Literal["", "branch", "switch", "barrier", "call", "return", "exit", "trap"] = ""
-    meets: Literal["", "named", "warp"] = ""
+    converges: Literal["", "named", "warp"] = ""
     waits: bool = False
     varies: bool = False
     unsteady: bool = False
@@ -74,7 +73,7 @@ _ROWS: dict[str, Traits] = {}
 
 
 def describe(*rows: Traits) -> None:
-    """Register rows. Asserts that no head has two."""
+    """Register rows. Asserts that each head has one row."""
     for row in rows:
         assert row.head and row.head not in _ROWS, f"{row.head} is described twice"
         _ROWS[row.head] = row
@@ -83,13 +82,13 @@ def describe(*rows: Traits) -> None:
 
 @lru_cache(maxsize=4096)
 def traits_of(opcode: str) -> Traits:
-    """The row of an opcode; COMPUTING where it has none of its own."""
+    """Return the row of an opcode; COMPUTING if it has none."""
     words = [word.split("::")[0] for word in opcode.split(".")]
     heads = (".".join(words[:count]) for count in range(len(words), 0, -1))
     return next((_ROWS[head] for head in heads if head in _ROWS), COMPUTING)
 
 
-# A form: one letter an operand; what stands behind "?" may be left out.
+# A form: one letter per operand; operands after "?" are optional.
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "d": ((Register, Sink, Vector), "a register"),
     "p": ((Register, Sink, Pair), "a register or a pair of registers"),
@@ -101,7 +100,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def check_instruction(item: Instruction, widths: Sequence[int]) -> None:
-    """InvalidPtx where the statement is none, PtxError where its form is not emulated.
+    """Raise InvalidPtx if the statement is not PTX, PtxError if its form is not emulated.
 
     `widths`: bits of the function's registers.
     """
@@ -128,21 +127,21 @@ def _check_form(item: Instruction, form: str) -> None:
     for operand, letter in zip(item.operands, wanted, strict=False):
         kinds, name = _KINDS[letter]
         if not isinstance(operand, kinds):
-            raise InvalidPtx(f"{item.opcode} wants {name} where {operand_text(operand)} stands")
+            raise InvalidPtx(f"{item.opcode} takes {name}, not {operand_text(operand)}")
         parts = operand.items if isinstance(operand, Vector) else ()
         if any(isinstance(part, Vector | Address | Pair) for part in parts):
             raise InvalidPtx(f"{operand_text(operand)} is not a list of registers")
 
 
 def _check_choice(item: Instruction, traits: Traits) -> None:
-    """The word that says what kind of shuffle, vote or barrier it is."""
+    """Check the word that selects the kind of shuffle, vote or barrier."""
     words, at = item.words, len(traits.head.split("."))
     if len(words) <= at or words[at] not in traits.choices:
         raise InvalidPtx(f"{item.opcode} does not say which of {', '.join(traits.choices)} it is")
 
 
 def typed_bits(item: Instruction) -> int:
-    """The bits of the type that an opcode ends in. InvalidPtx where it ends in none, or in that of a predicate."""
+    """Return the bits of the type that an opcode ends in. InvalidPtx if there is none, or if it is a predicate."""
     bits = WIDTHS.get(item.words[-1], 1)
     if bits == 1:
         raise InvalidPtx(f"{item.opcode} does not end in a type that {item.words[0]} takes")
@@ -152,7 +151,7 @@ def typed_bits(item: Instruction) -> int:
 
 
 def check_type(item: Instruction) -> None:
-    """The `check` of opcodes that end in a type, with no other rule."""
+    """Check that the opcode ends in a type; used as `Traits.check`."""
     typed_bits(item)
 
 
@@ -160,7 +159,7 @@ _BARRIERS = 16
 
 
 def check_barrier(item: Instruction) -> None:
-    """InvalidPtx for a number or a count that no barrier has."""
+    """Raise InvalidPtx if the barrier's number or count is out of range."""
     numbers = item.operands[1:] if "red" in item.words else item.operands
     for operand, name, most in zip(numbers, ("number", "count"), (_BARRIERS - 1, MAX_BLOCK), strict=False):
         if not isinstance(operand, Immediate):
@@ -189,18 +188,18 @@ for _head in ("bar", "barrier"):
         describe(
             Traits(f"{_scope}.sync", "v?v", check=check_barrier, writes=False, control="barrier"),
             Traits(f"{_scope}.arrive", "vv", check=check_barrier, writes=False, control="barrier"),
-            # Its result is taken by an instruction of its own, which stands behind it once the kernel is linked.
+            # A separate instruction takes its result; linking inserts it after this one.
             Traits(f"{_scope}.red", "dvv?v", ("popc", "and", "or"), check_barrier, writes=False, control="barrier"),
         )
 
 
 def ends_block(item: Instruction) -> bool:
-    """True for the last instruction of a basic block."""
+    """Return whether the instruction is the last of a basic block."""
     return bool(traits_of(item.opcode).control)
 
 
 def never_falls_through(item: Instruction | None) -> bool:
-    """True when control never goes on to the instruction behind."""
+    """Return whether control never continues to the next instruction."""
     if item is None:
         return False
     control = traits_of(item.opcode).control
@@ -208,17 +207,17 @@ def never_falls_through(item: Instruction | None) -> bool:
 
 
 def branch_targets(item: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The labels that an instruction may go to."""
+    """Return the labels that an instruction may jump to."""
     control = traits_of(item.opcode).control
     if control not in ("branch", "switch"):
         return ()
     target = item.operands[-1]
-    assert isinstance(target, Symbol)  # its form was checked
+    assert isinstance(target, Symbol)  # checked by its form
     return (target.name,) if control == "branch" else tables[target.name]
 
 
 def check_targets(body: Sequence[Instruction | Label], tables: Mapping[str, Collection[str]]) -> None:
-    """InvalidPtx where a function branches to a label that it does not have."""
+    """Raise InvalidPtx if a function branches to a missing label."""
     labels = {item.name for item in body if isinstance(item, Label)}
     for item in body:
         if isinstance(item, Label):
@@ -227,7 +226,7 @@ def check_targets(body: Sequence[Instruction | Label], tables: Mapping[str, Coll
         if control not in ("branch", "switch"):
             continue
         target = item.operands[-1]
-        assert isinstance(target, Symbol)  # its form was checked
+        assert isinstance(target, Symbol)  # checked by its form
         names = tables.get(target.name) if control == "switch" else (target.name,)
         lost = target.name if names is None else next((name for name in names if name not in labels), None)
         if lost is not None:
@@ -235,7 +234,7 @@ def check_targets(body: Sequence[Instruction | Label], tables: Mapping[str, Coll
 
 
 def registers_of(operand: Operand) -> Iterator[int]:
-    """The registers that an operand names."""
+    """Yield the registers that an operand names."""
     match operand:
         case Register(index):
             yield index
@@ -250,19 +249,19 @@ def registers_of(operand: Operand) -> Iterator[int]:
 
 
 def has_destination(item: Instruction) -> bool:
-    """True when the first operand is written."""
+    """Return whether the first operand is written."""
     written = bool(item.operands) and not isinstance(item.operands[0], Address)
     return written and traits_of(item.opcode).writes
 
 
 def tells_time(item: Instruction) -> bool:
-    """True when the instruction reads a clock."""
+    """Return whether the instruction reads a clock."""
     named = [SPECIAL_REGISTERS.get(operand.name) for operand in item.operands if isinstance(operand, Special)]
     return any(row is not None and row.differs == "time" for row in named)
 
 
 def reads(item: Instruction, carry: int) -> Iterator[int]:
-    """The registers that an instruction reads. `carry`: the one that stands for the condition code."""
+    """Yield the registers that an instruction reads. `carry`: the register that stands for the condition code."""
     for operand in item.operands[1 if has_destination(item) else 0 :]:
         yield from registers_of(operand)
     if item.guard:
@@ -272,7 +271,7 @@ def reads(item: Instruction, carry: int) -> Iterator[int]:
 
 
 def writes(item: Instruction, carry: int) -> Iterator[int]:
-    """The registers that an instruction writes."""
+    """Yield the registers that an instruction writes."""
     if has_destination(item):
         yield from registers_of(item.operands[0])
     if "cc" in item.words:
@@ -280,7 +279,7 @@ def writes(item: Instruction, carry: int) -> Iterator[int]:
 
 
 def uses_and_defs(items: tuple[Instruction, ...], carry: int) -> tuple[int, int]:
-    """Bit sets of the registers that are read before they are written, and that are written."""
+    """Return the bit sets of registers that are read before they are written, and that are written."""
     uses = defs = 0
     for item in items:
         for index in reads(item, carry):

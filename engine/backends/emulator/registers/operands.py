@@ -37,7 +37,7 @@ _ndarray = np.ndarray
 
 
 def constant(number: int | float, code: str) -> Array:
-    """One number as a read-only (1, 1) array of the type `code`; integers wrap."""
+    """Return one number as a read-only (1, 1) array of the type `code`; integers wrap."""
     kind = DTYPES[code]
     if kind.kind in "iu":
         bits = 8 * kind.itemsize
@@ -49,11 +49,11 @@ def constant(number: int | float, code: str) -> Array:
 
 
 def immediate(operand: Immediate, code: str) -> Array:
-    """A literal as the type `code`."""
+    """Return a literal as the type `code`."""
     if operand.bits and code[0] in "fb" and code[1:].isdigit() and int(code[1:]) == operand.bits:
         return constant(operand.value, f"u{operand.bits}").view(DTYPES[code])
     if operand.bits and DTYPES[code].kind != "f":
-        raise InvalidPtx(f"a floating constant stands where the type {code} is wanted")
+        raise InvalidPtx(f"a floating constant is given for the type {code}")
     if operand.bits:
         form = "<f" if operand.bits == 32 else "<d"
         raw = operand.value.to_bytes(operand.bits // 8, "little", signed=operand.value < 0)
@@ -62,7 +62,7 @@ def immediate(operand: Immediate, code: str) -> Array:
 
 
 def reader(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> Reader:
-    """A function from the registers to the operand's array of the type `code`."""
+    """Return a function from the registers to the operand's array of the type `code`."""
     if isinstance(operand, Immediate):
         fixed = immediate(operand, code)
         return lambda registers: fixed
@@ -71,7 +71,7 @@ def reader(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> R
     index, kind, width = operand.index, DTYPES[code], widths[operand.index]
     if code == "pred":
         if width != 1:
-            raise InvalidPtx("a predicate is read from a register that is none", line)
+            raise InvalidPtx("a predicate is read from a register of another type", line)
         if operand.negated:
             return lambda registers: ~registers[index]
         return lambda registers: registers[index]
@@ -96,7 +96,7 @@ def _unsigned(value: Value, width: int) -> Array:
 
 
 def raw_reader(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> Reader:
-    """As `reader`, but an outer sum stays one and the type is whatever the register holds."""
+    """Return a reader that keeps outer sums and the type that the register holds."""
     if isinstance(operand, Register) and code != "pred" and widths[operand.index] == WIDTHS[code]:
         index = operand.index
         return lambda registers: registers[index]
@@ -104,7 +104,7 @@ def raw_reader(operand: Operand, code: str, widths: tuple[int, ...], line: int) 
 
 
 def writer(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> Writer:
-    """A function that puts a result of the type `code` into the operand's register."""
+    """Return a function that stores a result of the type `code` in the operand's register."""
     if isinstance(operand, Sink):
         return lambda registers, value: None
     if not isinstance(operand, Register):
@@ -128,7 +128,7 @@ def writer(operand: Operand, code: str, widths: tuple[int, ...], line: int) -> W
 
 
 def numbers_of(members: int) -> tuple[int, ...]:
-    """The registers in a bit set."""
+    """Return the registers in a bit set."""
     found = []
     while members:
         lowest = members & -members
@@ -138,7 +138,7 @@ def numbers_of(members: int) -> tuple[int, ...]:
 
 
 def fetch(used: tuple[int, ...], whole: Registers, local: Registers, mask: Mask) -> None:
-    """local[i] = the register's value in the rows and columns of the mask."""
+    """Copy registers to `local`, in the rows and columns of the mask."""
     rows, columns = mask.row_index, mask.column_index
     for index in used:
         value = whole[index]
@@ -151,7 +151,7 @@ def fetch(used: tuple[int, ...], whole: Registers, local: Registers, mask: Mask)
 
 
 def put_back(kept: tuple[int, ...], whole: Registers, local: Registers, mask: Mask, others: int) -> None:
-    """The registers `kept` of the mask's lanes are valid from now on; `others`: bit set of those that others read."""
+    """Store the registers `kept` of the mask's lanes; `others`: bit set of the registers that other groups read."""
     for index in kept:
         value = local[index]
         if others >> index & 1:
@@ -161,7 +161,7 @@ def put_back(kept: tuple[int, ...], whole: Registers, local: Registers, mask: Ma
 
 
 def _fits_whole(value: Value, mask: Mask) -> bool:
-    """True when a value in the mask's rows and columns reads the same in the whole chunk's."""
+    """Return whether a value in the mask's rows and columns has the same form for the whole chunk."""
     if value.__class__ is OuterSum:
         rows, columns = value.rows.values.shape[0], value.columns.values.shape[1]
     else:
@@ -170,7 +170,7 @@ def _fits_whole(value: Value, mask: Mask) -> bool:
 
 
 def expand_part(part: Part) -> Array:
-    """A partial value in whole rows and columns; lanes outside its mask hold anything."""
+    """Return a partial value in whole rows and columns; lanes outside its mask are undefined."""
     value, mask = plain(part.value), part.mask
     rows = mask.rows.size if value.shape[0] > 1 else 1
     columns = mask.columns.size if value.shape[1] > 1 else 1
@@ -180,7 +180,7 @@ def expand_part(part: Part) -> Array:
 
 
 def merge_values(old: Value, new: Value, mask: Mask) -> Array:
-    """`new` for the lanes of `mask`, `old` for the others."""
+    """Return `new` for the lanes of `mask`, `old` for the others."""
     before = expand_part(old) if old.__class__ is Part else plain(old)
     after = plain(new)
     if before.dtype is not after.dtype:
@@ -201,7 +201,7 @@ def merge_values(old: Value, new: Value, mask: Mask) -> Array:
 
 
 def _rectangle_in(mask: Mask, rows: int, columns: int) -> Any:
-    """The index of the mask's rectangle in an array of that size (1: the side is not spread out)."""
+    """Return the index of the mask's rectangle in an array of that size (a side of 1 is not expanded)."""
     over_rows = slice(None) if rows == 1 or mask.row_index is None else mask.row_index
     over_columns = slice(None) if columns == 1 or mask.column_index is None else mask.column_index
     if isinstance(over_rows, slice) or isinstance(over_columns, slice):

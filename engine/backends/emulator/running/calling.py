@@ -1,4 +1,4 @@
-"""Lanes call functions and return: what is passed goes from the registers of one frame to those of another."""
+"""Function calls and returns of lanes: values move between the registers of two frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.records import RunFailed
 
 
 def enter_function(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> None:
-    """The lanes of a group execute `enter`; they will come back to the place `back`."""
+    """Let the lanes of a group execute `enter`; they will return to the place `back`."""
     frame = lanes.frames.of(key[0])
     returned, target, given = item.operands
     assert isinstance(returned, Group) and isinstance(given, Group)
@@ -40,7 +40,7 @@ def enter_function(lanes: Lanes, item: Instruction, key: Key, back: int, mask: M
 
 
 def leave_function(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
-    """The lanes of a group execute `leave`. `values`: what the registers hold that are given back."""
+    """Let the lanes of a group execute `leave`. `values`: the contents of the returned registers."""
     frame = lanes.frames.of(key[0])
     caller, callee, made = frame.caller, frame.callee, frame.call
     assert caller is not None and callee is not None and made is not None
@@ -59,7 +59,7 @@ def leave_function(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> Non
 
 
 def _lanes_by_callee(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> list[tuple[Callee, Mask]]:
-    """Who calls what: each function that a pointer leads lanes to."""
+    """Split the lanes of a call by the function that their pointer leads to."""
     machine = lanes.machine
     chosen = callees_of(item, machine.program.callees)
     if not isinstance(target, Register):
@@ -69,7 +69,7 @@ def _lanes_by_callee(lanes: Lanes, item: Instruction, target: object, mask: Mask
     found = {machine.code[callee.name]: callee for callee in chosen}
     for address, part in parties:
         if address not in found:
-            what = "that is null" if not address else "that leads to no function which takes and gives what is passed"
+            what = "that is null" if not address else "to no function with these parameters and results"
             raise machine.failure("crashed", f"{lanes.name(part)} calls through a pointer {what}", item.line)
     return [(found[address], part) for address, part in parties]
 
@@ -88,18 +88,18 @@ def _open_frame(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, b
 def _too_deep(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, mask: Mask) -> RunFailed:
     clause = (
         f"{lanes.name(mask)} calls `{readable(callee.name)}` while {frame.depth:,} calls are open: the recursion does "
-        "not end, or goes deeper than a GPU's stack, which has 1,024 bytes a thread unless the host asks for more"
+        "not end, or is deeper than a GPU's stack, which has 1,024 bytes per thread unless the host asks for more"
     )
     return lanes.machine.failure("crashed", clause, item.line, "step-limit")
 
 
 def _start(lanes: Lanes, frame: Frame, name: str) -> int:
-    """Where a structure that is passed lies in the caller's local memory."""
+    """Return the address of a passed structure in the caller's local memory."""
     return lanes.machine.local_places[name] if frame.callee is None else frame.start + frame.callee.places[name]
 
 
 def _copy(lanes: Lanes, mask: Mask, source: int, target: int, size: int) -> None:
-    """Bytes of the lanes' local memory, from one place to another."""
+    """Copy bytes of the lanes' local memory."""
     words = lanes.machine.words("local")
     count, place = -(-size // words.unit), (slice(None), *mask.place())
     there = words.words[target // words.unit :][:count]

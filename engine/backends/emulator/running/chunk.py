@@ -25,11 +25,11 @@ from engine.backends.emulator.state.machine import EXPECTED_ERRORS, EmulatorFaul
 from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
 from engine.records import Array, Progress, RunFailed
 
-_PATIENCE = 64  # times that lanes are let go on in vain, while nobody else can: a program may do something else then
+_PATIENCE = 64  # futile attempts before the run ends: the program may change course after some
 
 
 class Gates:
-    """Those of a chunk. `shut`: the places of those before which lanes are parked."""
+    """The gates of a chunk. `shut`: the places where lanes are parked at a gate."""
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = lanes
@@ -37,7 +37,7 @@ class Gates:
         self._seen = self._vain = 0
 
     def let_on(self, code: Code, place: int, mask: Mask) -> Mask | None:
-        """The lanes that need not wait; the others are parked."""
+        """Return the lanes that need not wait, and park the others."""
         assert code.gate is not None
         lanes = self._lanes
         lanes.registers = lanes.frames.of(place).registers
@@ -52,20 +52,20 @@ class Gates:
         return on
 
     def may_open(self) -> bool:
-        """Whether a barrier has changed since the last time that this was asked."""
+        """Return whether a barrier has changed since the last call."""
         changes, before = self._lanes.machine.resident.phases.changes, self._seen
         self._seen = changes
         return changes != before
 
     def opened(self) -> Iterator[tuple[int, Mask]]:
-        """The lanes that wait leave their places, to look again."""
+        """Yield the waiting lanes, to test their gates again."""
         self._vain = 0
         for place in sorted(self.shut):
             yield place, self._lanes.parked.pop(place)
         self.shut.clear()
 
     def give_up(self, code: Code, place: int, mask: Mask) -> None:
-        """Lanes go on in vain, as nobody else can. RunFailed, if that has been so for long."""
+        """Let lanes pass without their condition, as no other lane can run. RunFailed after too many attempts."""
         assert code.gate is not None
         self.shut.discard(place)
         self._vain += 1
@@ -73,7 +73,7 @@ class Gates:
             lanes, item = self._lanes, code.block.body[0]
             lanes.registers = lanes.frames.of(place).registers
             lacking = code.gate.lacking(lanes.inside(code, mask), mask)
-            clause = f"{lanes.name(mask)} waits for a phase of a barrier that never ends: {lacking}"
+            clause = f"{lanes.name(mask)} waits for a barrier phase that never ends: {lacking}"
             raise lanes.machine.failure("deadlock", clause, item.line, "divergent-barrier")
 
 
@@ -82,13 +82,13 @@ _ELSEWHERE = re.compile(r"__(?:shared|device|managed|constant)__|\b(?:return|ext
 
 
 def trap_failure(machine: Machine, line: int) -> RunFailed:
-    """The failure of a trap; `line`: 0 where it has none."""
+    """Return the failure of a trap; `line`: 0 if unknown."""
     found = local_atomic(machine.source.text) if machine.source and not line else None
     if found:
         line, name = found
         clause = (
-            f"an atomic cannot be used on the local variable `{name}`: each thread has its own, so no other thread can "
-            "meet it; put it into shared or global memory, or add without an atomic"
+            f"an atomic cannot be used on the local variable `{name}`: each thread has its own copy, which no other "
+            "thread can access; use shared or global memory, or add without an atomic"
         )
     else:
         uses_grid = any("%envreg" in str(item) for block in machine.program.blocks for item in block.body)
@@ -98,9 +98,9 @@ def trap_failure(machine: Machine, line: int) -> RunFailed:
 
 
 def local_atomic(text: str) -> tuple[int, str] | None:
-    """(line, name) of the first atomic of a .cu text on a variable that it declares as a thread's own.
+    """Return (line, name) of the first atomic on a variable that the .cu text declares as local.
 
-    The compiler makes a stop without a line of all that follows from it.
+    The compiler turns the code after such an atomic into a trap without a line.
     """
     for call in _ATOMIC.finditer(text):
         name = call[1]
@@ -111,11 +111,11 @@ def local_atomic(text: str) -> tuple[int, str] | None:
     return None
 
 
-_CHECKED_STEPS = 128  # basic blocks between two looks at the clock
+_CHECKED_STEPS = 128  # basic blocks between two checks of the clock
 
 
 class Chunk:
-    """The resident blocks of a machine while they run."""
+    """The execution of a machine's resident blocks."""
 
     def __init__(self, machine: Machine, codes: Codes) -> None:
         self.machine, self.codes = machine, codes
@@ -127,11 +127,11 @@ class Chunk:
         self.calls = bool(machine.program.callees)
 
     def close(self) -> None:
-        """Let the registers go now: the traceback of a failure would keep them."""
+        """Release the registers now: the traceback of a failure would keep them."""
         self.lanes.close()
 
     def run(self) -> None:
-        """Until every lane has ended."""
+        """Run until every lane has ended."""
         lanes, groups, watch = self.lanes, self.lanes.groups, self.watch
         self._meet(0, [lanes.masks.start])
         while groups or self._unblock():
@@ -201,7 +201,7 @@ class Chunk:
             raise EmulatorFault(code.line_of(step)) from error
 
     def _count_step(self, code: Code) -> None:
-        """One more basic block is done; now and then, is there time for another?"""
+        """Count a basic block; at intervals check the limits of time and steps."""
         self.steps += 1
         if self.steps % _CHECKED_STEPS:
             return
@@ -219,7 +219,7 @@ class Chunk:
 
     def _leave(self, code: Code, key: Key, mask: Mask, decided: Any) -> None:
         block, lanes = code.block, self.lanes
-        here = key[0] - block.index  # less than zero in a call
+        here = key[0] - block.index  # negative in a call
         if code.kind == "branch":
             taken, other = lanes.masks.split(mask, decided)
             if code.counted:
@@ -273,10 +273,10 @@ class Chunk:
         if self.lanes.barriers:
             self._go_on(self.lanes.barriers.release_any(self.lanes.alive))
 
-    # ---- where lanes meet
+    # ---- where lanes converge
 
     def _meet(self, place: int, masks: list[Mask]) -> None:
-        """Lanes go on at `place` after a point where they met: under "independent" they part again."""
+        """Let converged lanes continue at `place`; under "independent" they split into crews again."""
         lanes = self.lanes
         if lanes.crews is None:
             for mask in masks:
@@ -291,7 +291,7 @@ class Chunk:
                     lanes.groups.add((place, number), part)
 
     def _arrive(self, code: Code, place: int, mask: Mask, vote: Array | None) -> None:
-        """Lanes come to a barrier, to go on at `place`."""
+        """Let lanes arrive at a barrier, to continue at `place`."""
         item, lanes = code.block.terminator, self.lanes
         self._end_leavers()
         assert item is not None and lanes.alive is not None
@@ -312,8 +312,8 @@ class Chunk:
             other = lanes.barriers.contradicted(number, entry)
             if other is not None:
                 clause = (
-                    f"{lanes.name(part)} comes to barrier {number} for {count} threads, but at line {other.line} the "
-                    f"same barrier is for {other.count}"
+                    f"{lanes.name(part)} comes to barrier {number} for {count} threads, but line {other.line} uses "
+                    f"the same barrier for {other.count}"
                 )
                 raise self.machine.failure("deadlock", clause, item.line, "divergent-barrier")
             gone += lanes.barriers.arrive(number, entry, lanes.alive)
@@ -322,29 +322,29 @@ class Chunk:
             self._meet(place, [mask])
 
     def _end_leavers(self) -> None:
-        """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""
+        """End lanes whose only remaining step is to exit, before others wait for them at a barrier."""
         for key in list(self.lanes.groups):
             code = self.codes.at(key[0])
             if code.kind == "exit" and not code.steps:
                 self._execute(code, key, self.lanes.groups.pop(key))
 
     def _go_on(self, entries: list[Waiting]) -> None:
-        """Lanes that a barrier let go run again; the observers hear of all before any of them runs."""
+        """Let lanes continue after a barrier; the observers see all releases before any lane runs."""
         for entry in entries:
             for hook in self.hooks.on_release if entry.count is None else self.hooks.on_part_released:
                 hook(entry.mask)
         for place, there in groupby(entries, lambda entry: entry.place):
             self._meet(place, [entry.mask for entry in there])
 
-    # ---- when nobody can run
+    # ---- when no lane can run
 
     def _open_gates(self) -> None:
-        """What lanes wait for may have come: they look again."""
+        """Let waiting lanes test their gates again."""
         for place, mask in self.gates.opened():
             self._meet(place, [mask])
 
     def _unblock(self) -> bool:
-        """Let lanes go on though others that they name never came; False when nobody is left who can."""
+        """Let lanes continue without the lanes they name; False if no lane is left that could."""
         lanes = self.lanes
         if not lanes.parked:
             return False
@@ -372,16 +372,16 @@ class Chunk:
 
 
 LANES_PER_CHUNK = 1 << 17
-_RESIDENT_LANES = MULTIPROCESSORS * GPU.threads  # blocks may wait for others that the GPU holds at the same time
+_RESIDENT_LANES = MULTIPROCESSORS * GPU.threads  # blocks may wait for any blocks that the GPU holds at the same time
 _SHARED_BYTES_PER_CHUNK = 1 << 26
 _LOCAL_BYTES_PER_CHUNK = 1 << 28
 _STATIC_SHARED = 48 << 10  # bytes that a block may declare
-_MOST_SHARED = 227 << 10  # bytes that a block may have altogether, on sm_90
+_MOST_SHARED = 227 << 10  # bytes of a block in total, on sm_90
 _MOST_LOCAL = 512 << 10
 
 
 def run(machine: Machine, progress: Progress | None = None) -> None:
-    """Execute all blocks of a launch. RunFailed or PtxError when it cannot be finished."""
+    """Execute all blocks of a launch. RunFailed or PtxError if it fails."""
     _check_memory_limits(machine)
     codes = Codes(machine)
     with np.errstate(all="ignore"):
@@ -402,7 +402,7 @@ def run(machine: Machine, progress: Progress | None = None) -> None:
 
 
 def _check_memory_limits(machine: Machine) -> None:
-    """What no GPU runs is not emulated either."""
+    """Refuse sizes that no GPU runs."""
     name, shared, local = machine.program.name, machine.shared_size, machine.local_size
     static = shared - machine.dynamic_shared
     if static > _STATIC_SHARED or shared > _MOST_SHARED:
@@ -415,7 +415,7 @@ def _check_memory_limits(machine: Machine) -> None:
 
 
 def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
-    """(first block, number of blocks). The last block of a row of blocks may be ragged: a chunk of its own."""
+    """Yield (first block, number of blocks). The last block of a row may be partial and gets its own chunk."""
     blocks, schedule = machine.blocks, machine.schedule
     if machine.cooperative:
         yield 0, blocks
@@ -429,7 +429,7 @@ def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
     size = max(1, lanes // machine.rows)
     size = min(size, max(1, _SHARED_BYTES_PER_CHUNK // max(1, machine.shared_size)))
     size = min(size, max(1, _LOCAL_BYTES_PER_CHUNK // max(1, machine.local_size * machine.rows)))
-    # Of a grid with rows and columns a whole side may be ragged; and blocks that wait for each other stay together.
+    # In a grid of rows and columns a whole side may be partial; blocks that wait for each other stay together.
     apart = blocks == machine.grid[0] > 1 and not waiting
     whole = blocks - apart
     yield from ((first, min(size, whole - first)) for first in range(0, whole, size))
@@ -438,8 +438,9 @@ def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
 
 
 def _lanes_for(program: Program) -> int:
-    """Lanes per chunk: fewer where most work is in double precision, whose registers would leave the cache, and where
-    calls nest, each with registers of its own."""
+    """Return the lanes per chunk: fewer for double precision, whose registers would leave the cache, and for recursion,
+    with registers per call.
+    """
     if program.deepest is None:
         return LANES_PER_CHUNK >> 4
     items = [item.opcode for block in program.blocks for item in block.body]

@@ -26,9 +26,10 @@ _ANY = frozenset({"global", "shared", "local"})
 
 @dataclass(frozen=True)
 class LoopDependence:
-    """`registers`: bit set. `memories`: the spaces whose contents decide. `loads`: the addresses of global memory
-    that they are read from. `timed`: a clock, or who else is there, decides as well. `polls`: it reads memory that
-    others may change meanwhile; `waits`: the way out depends on memory."""
+    """What a loop depends on. `registers`: bit set. `memories`: the address spaces it depends on. `loads`: the
+    addresses of its loads from global memory. `timed`: it depends on a clock or on the active lanes. `polls`: it
+    reads memory that other lanes may change; `waits`: its exit depends on memory.
+    """
 
     registers: int
     memories: frozenset[str]
@@ -38,13 +39,13 @@ class LoopDependence:
     waits: bool
 
     def names(self, machine: Machine) -> set[str | int]:
-        """The memories that decide: spaces by name, device arrays by their base address."""
+        """Return the memories that decide: spaces by name, device arrays by their base address."""
         return {*self.memories, *arrays_met(machine, self.loads), machine.workspace}
 
 
 @lru_cache(maxsize=256)
 def loop_dependence(program: Program, places: frozenset[int]) -> LoopDependence:
-    """Of the loop that runs through these blocks. Told from the text: whatever may decide is taken to decide."""
+    """Return the dependence of the loop through these blocks, from the program's text. It is conservative."""
     flows = [flow for place in sorted(places) for flow in _flows(program, place)]
     flows += [_Flow(item, *uses_and_defs((item,), program.carry), 0, _NONE, _NONE) for item in program.passed]
     needed, memories = _close_over(flows, _union(flow.decides for flow in flows))
@@ -64,8 +65,9 @@ def loop_dependence(program: Program, places: frozenset[int]) -> LoopDependence:
 
 @dataclass(frozen=True)
 class _Flow:
-    """What one instruction moves. `uses`, `defs`, `decides`: bit sets of the registers that it reads, that it writes,
-    and that decide wherever it runs. `source`, `target`: the memories that it may read and write."""
+    """The data flow of one instruction. `uses`, `defs`, `decides`: bit sets of the registers it reads, the registers it
+    writes, and the registers that always matter. `source`, `target`: the memories it may read and write.
+    """
 
     item: Instruction
     uses: int
@@ -76,7 +78,7 @@ class _Flow:
 
 
 def _close_over(flows: Sequence[_Flow], needed: int) -> tuple[int, frozenset[str]]:
-    """`needed`, and all registers that these come from; the memories that are read on the way."""
+    """Return `needed` with all registers it is computed from, and the memories read for them."""
     memories, before = _NONE, None
     while before != (needed, memories):
         before = (needed, memories)
@@ -93,17 +95,17 @@ def _flows(program: Program, place: int) -> tuple[_Flow, ...]:
     for item in (*block.body, block.terminator) if block.terminator else block.body:
         uses, defs = uses_and_defs((item,), program.carry)
         traits, words = traits_of(item.opcode), {word.split("::")[0] for word in item.words}
-        there = _ANY & words or _ANY  # which it is only its address tells where the opcode does not
+        there = _ANY & words or _ANY  # without a space in the opcode, the address decides
         source = there if traits.memory in ("load", "atomic") else _NONE
         target = there if traits.memory in ("store", "atomic") else _NONE
         if traits.memory == "copy":
             source, target = frozenset({"global"}), frozenset({"shared"})
         elif words & {"param", "const"}:
             source = target = _NONE
-        # Predicates, operands of barriers, addresses (a wrong one ends the run), the names of a warp's lanes.
+        # Predicates, barrier operands, addresses (a bad one ends the run) and member masks of warps.
         whole = item is block.terminator or traits.memory == "copy"
         chosen = [operand for operand in item.operands if whole or isinstance(operand, Address)]
-        chosen += [item.operands[-1]] if traits.meets == "named" else []
+        chosen += [item.operands[-1]] if traits.converges == "named" else []
         chosen += [item.guard] if item.guard else []
         decides = _union(1 << index for operand in chosen for index in registers_of(operand))
         made.append(_Flow(item, uses, defs, decides, source, target))
@@ -111,7 +113,7 @@ def _flows(program: Program, place: int) -> tuple[_Flow, ...]:
 
 
 def _unsteady(item: Instruction) -> bool:
-    """True for an instruction whose result differs from turn to turn for no reason in registers or memory."""
+    """Return whether the result can change between iterations with unchanged registers and memory."""
     return traits_of(item.opcode).unsteady or tells_time(item)
 
 
@@ -120,18 +122,18 @@ def _union(sets: Iterable[int]) -> int:
 
 
 _WAITS = (
-    "Line {}: this loop repeats until other threads have come, or until an atomic succeeds. How often is a matter of "
-    "time: a GPU counts other numbers here, and in each run others."
+    "Line {}: this loop repeats until other threads arrive or an atomic succeeds. The count depends on timing: on a "
+    "GPU it differs, and changes from run to run."
 )
 _UNSURE = (
-    "Line {}: the assembler moves or shares an access of shared memory in a way that the emulator does not follow; it "
-    "is counted as the PTX says."
+    "Line {}: the assembler moves or combines a shared memory access in a way that the emulator cannot follow; the "
+    "PTX is counted."
 )
 
 
 @lru_cache(maxsize=64)
 def caveats_of(program: Program) -> tuple[Caveat, ...]:
-    """Lines that wait for others, as every grid.sync() does, and lines of which the machine code is not understood."""
+    """Return the lines that wait for other threads (as in grid.sync()) and the lines with unclear machine code."""
     waiting = {
         block.line for block in program.blocks if polls(program, block) and _waits_on_memory(program, block.index)
     }
@@ -140,6 +142,6 @@ def caveats_of(program: Program) -> tuple[Caveat, ...]:
 
 
 def _waits_on_memory(program: Program, end: int) -> bool:
-    """Whether the way out of the loop that block number `end` closes depends on memory."""
+    """Return whether the exit of the loop that block number `end` closes depends on memory."""
     start = program.blocks[end].successors[0]
     return loop_dependence(program, frozenset(range(start, end + 1))).waits

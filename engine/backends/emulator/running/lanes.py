@@ -33,7 +33,7 @@ _MOST_RECTANGLES = 8
 
 
 class MaskUnion:
-    """A union of masks in the making: some rectangles, and a bool array for all that are not."""
+    """A union of masks under construction: some rectangles, and a bool array for everything else."""
 
     def __init__(self, masks: Masks, first: Mask) -> None:
         self._masks = masks
@@ -63,7 +63,7 @@ class MaskUnion:
         self._rectangles.append(mask)
 
     def mask(self) -> Mask:
-        """The lanes so far."""
+        """Return the lanes so far."""
         if self._only is None:
             if self._dense is None and len(self._rectangles) == 1:
                 self._only = self._rectangles[0]
@@ -80,7 +80,11 @@ class MaskUnion:
 
 
 class Groups:
-    """The groups that can run."""
+    """The groups that can run.
+
+    Lanes that join a group are only recorded; the union is computed when the group runs. Otherwise a loop that lanes
+    leave one by one would compute a union in every iteration.
+    """
 
     def __init__(self, masks: Masks) -> None:
         self._masks = masks
@@ -93,7 +97,7 @@ class Groups:
         return iter(self._at)
 
     def add(self, key: Key, mask: Mask) -> None:
-        """Lanes come to a place; those that stand there already join them."""
+        """Add lanes to the group at a place."""
         there = self._at.get(key)
         if there is None:
             self._at[key] = MaskUnion(self._masks, mask)
@@ -101,11 +105,11 @@ class Groups:
             there.join(mask)
 
     def pop(self, key: Key) -> Mask:
-        """The group at a place, which leaves it."""
+        """Remove and return the group at a place."""
         return self._at.pop(key).mask()
 
     def mask(self, key: Key) -> Mask:
-        """The group at a place, which stays."""
+        """Return the group at a place."""
         return self._at[key].mask()
 
 
@@ -114,9 +118,10 @@ _MOST_AT_ONCE = 1 << 40  # frames of one depth in a chunk
 
 @dataclass(eq=False)
 class Frame:
-    """An open call; the kernel itself is the outermost. `back`: the place in the `caller` where it returns to. `start`:
-    where its local memory begins. `call`: the instruction that made it. `lanes`: how many are in it, or in calls made
-    from it."""
+    """An open call; the kernel itself is the outermost frame. `back`: the place in the `caller` to return to. `start`:
+    the start of its local memory. `call`: the calling instruction. `lanes`: how many lanes are in this call or in
+    calls made from it.
+    """
 
     number: int
     depth: int
@@ -144,23 +149,24 @@ class Frames:
         return iter(self._open.values())
 
     def of(self, place: int) -> Frame:
-        """The frame of a place."""
+        """Return the frame of a place."""
         return self._open[-(place // self._blocks)]
 
     def path(self, place: int) -> Iterator[tuple[Frame, int]]:
-        """The frame of a place and all that it was called from, each with the place where lanes are or come back to."""
+        """Yield the frame of a place and its callers, each with the place where its lanes are or will return to."""
         frame: Frame | None = self.of(place)
         while frame is not None:
             yield frame, place
             place, frame = frame.back, frame.caller
 
     def place(self, frame: Frame, block: int) -> int:
-        """The place of a block in a frame."""
+        """Return the place of a block in a frame."""
         return block - frame.number * self._blocks
 
     def enter(self, caller: Frame, callee: Callee, call: Instruction, back: int, start: int, lanes: int) -> Frame:
-        """Lanes make a call, to come back to `back`: the frame in which others that did so still are, or a new one.
-        `start`: where its local memory begins."""
+        """Return the frame for lanes that call with return place `back`: an existing one of the same call, or a new
+        one. `start`: the start of its local memory.
+        """
         found = self._entered.get((back, callee.name))
         if found is None:
             self._made += 1
@@ -171,22 +177,23 @@ class Frames:
         return found
 
     def leave(self, frame: Frame, lanes: int) -> None:
-        """Lanes return from a call."""
+        """Let lanes return from a call."""
         frame.lanes -= lanes
         if not frame.lanes and frame.callee is not None:
             del self._open[frame.number], self._entered[frame.back, frame.callee.name]
 
     def close(self) -> None:
-        """Let the registers go."""
+        """Release the registers."""
         for frame in self:
             frame.registers.clear()
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A group at a barrier: the block where it goes on, and how many threads the barrier wants (None: all living).
+    """A group at a barrier: the place where it continues, and the thread count of the barrier (None: all living
+    threads).
 
-    `stays`: False for lanes that only announce that they were there (bar.arrive) and have gone on.
+    `stays`: False for lanes that only arrive (bar.arrive) and continue.
     """
 
     mask: Mask
@@ -197,7 +204,7 @@ class Waiting:
 
 
 class Barriers:
-    """The waiting groups by barrier number. `votes`: counted where a barrier lets threads go."""
+    """The waiting groups by barrier number. `votes`: counted when a barrier releases threads."""
 
     def __init__(self, masks: Masks, votes: Votes) -> None:
         self._masks, self._votes = masks, votes
@@ -207,17 +214,17 @@ class Barriers:
         return bool(self._waiting)
 
     def entries(self) -> list[Waiting]:
-        """All that wait."""
+        """Return all waiting groups."""
         return [entry for entries in self._waiting.values() for entry in entries if entry.stays]
 
     def contradicted(self, number: int, entry: Waiting) -> Waiting | None:
-        """A group that has come to barrier `number` of the same blocks and gave another count."""
+        """Return a group at barrier `number` of the same blocks with a different count."""
         others = [other for other in self._waiting.get(number, ()) if None not in (other.count, entry.count)]
         both = (each for each in others if (each.mask.columns & entry.mask.columns).any())
         return next((other for other in both if other.count != entry.count), None)
 
     def arrive(self, number: int, entry: Waiting, alive: Mask) -> list[Waiting]:
-        """A group comes to barrier `number`; the groups that it lets go."""
+        """Let a group arrive at barrier `number`; return the released groups."""
         if entry.count is None and number not in self._waiting and self._masks.same(entry.mask, alive):
             self._votes.count(entry.mask)
             return [entry]
@@ -225,11 +232,11 @@ class Barriers:
         return self.release(number, alive)
 
     def release_any(self, alive: Mask | None) -> list[Waiting]:
-        """The groups of all barriers that can go on."""
+        """Return the released groups of all barriers."""
         return [entry for number in list(self._waiting) for entry in self.release(number, alive)]
 
     def release(self, number: int, alive: Mask | None) -> list[Waiting]:
-        """The groups, or their lanes in complete blocks, that barrier `number` lets go."""
+        """Return the groups that barrier `number` releases, or their lanes in complete blocks."""
         entries = self._waiting.get(number)
         if not entries:
             return []
@@ -269,10 +276,10 @@ Label = tuple[Any, ...]
 
 
 class Lanes:
-    """The lanes of the resident blocks. `registers`: whole ones, in the frame where lanes run; `scratch`: those of a
-    group that is not the whole.
+    """The lanes of the resident blocks. `registers`: whole registers of the running frame; `scratch`: registers of a
+    partial group.
 
-    `alive`: None when all have ended. `parked`: by the place where they wait. `crews`: None in lockstep.
+    `alive`: None if all lanes have ended. `parked`: waiting lanes by place. `crews`: None in lockstep.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -289,23 +296,23 @@ class Lanes:
         self._whole: dict[tuple[int, int], tuple[bool, Mask, Mask]] = {}
 
     def close(self) -> None:
-        """Let the registers go."""
+        """Release the registers."""
         self.frames.close()
         self.scratch.clear()
 
     def end(self, mask: Mask) -> None:
-        """Lanes end."""
+        """End lanes."""
         assert self.alive is not None
         self.alive = self.masks.minus(self.alive, mask)
 
     def name(self, mask: Mask) -> str:
-        """What the first lane of a mask is called, by block and then by thread."""
+        """Return the name of a mask's first lane, by block and then by thread."""
         full = mask.full_dense()
         column = int(full.any(axis=0).argmax())
         return self.machine.lane_name(int(full[:, column].argmax()), column)
 
     def standing(self) -> Iterator[tuple[Label, int, Mask]]:
-        """All lanes but those that run: (where they stand, their place in the program, which they are)."""
+        """Yield all lanes that are not running: (label of where they wait, place, mask)."""
         for key in sorted(self.groups):
             yield ("group", *key), key[0], self.groups.mask(key)
         for place, mask in sorted(self.parked.items()):
@@ -314,12 +321,12 @@ class Lanes:
             yield ("barrier", entry.place, entry.count, entry.line), entry.place, entry.mask
 
     def live(self, frame: Frame) -> int:
-        """Bit set of the registers of a frame that all these will read."""
+        """Return the bit set of a frame's registers that waiting lanes will read."""
         program, live = self.machine.program, 0
         places = [place for place, _ in self.groups]
         places += self.parked
         places += [entry.place for entry in self.barriers.entries()]
-        if program.callees:  # those in the frame, and those in calls that it made
+        if program.callees:  # lanes in the frame, and in calls it made
             places = [place for place in places if self.frames.of(place) is frame]
             places += [other.back for other in self.frames if other.caller is frame]
         for place in places:
@@ -327,7 +334,7 @@ class Lanes:
         return live
 
     def by_value(self, values: Array, mask: Mask) -> list[tuple[int, Mask]]:
-        """The lanes of a mask by the value of a register, given in the mask's rows and columns."""
+        """Return the lanes of a mask by the value of a register, given in the mask's rows and columns."""
         if values.size == 1:
             return [(int(values.flat[0]), mask)]
         masks, full = self.masks, np.full(self.masks.shape, -1, np.int64)
@@ -337,11 +344,12 @@ class Lanes:
                  for value in np.unique(full[lanes]).tolist())  # fmt: skip
         return [(value, part) for value, part in parts if part is not None]
 
-    # ---- lanes of a warp that must meet
+    # ---- convergence of a warp
 
     def met(self, code: Code, place: int, mask: Mask) -> Mask | None:
-        """The lanes that can execute the warp-synchronous instruction: all lanes that it names have come. The others
-        are parked."""
+        """Return the lanes whose named lanes have all arrived at the warp-synchronous instruction, and park
+        the others.
+        """
         parked = self.parked.pop(place, None)
         if parked is not None:
             mask = self.masks.union(parked, mask)
@@ -360,14 +368,14 @@ class Lanes:
         return self.masks.from_dense(self.masks.all_rows, self.masks.all_columns, full & ~late)
 
     def inside(self, code: Code, mask: Mask) -> Registers:
-        """The registers that a block reads, in the rows and columns of a mask."""
+        """Return the registers that a block reads, in the rows and columns of a mask."""
         if mask.whole:
             return self.registers
         fetch(code.used, self.registers, self.scratch, mask)
         return self.scratch
 
     def _has_whole_warps(self, mask: Mask, alive: Mask) -> bool:
-        """Quickly: the mask holds every living lane of the warps that it touches (else they have to be looked at)."""
+        """Return whether the mask certainly contains every living lane of its warps; a quick test."""
         key = (id(mask), id(alive))
         found = self._whole.get(key)
         if found is None:
@@ -381,7 +389,7 @@ class Lanes:
         return found[0]
 
     def _lacking(self, code: Code, mask: Mask, alive: Mask) -> Array:
-        """bool[warps, B]: warps of which a named living lane has not come."""
+        """Return the warps with a named living lane that has not arrived, bool[warps, B]."""
         assert code.members is not None
         index, local = code.members_of, self.scratch
         if index >= 0:

@@ -25,13 +25,14 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.pointers import written_arrays
 from engine.records import Array, RunFailed
 
-_MOST_COPIED_BYTES = 1 << 28  # that are copied; whoever has more to write to is taken to change something
+_MOST_COPIED_BYTES = 1 << 28  # of copies; a program that may write more counts as changing memory
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A group, all registers (values are never changed in place) by the number of their frame, and where the other
-    lanes stand. `places`: those that have run since."""
+    """The state of a group: its registers (never changed in place) by frame number, and the positions of other lanes.
+    `places`: the places that have run since.
+    """
 
     key: Key
     mask: Mask
@@ -41,13 +42,13 @@ class Snapshot:
 
 
 def take_snapshot(lanes: Lanes, key: Key, mask: Mask) -> Snapshot:
-    """Of the group `mask`, which is about to run at `key`, and of all others."""
+    """Return the state of the group `mask`, about to run at `key`, and of all other lanes."""
     registers = {frame.number: list(frame.registers) for frame in lanes.frames}
     return Snapshot(key, mask, registers, list(lanes.standing()), {key[0]})
 
 
 class MemoryContents:
-    """What the memories that a program may write held at one moment, of those with these names."""
+    """Copies of the memories with these names that a program may write."""
 
     def __init__(self, machine: Machine, names: set[str | int]) -> None:
         live: dict[str | int, Array] = {name: words.flat for name, words in machine.resident.memories.items()}
@@ -58,26 +59,26 @@ class MemoryContents:
         self._pairs = [] if self._beyond else [(name, data, data.copy()) for name, data in live.items()]
 
     def renew(self) -> None:
-        """What they hold now."""
+        """Copy the current contents."""
         for _, now, then in self._pairs:
             np.copyto(then, now)
 
     def changed(self, names: set[str | int]) -> bool:
-        """True when one of these memories may differ from what it was."""
+        """Return whether one of these memories may have changed."""
         return self._beyond or any(name in names and (now != then).any() for name, now, then in self._pairs)
 
 
 def first_difference(
     chosen: Sequence[int], was: Registers, now: Registers, before: Mask, after: Mask
 ) -> tuple[int, ...]:
-    """The first of these registers that differs, for lanes that stood as `before` and stand as `after`; or none."""
+    """Return the first of these registers that differs between two states of the same lanes, or none."""
     return next(((index,) for index in chosen if not _equal(was[index], now[index], before, after)), ())
 
 
 def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
     if old is new:
         return True
-    alike = before.rows is now.rows and before.columns is now.columns  # the same lanes may stand in other rectangles
+    alike = before.rows is now.rows and before.columns is now.columns  # the same lanes may be in different rectangles
     one, other = _inside(old, before if alike else now), _inside(new, now)
     if one.dtype.itemsize != other.dtype.itemsize:
         return False
@@ -87,7 +88,7 @@ def _equal(old: Value, new: Value, before: Mask, now: Mask) -> bool:
 
 
 def _inside(value: Value, mask: Mask) -> Array:
-    """A whole register in the rows and columns of a mask."""
+    """Return a whole register in the rows and columns of a mask."""
     if value.__class__ is Part:
         if value.mask is mask:
             return plain(value.value)
@@ -95,12 +96,12 @@ def _inside(value: Value, mask: Mask) -> Array:
     return plain(restrict(value, mask.row_index, mask.column_index))
 
 
-_POLLING_PATIENCE = 64  # turns of a polling loop after which others get a chance
-_DETOUR = 32  # basic blocks that others may run before a loop is tried again
+_POLLING_PATIENCE = 64  # iterations of a polling loop before other lanes get a chance
+_DETOUR = 32  # basic blocks that others may run before a polling loop continues
 
 
 class LoopWatch:
-    """Watches the loops of one chunk. `watching`: from when on groups are looked at before they run."""
+    """Watches the loops of one chunk. `watching`: whether groups are compared before they run."""
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes, self._program = lanes, lanes.machine.program
@@ -108,17 +109,17 @@ class LoopWatch:
         self._renewal = 0
         self._place, self._turns, self._left = -1, 0, 0
         self._mask: Mask | None = None
-        self._start: Snapshot | None = None  # what a group is compared with when it comes back
-        self._meeting: Snapshot | None = None  # when all lanes last met
-        self._contents: MemoryContents | None = None  # of memory, as of `_start` or the first that stands still
+        self._start: Snapshot | None = None  # the state that a returning group is compared with
+        self._meeting: Snapshot | None = None  # when all lanes last converged
+        self._contents: MemoryContents | None = None  # of memory, as of `_start` or of the first stalled group
         self._still: dict[Key, tuple[Snapshot, LoopDependence]] = {}
-        self._held: Mask | None = None  # the warps that stand still
+        self._held: Mask | None = None  # the warps of stalled groups
         self._differed: Sequence[int] = ()  # the register that differed from `_start` last
 
-    # ---- who runs
+    # ---- which group runs
 
     def turn(self, place: int, mask: Mask) -> None:
-        """A polling loop goes round again, back to `place`, with all the lanes of its group."""
+        """Count an iteration of a polling loop at `place` that all lanes of its group repeat."""
         if place != self._place or self._mask is None or not self._lanes.masks.same(self._mask, mask):
             self._turns = 0
         self._place, self._mask, self._turns = place, mask, self._turns + 1
@@ -128,7 +129,9 @@ class LoopWatch:
                 self._left = _DETOUR
 
     def detour(self) -> Key | None:
-        """The group that runs in place of the one with the smallest program counter, while a loop is suspended."""
+        """Return the group that runs instead of the one with the smallest program counter, while a loop is
+        suspended.
+        """
         if self._still and not self._left:
             self._left = _DETOUR
             if any(self._changed(needs) for _, needs in self._still.values()):
@@ -140,10 +143,10 @@ class LoopWatch:
         if self._still:
             return self._free_to_run()
         others = self._others_than(self._place, self._mask)
-        return min(others, key=lambda key: (key[0] < self._place, key), default=None)  # so that everyone has a turn
+        return min(others, key=lambda key: (key[0] < self._place, key), default=None)  # every group gets a turn
 
     def _others_than(self, place: int, waiting: Mask | None) -> list[Key]:
-        """The groups at other places that may run while `waiting` waits."""
+        """Return the groups at other places that may run while `waiting` waits."""
         lanes, masks = self._lanes, self._lanes.masks
         others = [key for key in lanes.groups if key[0] != place]
         if lanes.crews is not None or waiting is None:
@@ -152,14 +155,14 @@ class LoopWatch:
         return [key for key in others if masks.common(lanes.groups.mask(key), held) is None]
 
     def _free_to_run(self) -> Key | None:
-        """A group that does not stand still and may run; in lockstep, without its lanes in warps that stand still."""
+        """Return a group that is not stalled and may run; in lockstep, only its lanes outside stalled warps."""
         groups, masks = self._lanes.groups, self._lanes.masks
         for key in sorted(groups):
             if key in self._still:
                 continue
             mask = groups.mask(key)
             free = mask if self._lanes.crews is not None or self._held is None else masks.minus(mask, self._held)
-            if free is not None and free.lanes < mask.lanes:  # whole warps that may run go on by themselves
+            if free is not None and free.lanes < mask.lanes:  # warps that may run continue as a group of their own
                 rest = masks.minus(groups.pop(key), free)
                 assert rest is not None
                 groups.add(key, rest)
@@ -169,16 +172,16 @@ class LoopWatch:
                 return key
         return None
 
-    # ---- who stands still
+    # ---- which groups stall
 
     def check(self, steps: int) -> None:
-        """Now and then: look from here on whether the group comes back unchanged, each time for longer."""
+        """Start comparing groups at growing intervals."""
         if steps >= self._renewal:
             self._renewal = steps + steps // 4
             self.watching, self._start = True, None
 
     def look(self, key: Key, mask: Mask) -> bool:
-        """Before a group runs, while watching. True: it stands still and must let others run."""
+        """Check a group before it runs. True: it stalls and must let others run."""
         lanes, masks = self._lanes, self._lanes.masks
         if self._meeting is not None:
             self._meeting.places.add(key[0])
@@ -207,8 +210,10 @@ class LoopWatch:
         return self._let_others(start, found)
 
     def all_met(self, place: int, mask: Mask) -> None:
-        """Under "independent" all living lanes go on from one place. What no memory decides ends in every order of
-        lanes or in none."""
+        """End the run if converged lanes under "independent" repeat a state without any dependence on memory.
+
+        Such a loop ends in every order of lanes or in none.
+        """
         was, self._meeting = self._meeting, take_snapshot(self._lanes, (place, 0), mask)
         if was is None or was.key != (place, 0) or not self._lanes.masks.same(was.mask, mask):
             return
@@ -217,14 +222,15 @@ class LoopWatch:
             raise _never_ends(self._lanes, was)
 
     def _wake(self) -> None:
-        """Memory has changed: whoever stood still may go on. The first of them is watched again from where it stood."""
+        """Resume stalled groups after a memory change. The first of them is watched again from its place."""
         self._still.clear()
         self._start = self._held = None
 
     def _back(self, start: Snapshot, mask: Mask) -> LoopDependence | None:
-        """What a group depends on, if all that is as it was when the group started from here.
+        """Return a group's dependence if its whole state equals its state at the start.
 
-        The others may have run as well if all of them are back, too: in lockstep the whole then goes round for ever.
+        Other groups may have run in between if all of them are back, too: in lockstep the whole state then repeats for
+        ever.
         """
         frame = self._lanes.frames.of(start.key[0])
         if first_difference(self._differed, start.registers[frame.number], frame.registers, start.mask, mask):
@@ -245,7 +251,7 @@ class LoopWatch:
         return needs if alike else None
 
     def _differing(self, start: Snapshot, place: int, was: Mask, now: Mask, needs: LoopDependence) -> Sequence[int]:
-        """The first register that decides, is read from `place` on, and is no longer what it was; or none."""
+        """Return the first register that matters, is live from `place` on, and has changed; or none."""
         for frame, at in self._lanes.frames.path(place):
             chosen = numbers_of(needs.registers & self._program.block_at(at).live_in)
             found = first_difference(chosen, start.registers[frame.number], frame.registers, was, now)
@@ -258,12 +264,12 @@ class LoopWatch:
         return loop_dependence(self._program, frozenset(place % count for place in places))
 
     def _changed(self, needs: LoopDependence) -> bool:
-        """True when memory that decides is no longer what it was."""
+        """Return whether memory that matters has changed."""
         assert self._contents is not None
         return bool(needs.memories) and self._contents.changed(needs.names(self._lanes.machine))
 
     def _let_others(self, start: Snapshot, needs: LoopDependence) -> bool:
-        """True when others can run; RunFailed when nobody is left who could change anything."""
+        """Return whether other groups can run; RunFailed if none can change the loop's memory."""
         if needs.memories and self._free_to_run() is not None:
             return True
         if needs.polls and needs.waits:
@@ -271,20 +277,22 @@ class LoopWatch:
         raise _never_ends(self._lanes, start)
 
 
-# ---- words
+# ---- messages
 
 
 def _never_ends(lanes: Lanes, start: Snapshot) -> RunFailed:
-    """Nothing that the loop depends on changes."""
+    """Return the failure of a loop whose dependences never change."""
     clause = (
-        f"this loop never ends: {lanes.name(start.mask)} goes round in it, and nothing changes from turn to turn "
-        "that decides whether it goes on; look at the loop's condition and step"
+        f"this loop never ends: {lanes.name(start.mask)} repeats it, and nothing that its condition depends on "
+        "changes between iterations; look at the loop's condition and step"
     )
     return lanes.machine.failure("timeout", clause, _line(lanes.machine.program, start), "step-limit")
 
 
 def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
-    """It depends on memory, which nobody is left to change. `held`: others of its warp would go on if they could."""
+    """Return the failure of a loop that waits for a memory change no lane can make. `held`: lockstep holds
+    other lanes.
+    """
     machine, entries, why = lanes.machine, lanes.barriers.entries(), ""
     if held:
         what = "another thread of its own warp, which cannot go on while the warp runs in lockstep"
@@ -299,7 +307,7 @@ def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
 
 
 def _line(program: Program, start: Snapshot) -> int:
-    """Where the loop decides: the end of the block that jumps back furthest."""
+    """Return the line that decides the loop: the end of the block that jumps back furthest."""
     ran = {block.index: block for block in map(program.block_at, start.places)}
     back = [
         (min(block.successors), -block.index)

@@ -23,7 +23,7 @@ _EVERYTHING = np.iinfo(np.int64).max
 
 @dataclass
 class _Copy:
-    """One copy: what lets it arrive for some lanes, and for each lane of (height, width) its group, or -1 for none."""
+    """One copy. `arrive` completes it for some lanes; `group`: the group of each lane (height, width), -1 for none."""
 
     arrive: Callable[[Mask], None]
     mask: Mask
@@ -31,39 +31,38 @@ class _Copy:
 
 
 class AsyncCopies:
-    """What some blocks have under way; the closed groups of each lane are counted. What nobody waits for never
-    arrives."""
+    """The asynchronous copies in flight of some blocks, in groups per lane. A copy without a wait never arrives."""
 
     def __init__(self, rows: int, blocks: int) -> None:
         self._under_way: list[_Copy] = []
         self._groups = np.zeros((rows, blocks), np.int64)
 
     def issue(self, arrive: Callable[[Mask], None], mask: Mask) -> None:
-        """Put a copy into each lane's open group. `arrive(lanes)` will store it for some of the lanes of `mask`."""
+        """Add a copy to each lane's open group. `arrive(lanes)` will store it for some of the lanes of `mask`."""
         group = self._groups[mask.place()]
         self._under_way.append(
             _Copy(arrive, mask, group.copy() if mask.dense is None else np.where(mask.dense, group, -1))
         )
 
     def close(self, mask: Mask) -> None:
-        """commit_group: the next copy belongs to a new group."""
+        """Close the open group of these lanes (commit_group)."""
         self._groups[mask.place()] += 1 if mask.dense is None else mask.dense
 
     def under_way(self) -> tuple[_Copy, ...]:
-        """All copies that have not arrived, for `finish`."""
+        """Return all copies in flight, for `finish`."""
         return tuple(self._under_way)
 
     def finish(self, copies: tuple[_Copy, ...], mask: Mask) -> None:
-        """Let those of the lanes of `mask` arrive."""
+        """Complete these copies for the lanes of `mask`."""
         self._arrive(copies, mask, _EVERYTHING)
 
     def wait(self, mask: Mask, newest: int | None) -> None:
-        """Let all copies arrive but those of the `newest` closed groups (None: all, those of open groups included)."""
+        """Complete all copies except those of the `newest` closed groups (None: all, including open groups)."""
         limit = _EVERYTHING if newest is None else self._groups[mask.place()] - newest
         self._arrive(self._under_way, mask, limit)
 
     def _arrive(self, copies: Sequence[_Copy], mask: Mask, limit: Array | int) -> None:
-        """Let those of the lanes of `mask` arrive whose groups are below the `limit` of their lane."""
+        """Complete the copies of the lanes of `mask` whose group is below the lane's `limit`."""
         limits = np.zeros(self._groups.shape, np.int64)
         limits[mask.place()] = limit if mask.dense is None else np.where(mask.dense, limit, 0)
         for copy in copies:
@@ -75,8 +74,9 @@ class AsyncCopies:
 
 
 class Votes:
-    """The votes of some blocks. `results`: uint32 that broadcasts to (rows, blocks), what each thread was told last:
-    how many of its block said yes, and in bit 30 whether all did."""
+    """The votes of `barrier.red` in some blocks. `results`: uint32 that broadcasts to (rows, blocks): the last result
+    of each thread, with the number of yes votes, and bit 30 set if all voted yes.
+    """
 
     def __init__(self, rows: int, blocks: int) -> None:
         self._shape = (rows, blocks)
@@ -84,16 +84,16 @@ class Votes:
         self.results: Array = np.zeros((1, blocks), np.uint32)
 
     def cast(self, mask: Mask, yes: Array) -> None:
-        """The predicates of the lanes of `mask`, in its rows and columns or broadcast."""
+        """Record the predicates of the lanes of `mask`, given in its rows and columns or broadcast."""
         if self._yes is None:
             self._yes = np.zeros(self._shape, bool)
         self._yes[np.ix_(mask.rows, mask.columns)] = yes
 
     def count(self, released: Mask) -> None:
-        """Tell each thread that goes on.
+        """Count the votes for each released thread.
 
-        All groups of a block are counted together, however late each of them came. Each thread keeps its own result,
-        because another barrier of the block may count before this thread reads it.
+        All groups of a block are counted together, whenever they arrived. Each thread keeps its own result, because
+        another barrier of the block may count before this thread reads it.
         """
         if self._yes is None:
             return
@@ -111,7 +111,7 @@ _SPAN = np.uint64((1 << 21) - 1)
 
 @dataclass
 class BarrierStates:
-    """Some barriers, int64 each: arrivals that the phase lacks, arrivals of a phase, bytes that it lacks, parity."""
+    """Some barriers, int64 each: pending arrivals, arrivals per phase, missing bytes, parity."""
 
     pending: Array
     expected: Array
@@ -119,48 +119,49 @@ class BarrierStates:
     parity: Array
 
     def packed(self) -> Array:
-        """Their words, uint64."""
+        """Return their words, uint64."""
         counts = (self.pending.astype(np.uint64) & _COUNT) | (self.expected.astype(np.uint64) & _COUNT) << _EXPECTED
         missing = ((self.missing + _BIAS).astype(np.uint64) & _SPAN) << _BYTES
         made: Array = counts | missing | self.parity.astype(np.uint64) << _PARITY | np.uint64(1) << _INITIALISED
         return made
 
     def complete(self) -> None:
-        """The phases that lack nothing end, and the next ones begin."""
+        """End the complete phases and start the next ones."""
         ended = (self.pending == 0) & (self.missing == 0)
         self.parity = self.parity ^ ended
         self.pending = np.where(ended, self.expected, self.pending)
 
 
 def unpack_states(words: Array) -> BarrierStates:
-    """What words, uint64, say."""
+    """Return the states that are stored in these words, uint64."""
     pending, expected = words & _COUNT, words >> _EXPECTED & _COUNT
     missing = (words >> _BYTES & _SPAN).astype(np.int64) - _BIAS
     return BarrierStates(pending.astype(np.int64), expected.astype(np.int64), missing, parity_of(words))
 
 
 def parity_of(words: Array) -> Array:
-    """0 or 1, int64."""
+    """Return the parity, 0 or 1, int64."""
     made: Array = (words >> _PARITY & np.uint64(1)).astype(np.int64)
     return made
 
 
 def pending_of(words: Array) -> Array:
-    """The arrivals that the phase lacks, uint32."""
+    """Return the pending arrivals of the phase, uint32."""
     made: Array = (words & _COUNT).astype(np.uint32)
     return made
 
 
 def are_initialised(words: Array) -> Array:
-    """bool."""
+    """Return which barriers are initialised, bool."""
     made: Array = words >> _INITIALISED == np.uint64(1)
     return made
 
 
 @dataclass
 class _Delivery:
-    """What arrives once somebody looks at its barrier: for each lane of `mask`, (height, width), the barrier's key, or
-    -1 once it has arrived. `arrive` lets it, for some of the lanes."""
+    """An arrival in flight. `keys`: for each lane of `mask`, (height, width), the key of its barrier, or -1 after the
+    arrival. `arrive` performs it for some of the lanes.
+    """
 
     arrive: Callable[[Mask], None]
     mask: Mask
@@ -168,20 +169,22 @@ class _Delivery:
 
 
 class Phases:
-    """What is under way to the barriers of some blocks. `changes` grows whenever a barrier may have changed."""
+    """The arrivals in flight to the barriers of some blocks. `changes` grows whenever a barrier may have changed."""
 
     def __init__(self) -> None:
         self.changes = 0
         self._under_way: list[_Delivery] = []
 
     def send(self, arrive: Callable[[Mask], None], mask: Mask, keys: Array) -> None:
-        """`arrive` is to happen at any time from now on; here as late as it can. `keys`: int64 (height, width)."""
+        """Send an arrival, which may happen at any time and is delayed as long as possible. `keys`: int64 (height,
+        width).
+        """
         active = keys if mask.dense is None else np.where(mask.dense, keys, -1)
         self._under_way.append(_Delivery(arrive, mask, active.copy()))
         self.changes += 1
 
     def deliver(self, keys: Array) -> None:
-        """Somebody looks at these barriers: what is under way to them arrives, in the order in which it was sent."""
+        """Perform all arrivals in flight to the barriers `keys`, in the order they were sent."""
         if not self._under_way:
             return
         wanted = np.unique(keys)
@@ -194,9 +197,10 @@ class Phases:
 
 
 def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:
-    """Lanes arrive one after the other: lane i at barrier `which[i]` of `state`, which is changed, `counts[i]` times.
+    """Let lanes arrive one after the other: lane i at barrier `which[i]` of `state` (changed in place), `counts[i]`
+    times.
 
-    Returns what each found, as words. Of a barrier that lacks bytes no phase ends by arrivals alone.
+    Return the word that each lane found. A phase with missing bytes does not end by arrivals alone.
     """
     order = np.argsort(which, kind="stable")
     ranked, amounts = which[order], counts[order]
@@ -209,7 +213,7 @@ def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:
     held = state.missing != 0
 
     def after(arrivals: Array, at: Array | slice) -> tuple[Array, Array]:
-        """(phases ended, arrivals lacking) of barriers `at` after so many arrivals."""
+        """Return (ended phases, pending arrivals) of the barriers `at` after this many arrivals."""
         pending, expected = state.pending[at], np.maximum(state.expected[at], 1)
         beyond = arrivals - pending
         ended = np.where((beyond < 0) | held[at], 0, 1 + beyond // expected)
@@ -227,7 +231,7 @@ def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:
 
 
 class ResidentBlocks:
-    """`info`: which blocks. `memories`: their shared and local memory by name. `votes`: those of their barriers."""
+    """The blocks of `info`. `memories`: their shared and local memory by name. `votes`: the votes at their barriers."""
 
     def __init__(self, info: ChunkInfo, memories: Mapping[str, Words]) -> None:
         self.info, self.memories = info, memories
@@ -236,10 +240,10 @@ class ResidentBlocks:
 
     @cached_property
     def phases(self) -> Phases:
-        """What is under way to the barriers in their shared memory."""
+        """Return the arrivals in flight to the barriers in their shared memory."""
         return Phases()
 
     @cached_property
     def copies(self) -> AsyncCopies:
-        """Their asynchronous copies."""
+        """Return their asynchronous copies."""
         return AsyncCopies(self.info.rows, self.info.blocks)

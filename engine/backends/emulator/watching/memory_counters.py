@@ -25,10 +25,10 @@ _REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
 
 def aggregated_sectors(access: Access, apart: int) -> int:
     """Sectors of a global atomic: one a warp where one lane does it for all, else `apart`, those of lane by lane."""
-    if not access.site.one_word:
+    if not access.site.uniform_address:
         return apart
     *_, name, code = access.site.opcode.split(".")
-    unread, same_value = access.site.op == "red", access.site.one_value
+    unread, same_value = access.site.op == "red", access.site.uniform_value
     if code in _WORDS and unread and name in _REDUCIBLE:
         return access.mask.warps
     if name != "add" or code not in (*_WORDS, *_LONG):

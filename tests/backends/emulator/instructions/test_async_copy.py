@@ -138,7 +138,7 @@ def test_a_predicate_can_ignore_the_source():
 
 
 def test_a_copy_cannot_read_more_than_it_writes():
-    with pytest.raises(RunFailed, match="thread 2 of block 0 copies 16 bytes and says that 20 of them come from"):
+    with pytest.raises(RunFailed, match="thread 2 of block 0 copies 16 bytes, but gives 20"):
         part_of_each("0", "t == 2 ? 20 : 16", IN)
 
 

@@ -23,7 +23,7 @@ def of_two_rows(item):
         raise InvalidPtx(f"{item.opcode} does not say how many rows it has")
 
 
-@executes(Traits("rowsum.sync", "dv", choices=("pair", "warp"), check=of_two_rows, meets="warp", varies=True))
+@executes(Traits("rowsum.sync", "dv", choices=("pair", "warp"), check=of_two_rows, converges="warp", varies=True))
 def row_sum(machine, item):
     """d = the sum of the operand over the lanes of the warp, which all come."""
     get = reader(item.operands[1], "u32", machine.program.widths, item.line)

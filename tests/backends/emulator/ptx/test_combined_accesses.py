@@ -107,7 +107,7 @@ def test_a_word_that_was_read_before_is_not_asked_for_again():
 def test_waiting_for_others_is_said_with_its_line():
     spin = 'extern "C" __global__ void f(int *out) {\n  while (atomicAdd(out, 0) < 1)\n    ;\n}'
     (told,) = caveats_of(load(Source("test.cu", spin, "int32"), "f"))
-    assert told.line == 2 and "matter of time" in told.message
+    assert told.line == 2 and "depends on timing" in told.message
     assert {caveat.line for caveat in caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))} <= {7, 9}
     assert caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))
     assert not caveats_of(program("for (int k = t; k < 99; k += 32) out[atomicAdd(out + 5, 1)] = k;"))

@@ -124,7 +124,7 @@ class RaceRules:
     def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
         """bool: what is read was stored as a flag is (volatile), but as a number for others, which a later flag tells
         of: nothing that is done depends on it, so that nobody waits for it."""
-        if site.op != "ld" or site.decides or not (kinds == 1).any():
+        if site.op != "ld" or site.decides_branch or not (kinds == 1).any():
             return False
         relied: Array = (kinds == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
         return relied

@@ -31,14 +31,14 @@ class WarpMembers:
 
     def look(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Lanes execute such an instruction; `members`: the lanes that each names."""
-        if traits_of(opcode).meets == "warp":
+        if traits_of(opcode).converges == "warp":
             self._not_whole(line, opcode, mask)
         elif members.size > 1 or int(members.flat[0]) != _EVERYONE:
             self._unnamed(line, opcode, mask, members)
 
     def incomplete(self, line: int, opcode: str, mask: Mask) -> None:
         """It is about to be executed though others never come: lanes that it names, or those of the whole warp."""
-        if traits_of(opcode).meets == "named":
+        if traits_of(opcode).converges == "named":
             self._report(line, opcode, mask, 0, 0, "names lanes which never come there")
 
     def at_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
