@@ -1,4 +1,4 @@
-"""Before a lecture: what Run will run on every rung of a ladder, and what is ready to be shown."""
+"""The warm-up before a lecture: the runs of a ladder's rungs, and which of them are ready to be shown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ State = Literal["ready", "recorded", "failed", "waiting"]
 
 @dataclass(frozen=True)
 class RungReadiness:
-    """What a lecturer will have of one rung.
+    """The readiness of one rung.
 
-    `state`: "ready", it ran as it should; "recorded", only a record can be shown; "failed", nothing can; "waiting", it
-    has not been run. `sentence`: what there is, or why there is no more.
+    `state`: "ready", its last run ended as expected; "recorded", only a record can be shown; "failed", neither;
+    "waiting", it has not been run. `sentence`: the result or record to be shown, or why there is none.
     """
 
     rung: str
@@ -29,12 +29,12 @@ class RungReadiness:
 
 
 def timed_of(ladder: Ladder, rung: Rung) -> Settled:
-    """What the times of a rung are of when its ladder opens: the lecture's own N, block size and type."""
+    """Return the choice whose times a rung shows when its ladder opens: the lecture's N, block size and type."""
     return _at(ladder.n, ladder, rung)
 
 
 def run_of(ladder: Ladder, rung: Rung) -> Settled:
-    """What Run runs there: on the emulator, at an N that it counts in a lecture's patience."""
+    """Return the choice that Run runs: at the lecture's N, on the emulator at a smaller one that takes seconds."""
     n = ladder.n if own_device() == "gpu" else emulated_n(ladder, ladder.n)
     return _at(n, ladder, rung)
 
@@ -44,7 +44,7 @@ def _at(n: int, ladder: Ladder, rung: Rung) -> Settled:
 
 
 def readiness(ladder: Ladder) -> tuple[RungReadiness, ...]:
-    """What is ready by now, rung by rung: by the last live runs of this process or of this user, and the records."""
+    """Return the readiness of each rung, from the last live runs of this process or user and the records."""
     return tuple(_readiness(ladder, rung, latest(run_of(ladder, rung))) for rung in ladder.rungs)
 
 

@@ -76,7 +76,7 @@ def multiply_double(a: Array, b: Array) -> Array:
 @computes("fma.{rounding}.ftz?.sat?.f32", "f32 f32 f32 -> f32", rounding=ROUNDINGS)
 @computes("mad.{rounding}.ftz?.sat?.f32", "f32 f32 f32 -> f32", rounding=ROUNDINGS)
 def fuse(a: Array, b: Array, c: Array, *, rounding: str, ftz: bool, sat: bool) -> Array:
-    """One rounding at the end, not two as in a * b + c."""
+    """a * b + c, rounded once at the end."""
     if rounding == "rn" and not (ftz or sat):
         return fused(a, b, c)
     a, b, c = flushed_if(ftz, a, b, c)
@@ -93,7 +93,7 @@ def fuse_double(a: Array, b: Array, c: Array, *, rounding: str) -> Array:
     nearest = fused(a, b, c)
     if rounding == "rn":
         return nearest
-    # a * b + c is the sum of `total`, `lost` and `low`, exactly; what of it is not in `nearest` has the error's sign.
+    # a * b + c is exactly the sum of `total`, `lost` and `low`; its difference from `nearest` has the error's sign.
     product = a * b
     low = fused(a, b, -product)
     total, lost = two_sum(product, c)
@@ -135,25 +135,25 @@ def multiply_double_directed(a: Array, b: Array, *, rounding: str) -> Array:
 
 @computes("neg.{t}", "t -> t", t=FLOATS)
 def negate(a: Array) -> Array:
-    """The sign turned."""
+    """The negated value."""
     return np.negative(a)
 
 
 @computes("abs.{t}", "t -> t", t=FLOATS)
 def absolute(a: Array) -> Array:
-    """The sign cleared."""
+    """The absolute value."""
     return np.abs(a)
 
 
 @computes("{name}.ftz.f32", "f32 -> f32", name=("neg", "abs"))
 def change_sign_flushed(a: Array, *, name: str) -> Array:
-    """The sign turned or cleared, denormals to zero."""
+    """The negated or absolute value; denormals become zero."""
     return np.negative(flushed(a)) if name == "neg" else np.abs(flushed(a))
 
 
 @computes("copysign.{t}", "t t -> t", t=FLOATS)
 def copy_sign(a: Array, b: Array) -> Array:
-    """The sign of the first operand on the second: NumPy has them the other way round."""
+    """b with the sign of a; NumPy has the operands in the other order."""
     return np.copysign(b, a)
 
 
@@ -163,7 +163,7 @@ def divide_double(a: Array, b: Array, *, rounding: str) -> Array:
     quotient = a / b
     if rounding == "rn":
         return quotient
-    remainder = fused(-quotient, b, a)  # its sign by the divisor's is the error's
+    remainder = fused(-quotient, b, a)  # its sign, times the divisor's, is the error's
     error = np.where(np.signbit(b), -remainder, remainder)
     error = exact_where_extreme(error, a, quotient, lambda x, y, r: x / y - r, a, b)
     return stepped_in_range(quotient, error, rounding, np.isfinite(a) & np.isfinite(b) & (b != 0))
@@ -177,7 +177,7 @@ def reciprocal_double(a: Array, *, rounding: str) -> Array:
 
 @computes("sqrt.{rounding}.f64", "f64 -> f64", rounding=ROUNDINGS)
 def square_root_double(a: Array, *, rounding: str) -> Array:
-    """The root of a."""
+    """The square root."""
     root = np.sqrt(a)
     if rounding == "rn":
         return root
@@ -189,7 +189,7 @@ def square_root_double(a: Array, *, rounding: str) -> Array:
 def divide(a: Array, b: Array, *, rounding: str, ftz: bool) -> Array:
     """a / b."""
     a, b = flushed_if(ftz, a, b)
-    # A float64 quotient or root that is inexact is never a float32 itself: rounding it again is safe.
+    # An inexact float64 quotient or root is never a float32 itself, so rounding it again is safe.
     result = a / b if rounding == "rn" else narrowed(a.astype(np.float64) / b, "f32", rounding)
     return with_modifiers(result, ftz, False)
 
@@ -202,7 +202,7 @@ def reciprocal(a: Array, *, rounding: str, ftz: bool) -> Array:
 
 @computes("sqrt.{rounding}.ftz?.f32", "f32 -> f32", rounding=ROUNDINGS)
 def square_root(a: Array, *, rounding: str, ftz: bool) -> Array:
-    """The root of a."""
+    """The square root."""
     (a,) = flushed_if(ftz, a)
     result = np.sqrt(a) if rounding == "rn" else narrowed(np.sqrt(a.astype(np.float64)), "f32", rounding)
     return with_modifiers(result, ftz, False)
@@ -210,7 +210,7 @@ def square_root(a: Array, *, rounding: str, ftz: bool) -> Array:
 
 @computes("div.full.ftz?.f32", "f32 f32 -> f32")
 def divide_full(a: Array, b: Array, *, ftz: bool) -> Array:
-    """a / b, correctly rounded where the GPU may be two units off."""
+    """a / b, correctly rounded; the GPU's may be two units off."""
     return divide(a, b, rounding="rn", ftz=ftz)
 
 
@@ -236,7 +236,7 @@ def divide_approximately(a: Array, b: Array, *, ftz: bool) -> Array:
 
 @computes("tanh.approx.f32", "f32 -> f32")
 def hyperbolic_tangent(a: Array) -> Array:
-    """Has no `.ftz`."""
+    """The hyperbolic tangent; it has no `.ftz`."""
     return np.tanh(a.astype(np.float64)).astype(np.float32)
 
 
@@ -249,13 +249,13 @@ def approximate(a: Array, *, name: str, ftz: bool) -> Array:
 
 @computes("rsqrt.approx.f64", "f64 -> f64")
 def reciprocal_root_double(a: Array) -> Array:
-    """1 / the root of a."""
+    """The reciprocal square root."""
     return 1.0 / np.sqrt(a)
 
 
 @computes("{name}.approx.ftz.f64", "f64 -> f64", name=("rcp", "rsqrt"))
 def start_iteration(a: Array, *, name: str) -> Array:
-    """A first value for Newton's method: the upper word of the result alone, denormals flushed."""
+    """The first value of Newton's method: only the upper word of the result, denormals flushed."""
     magnitude = np.abs(a)
     a = np.where(magnitude < np.finfo(np.float64).tiny, np.copysign(0.0, a), a)
     result = APPROXIMATE[name](a)

@@ -22,26 +22,26 @@ PAIRS = ("u16x2", "s16x2")
 
 @computes("add.{t}", "t t -> t", t=INTEGERS)
 def add(a: Array, b: Array) -> Array:
-    """a + b; wraps."""
+    """a + b, wrapped."""
     return a + b
 
 
 @computes("sub.{t}", "t t -> t", t=INTEGERS)
 def subtract(a: Array, b: Array) -> Array:
-    """a - b; wraps."""
+    """a - b, wrapped."""
     return a - b
 
 
 @computes("{name}.sat.s32", "s32 s32 -> s32", name=("add", "sub"))
 def add_saturating(a: Array, b: Array, *, name: str) -> Array:
-    """The sum or difference, kept within 32 bits."""
+    """The sum or difference, clamped to 32 bits."""
     exact = a.astype(np.int64) + b if name == "add" else a.astype(np.int64) - b
     return np.clip(exact, -(2**31), 2**31 - 1).astype(np.int32)
 
 
 @computes("{name}.{t}", "t t -> t", name=("add", "min", "max"), t=PAIRS)
 def combine_pairs(a: Array, b: Array, *, name: str, t: str) -> Array:
-    """Both 16-bit halves by themselves."""
+    """Both 16-bit halves separately."""
     function = {"add": np.add, "min": np.minimum, "max": np.maximum}[name]
     (a_low, a_high), (b_low, b_high) = halves(a, t == "s16x2"), halves(b, t == "s16x2")
     return packed(function(a_low, b_low), function(a_high, b_high))
@@ -61,7 +61,7 @@ def multiply_wide(a: Array, b: Array) -> Array:
 
 @computes("mul.hi.{t}", "t t -> t", t=INTEGERS)
 def multiply_high(a: Array, b: Array) -> Array:
-    """The upper half of the product, which NumPy does not offer."""
+    """The upper half of the product, which NumPy lacks."""
     bits = a.dtype.itemsize * 8
     if bits < 64:
         return (widened(a) * widened(b) >> bits).astype(a.dtype)
@@ -72,7 +72,7 @@ def multiply_high(a: Array, b: Array) -> Array:
     high: Array = high_a * high_b + (cross >> np.uint64(32)) + (other >> np.uint64(32))
     if a.dtype.kind == "u":
         return high
-    # A negative factor was read as itself + 2^64.
+    # A negative factor was read as itself plus 2^64.
     signed: Array = high.view(np.int64) - ((a >> 63) & b) - ((b >> 63) & a)
     return signed
 
@@ -85,20 +85,20 @@ def multiply_add(a: Array, b: Array, c: Array) -> Array:
 
 @computes("mad.hi.{t}", "t t t -> t", t=INTEGERS)
 def multiply_add_high(a: Array, b: Array, c: Array) -> Array:
-    """The upper half of a * b, plus c; wraps."""
+    """The upper half of a * b, plus c, wrapped."""
     result: Array = multiply_high(a, b) + c
     return result
 
 
 @computes("mad.hi.sat.s32", "s32 s32 s32 -> s32")
 def multiply_add_high_saturating(a: Array, b: Array, c: Array) -> Array:
-    """The upper half of a * b, plus c, kept within 32 bits."""
+    """The upper half of a * b, plus c, clamped to 32 bits."""
     return add_saturating(multiply_high(a, b), c, name="add")
 
 
 @computes("mad.wide.{t}", "t t wide:t -> wide:t", t=NARROW)
 def multiply_add_wide(a: Array, b: Array, c: Array) -> Array:
-    """The whole of a * b, plus c."""
+    """The whole product a * b, plus c."""
     return widened(a) * widened(b) + c
 
 
@@ -119,7 +119,7 @@ def multiply_add_24(a: Array, b: Array, c: Array, *, half: str) -> Array:
 
 @computes("mad24.hi.sat.s32", "s32 s32 s32 -> s32")
 def multiply_add_24_saturating(a: Array, b: Array, c: Array) -> Array:
-    """As mul24.hi, plus c, kept within 32 bits."""
+    """As mul24.hi, plus c, clamped to 32 bits."""
     return add_saturating(multiply_24(a, b, half="hi"), c, name="add")
 
 
@@ -130,13 +130,13 @@ def add_absolute_difference(a: Array, b: Array, c: Array) -> Array:
 
 
 def _magnitude(a: Array) -> Array:
-    """|a| as unsigned: |INT_MIN| has no signed form."""
+    """Return |a| as unsigned, because |INT_MIN| has no signed form."""
     return unsigned(np.abs(a)) if a.dtype.kind == "i" else a
 
 
 @computes("div.{t}", "t t -> t", t=INTEGERS)
 def divide(a: Array, b: Array) -> Array:
-    """PTX truncates towards zero, NumPy rounds down; a division by zero gives all ones on the GPU."""
+    """a / b, truncated toward zero, where NumPy rounds down; a division by zero gives all ones on the GPU."""
     quotient = _magnitude(a) // _magnitude(b)
     if a.dtype.kind == "i":
         sign = unsigned((a ^ b) >> a.dtype.type(a.dtype.itemsize * 8 - 1))
@@ -146,10 +146,10 @@ def divide(a: Array, b: Array) -> Array:
 
 @computes("rem.{t}", "t t -> t", t=INTEGERS)
 def remainder(a: Array, b: Array) -> Array:
-    """The sign is the dividend's, in NumPy the divisor's; by zero the GPU gives all ones."""
+    """The remainder with the sign of the dividend, where NumPy has the divisor's; by zero the GPU gives all ones."""
     divisor = _magnitude(b)
     rest = _magnitude(a)
-    # NumPy divides fast by one common divisor, but takes its remainder slowly.
+    # NumPy divides fast by a common divisor, but computes its remainder slowly.
     rest = rest - rest // divisor * divisor
     if a.dtype.kind == "i":
         sign = unsigned(a >> a.dtype.type(a.dtype.itemsize * 8 - 1))
@@ -218,36 +218,36 @@ def subtract_borrowed_borrowing(a: Array, b: Array, borrow: Array) -> tuple[Arra
 
 @computes("mad.{half}.cc.{t}", "t t t -> t carry", half=("lo", "hi"), t=CARRYING)
 def multiply_add_carrying(a: Array, b: Array, c: Array, *, half: str) -> tuple[Array, Array]:
-    """A half of a * b, plus c, and the sum's carry."""
+    """One half of a * b, plus c, and the sum's carry."""
     return add_carrying(_half_product(a, b, half), c)
 
 
 @computes("madc.{half}.{t}", "t t t carry -> t", half=("lo", "hi"), t=CARRYING)
 def multiply_add_carried(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> Array:
-    """A half of a * b, plus c, plus carry."""
+    """One half of a * b, plus c, plus carry."""
     return add_carried(_half_product(a, b, half), c, carry)
 
 
 @computes("madc.{half}.cc.{t}", "t t t carry -> t carry", half=("lo", "hi"), t=CARRYING)
 def multiply_add_carried_carrying(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> tuple[Array, Array]:
-    """A half of a * b, plus c, plus carry, and the new carry."""
+    """One half of a * b, plus c, plus carry, and the new carry."""
     return add_carried_carrying(_half_product(a, b, half), c, carry)
 
 
 def _half_product(a: Array, b: Array, half: str) -> Array:
-    """The lower or the upper half of a * b."""
+    """Return the lower or the upper half of a * b."""
     return a * b if half == "lo" else multiply_high(a, b)
 
 
 def _lane(a: Array, bits: int, index: int) -> Array:
-    """The index-th group of `bits` bits, extended by the array's own signedness."""
+    """Return the index-th group of `bits` bits, extended by the array's own signedness."""
     kind = a.dtype.type
     result: Array = a << kind(32 - bits * (index + 1)) >> kind(32 - bits)
     return result
 
 
 def _dot(a: Array, b: Array, c: Array, bits: tuple[int, int], first_b: int) -> Array:
-    """c + the sum of products of the groups of a with as many groups of b; unsigned only if both are."""
+    """Return c + the sum of products of the groups of a and b; unsigned only if both are."""
     total = c
     for index in range(32 // bits[0]):
         total = total + _lane(a, bits[0], index).astype(c.dtype) * _lane(b, bits[1], first_b + index).astype(c.dtype)
@@ -268,13 +268,13 @@ def dot_bytes(a: Array, b: Array, c: Array) -> Array:
 @computes("dp2a.{half}.u32.s32", "u32 s32 s32 -> s32", half=("lo", "hi"))
 @computes("dp2a.{half}.s32.u32", "s32 u32 s32 -> s32", half=("lo", "hi"))
 def dot_halves(a: Array, b: Array, c: Array, *, half: str) -> Array:
-    """Two 16-bit groups of a times two bytes of b: its low two or its high two."""
+    """c + two 16-bit groups of a times two bytes of b, the low two or the high two."""
     return _dot(a, b, c, (16, 8), 0 if half == "lo" else 2)
 
 
 @computes("vabsdiff4.{t}.{t}.{t}.add?", "t t u32 -> u32", t=("u32", "s32"))
 def absolute_differences(a: Array, b: Array, c: Array, *, add: bool) -> Array:
-    """Byte by byte |a - b|, packed, or with `.add` summed and added to c."""
+    """|a - b| of each byte, packed, or with `.add` summed and added to c."""
     total = c if add else np.zeros_like(c)
     for index in range(4):
         difference = np.abs(_lane(a, 8, index).astype(np.int32) - _lane(b, 8, index).astype(np.int32)).astype(np.uint32)

@@ -1,1 +1,1 @@
-"""Observers: they see what a launch does, and never change it."""
+"""Observers: they see what a launch does and never change it."""

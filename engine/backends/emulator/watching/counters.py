@@ -29,8 +29,9 @@ from engine.records import Array
 
 
 class LineCounter(Observer):
-    """Counts over all launches of a run. `names`: what it counts. Lines add up to their sum; of `highest` names to
-    the largest."""
+    """Counts over all launches of a run. `names`: the counters. The total is the sum over lines, or the maximum for the
+    names in `highest`.
+    """
 
     names: ClassVar[tuple[str, ...]] = ()
     highest: ClassVar[frozenset[str]] = frozenset()
@@ -38,30 +39,30 @@ class LineCounter(Observer):
     def __init__(self) -> None:
         self.at = {name: at for at, name in enumerate(self.names)}
         self._lines: dict[tuple[str, int], list[int]] = {}
-        self._rows: dict[int, list[int]] = {}  # those of the launch's file
+        self._rows: dict[int, list[int]] = {}  # of the launch's file
         self._file = ""
 
     def on_launch(self, machine: Machine) -> None:
-        """Lines from now on belong to this launch's file."""
+        """Attribute the following lines to this launch's file."""
         self.settle()
         self._file, self._rows = machine.file_name, {}
 
     def row(self, line: int) -> list[int]:
-        """The counts of a line of the launch's file; the place of a name in it is `at[name]`."""
+        """Return the counts of a line of the launch's file; a name's position in it is `at[name]`."""
         row = self._rows.get(line)
         if row is None:
             row = self._rows[line] = self._lines.setdefault((self._file, line), [0] * len(self.names))
         return row
 
     def count(self, line: int, name: str, amount: int) -> None:
-        """So many more at this line."""
+        """Add an amount to a counter of a line."""
         self.row(line)[self.at[name]] += amount
 
     def settle(self) -> None:
-        """What was put off is counted now: a launch has ended."""
+        """Count deferred events; called when a launch has ended."""
 
     def totals(self) -> dict[str, float]:
-        """Over all lines and files."""
+        """Return the totals over all lines and files."""
         self.settle()
         columns = zip(*self._lines.values(), strict=True) if self._lines else [(0,)] * len(self.names)
         return {
@@ -70,7 +71,7 @@ class LineCounter(Observer):
         }
 
     def by_line(self, file_name: str) -> dict[int, dict[str, float]]:
-        """In the order of lines."""
+        """Return the counts per line of a file, in the order of lines."""
         self.settle()
         return {
             line: dict(zip(self.names, row, strict=True))
@@ -79,12 +80,12 @@ class LineCounter(Observer):
         }
 
 
-ALL_COUNTERS: list[type[LineCounter]] = []  # those of an ordinary run
+ALL_COUNTERS: list[type[LineCounter]] = []  # the counters of an ordinary run
 Kind = TypeVar("Kind", bound=type[LineCounter])
 
 
 def counts(kind: Kind) -> Kind:
-    """Register a class: every ordinary run has one of it. Asserts that nothing is counted twice."""
+    """Register a class for every ordinary run. Asserts that no counter is registered twice."""
     known = {name for other in ALL_COUNTERS for name in other.names}
     assert not known & set(kind.names), f"{kind.names} are counted twice"
     ALL_COUNTERS.append(kind)
@@ -93,7 +94,7 @@ def counts(kind: Kind) -> Kind:
 
 @counts
 class Instructions(LineCounter):
-    """Every instruction of a basic block is issued as often as the block."""
+    """Issued instructions: every instruction of a basic block is issued as often as the block."""
 
     names = ("warp_instructions", "thread_instructions")
 
@@ -102,7 +103,7 @@ class Instructions(LineCounter):
         self._blocks: dict[int, tuple[BasicBlock, list[int]]] = {}
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
-        """So many warps and lanes; `settle` gives them to the lines."""
+        """Count the warps and lanes of a block; `settle` attributes them to lines."""
         found = self._blocks.get(block.index)
         if found is None:
             found = self._blocks[block.index] = (block, [0, 0])
@@ -111,7 +112,7 @@ class Instructions(LineCounter):
         issued[1] += mask.lanes
 
     def settle(self) -> None:
-        """Give the issues of every basic block to the lines of its instructions."""
+        """Attribute the executions of every basic block to the lines of its instructions."""
         for block, issued in self._blocks.values():
             items = (*block.body, block.terminator) if block.terminator else block.body
             for item in items:
@@ -123,7 +124,7 @@ class Instructions(LineCounter):
 
 @counts
 class Branches(LineCounter):
-    """Conditional branches; divergent in the warps that went both ways."""
+    """Conditional branches, and the divergent ones: warps that went both ways."""
 
     names = ("branches", "divergent_branches")
 
@@ -132,11 +133,11 @@ class Branches(LineCounter):
         self._pairs: dict[tuple[int, int], tuple[int, int, Mask, Mask]] = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """Masks belong to a chunk."""
+        """Forget the masks of the last chunk."""
         self._pairs.clear()
 
     def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
-        """A branch of the warps that have a lane on either side."""
+        """Count a branch for the warps with a lane on either side."""
         warps, divergent = self._split_of(taken, other)
         self.count(block.line, "branches", warps)
         self.count(block.line, "divergent_branches", divergent)
@@ -162,27 +163,27 @@ class Branches(LineCounter):
 
 @counts
 class BarrierArrivals(LineCounter):
-    """Warps that arrive at a barrier of their block."""
+    """Arrivals of warps at a barrier of their block."""
 
     names = ("barriers",)
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Warps arrive."""
+        """Count the arriving warps."""
         self.count(line, "barriers", mask.warps)
 
 
 @counts
 class Shuffles(LineCounter):
-    """Shuffles; votes and the like count as instructions only."""
+    """Shuffles; votes and similar instructions count as instructions only."""
 
     names = ("shuffles",)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """A warp-synchronous instruction."""
+        """Count a shuffle."""
         if traits_of(opcode).head == "shfl.sync":
             self.count(line, "shuffles", mask.warps)
 
 
 def _warps_of(mask: Mask) -> Array:
-    """bool[T / 32, B]: the warps with an active lane."""
+    """Return the warps with an active lane, bool[T / 32, B]."""
     return mask.warp_bits if mask.dense is not None else mask.warp_bits & mask.columns

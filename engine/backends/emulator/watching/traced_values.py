@@ -1,7 +1,7 @@
-"""A trace that keeps the values which lanes carry, and where those that they combine came from: for the picture.
+"""Trace the values of lanes and the origins of the operands they combine, for the animation.
 
-It follows every register of the block: a value that was loaded remembers its word, one that was shuffled its lane,
-until an instruction makes a new one of it.
+Every register of the block is followed: a loaded value keeps its word and a shuffled value its lane, until an
+instruction computes a new value.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ MOST_STEPS = 4_000
 MOST_REQUESTS = 8_000
 MOST_VALUES = 400_000  # lane by lane, over all steps
 
-# What combines two values into one: the first word of the opcode -> how it is written.
+# Instructions that combine two values: the first word of the opcode -> its symbol.
 COMBINES = {"add": "+", "sub": "−", "mul": "×", "fma": "× +", "mad": "× +", "min": "min", "max": "max"}
 _TYPES = ("f32", "f64", "s32", "u32", "s64", "u64")
 
-# Where an operand came from: kind + KINDS * place. A place in memory is a byte address, in shared memory an offset.
+# The origin of an operand: kind + KINDS * place. A place in memory is a byte address, in shared memory an offset.
 OWN, SHARED, GLOBAL, LANE = -1, 0, 1, 2
 KINDS = 3
-SHUFFLED = 4  # bytes that a shuffle moves: of a wider number it moves the halves, which are no numbers
+SHUFFLED = 4  # bytes that a shuffle moves; halves of wider numbers are no numbers
 
 
 class ValueTracer(Tracer):
-    """A Tracer whose memory instructions, shuffles and combining instructions keep their values.
+    """A Tracer that stores the values of memory instructions, shuffles and combining instructions.
 
-    `dtype`: the element type of the choice, for PTX that does not tell a number's type.
+    `dtype`: the element type of the choice, for PTX that does not name a type.
     """
 
     def __init__(self, block: int, launch: int, dtype: str) -> None:
@@ -48,24 +48,24 @@ class ValueTracer(Tracer):
         self.most_steps, self.most_requests = MOST_STEPS, MOST_REQUESTS
         self._element = dtype_of(dtype)
         self._origins: dict[int, Array] = {}
-        self._types: dict[int, str] = {}  # of the numbers in registers, as far as PTX tells
-        self._places: Array | None = None  # of the access that is being executed, coded as origins
+        self._types: dict[int, str] = {}  # of the numbers in registers, if PTX names them
+        self._places: Array | None = None  # of the current access, coded as origins
         self._sources: Array | None = None
         self._values = 0
 
     def on_launch(self, machine: Machine) -> None:
-        """A launch starts, with registers of its own."""
+        """Forget the registers of the last launch."""
         super().on_launch(machine)
         self._origins, self._types = {}, {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """The block's own chunk: its arrays are known."""
+        """List the arrays in the block's own chunk."""
         super().on_chunk(info)
         if self._column >= 0:
             self.arrays = tuple(_arrays(self._machine))
 
     def on_access(self, access: Access) -> None:
-        """A load, store or atomic: what it stores is known now."""
+        """Add a load, store or atomic, with the stored values."""
         count = self.steps_in_all
         super().on_access(access)
         if self.steps_in_all == count:
@@ -79,12 +79,12 @@ class ValueTracer(Tracer):
             self._keep(TracedValues(values))
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
-        """A shuffle: whom each thread reads."""
+        """Keep the source thread of each thread for the shuffle."""
         if self._column >= 0 and mask.columns[self._column]:
             self._sources = source[:, 0] if source.shape[1] == 1 else source[:, self._place(mask)]
 
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
-        """An instruction is done: whence its result comes."""
+        """Record the origin and the value of a result."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is None:
             return
@@ -116,7 +116,7 @@ class ValueTracer(Tracer):
                 self._combined(item, rows, mask, before, registers)
             self._came(target, rows, None)
 
-    # ---- inside
+    # ---- helpers
 
     def _loaded(self, item: Instruction, rows: Array, mask: Mask, registers: list[Value]) -> None:
         target, code = item.operands[0], item.words[-1]
@@ -129,7 +129,7 @@ class ValueTracer(Tracer):
         self._places = None
 
     def _after_atomic(self, rows: Array) -> None:
-        """What the words of shared memory hold now."""
+        """Store the new contents of the words of shared memory."""
         places, self._places = self._places, None
         step = self.steps[-1] if self.steps else None
         if places is None or step is None or step.carried is None or step.space != "shared":
@@ -143,7 +143,7 @@ class ValueTracer(Tracer):
     def _combined(
         self, item: Instruction, rows: Array, mask: Mask, before: list[Value], registers: list[Value]
     ) -> None:
-        """Keep an instruction of which an operand came from memory or from another lane."""
+        """Add an instruction with an operand that came from memory or from another lane."""
         code, sources = item.words[-1], item.operands[1:]
         origins = tuple(self._origin_of(each, rows.size) for each in sources)
         if not any((origin[rows] != OWN).any() for origin in origins):
@@ -157,12 +157,12 @@ class ValueTracer(Tracer):
         self._keep(TracedValues(self._numbers(self._of(item.operands[0], mask, registers), code), operands, origins))
 
     def _origin_of(self, operand: Operand, threads: int) -> Array:
-        """Where an operand's value came from, in every thread."""
+        """Return the origin of an operand's value in every thread."""
         known = self._origins.get(operand.index) if isinstance(operand, Register) else None
         return np.full(threads, OWN, np.int64) if known is None else known
 
     def _flush_before(self, item: Instruction) -> None:
-        """Write down what is pending before this very instruction, and take it out."""
+        """Add the queued instructions before this one, and remove it from the queue."""
         for number, each in enumerate(self._pending):
             if each is item:
                 earlier, self._pending = self._pending[:number], self._pending[number + 1 :]
@@ -170,7 +170,7 @@ class ValueTracer(Tracer):
                 return
 
     def _came(self, target: Operand, rows: Array, origin: Array | None) -> None:
-        """The register's value came from there, in these lanes."""
+        """Set the origin of a register's value in these lanes."""
         for each in _registers(target):
             old = self._origins.get(each)
             if origin is None and old is None:
@@ -180,19 +180,19 @@ class ValueTracer(Tracer):
             self._origins[each] = new
 
     def _of(self, target: Operand, mask: Mask, registers: list[Value]) -> Array:
-        """What a register (of several the first) holds now, a value a thread; zeros where it is none."""
+        """Return the first register's contents, one value per thread; zeros if there is no register."""
         first = next(iter(_registers(target)), None)
         return np.zeros(mask.rows.size, np.uint32) if first is None else self._threads(registers[first], mask)
 
     def _threads(self, value: Value, mask: Mask) -> Array:
-        """A value in the mask's rows and columns -> one entry a thread of the block."""
+        """Convert a value in the mask's rows and columns to one entry per thread of the block."""
         part = np.broadcast_to(plain(value), (mask.height, mask.width))[:, self._place(mask)]
         full = np.zeros(mask.rows.size, part.dtype)
         full[mask.rows] = part
         return full
 
     def _numbers(self, raw: Array, code: str) -> Array:
-        """Bits as numbers: of the type that the PTX tells, else of the choice's element."""
+        """Interpret bits as numbers of the PTX type, or of the choice's element type."""
         kind = DTYPES.get(code, raw.dtype)
         if raw.dtype.itemsize > kind.itemsize:
             raw = raw.view(UNSIGNED[8 * raw.dtype.itemsize]).astype(UNSIGNED[8 * kind.itemsize])
@@ -205,7 +205,7 @@ class ValueTracer(Tracer):
         return raw.view(kind) if raw.dtype.itemsize == kind.itemsize else raw
 
     def _keep(self, carried: TracedValues) -> None:
-        """Give the step that was added last its values."""
+        """Attach values to the step that was added last."""
         self._values += carried.values.size * (1 + len(carried.operands))
         if self._values <= MOST_VALUES:
             self._replace(carried)
@@ -224,7 +224,7 @@ def _arrays(machine: Machine) -> Iterator[TracedArray]:
 
 
 def _registers(*operands: Operand) -> list[int]:
-    """Those that operands name as values: a predicate beside a shuffled value is none."""
+    """Return the registers that operands name as values, without the predicate of a shuffle."""
     firsts = [each.first if isinstance(each, Pair) else each for each in operands]
     parts = [part for each in firsts for part in (each.items if isinstance(each, Vector) else (each,))]
     return [each.index for each in parts if isinstance(each, Register)]

@@ -211,10 +211,7 @@ def test_a_matrix_that_another_warp_may_still_be_writing_is_a_race() -> None:
 
 def test_half_a_warp_cannot_multiply() -> None:
     _, messages = found_in(IF="if (t % 32 < 16)")
-    assert messages[2] == (
-        "Line 15: warp 0 of block 0 executes wmma::mma_sync() without its lanes 16 to 31; all 32 lanes of a warp must "
-        "do that together, else the result is undefined."
-    )
+    assert messages[2].startswith("Line 15: warp 0 of block 0 executes wmma::mma_sync() without its lanes 16 to 31;")
     _, messages = found_in(block=48)
     assert messages[0].startswith("Line 13: warp 1 of block 0 executes wmma::load_matrix_sync() without its lanes 16")
 

@@ -1,4 +1,4 @@
-"""The lanes of a memory access, one entry per address: what the search for hazards works on."""
+"""The lanes of a memory access, one entry per address, as the race checks use them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from engine.backends.emulator.registers.values import plain, spread
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.records import Array
 
-_SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
+_SAMPLE = 8  # blocks of a chunk whose shared memory is checked once blocks differ
 
 
 def sample_of(blocks: int) -> Array:
-    """The blocks of a chunk that stand for all where they differ: evenly spread, first and last included."""
+    """Return the blocks of a chunk that represent all once they differ: evenly spaced, first and last included."""
     return np.unique(np.linspace(0, blocks - 1, _SAMPLE).astype(np.int64))
 
 
 @dataclass(frozen=True)
 class AccessLanes:
-    """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
-    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands;
-    `offset`: bytes from where the lane's access starts. `unique`: no address of a block appears twice."""
+    """The lanes of one access, flattened: byte addresses, and for each the lanes with the smallest and the largest
+    number.
+
+    `block`: the position of the lane's block in the shadow. `rows`, `columns`: the position of the lane's value;
+    `offset`: bytes from the start of the lane's access. `unique`: no address of a block occurs twice.
+    """
 
     address: Array
     low: Array
@@ -35,15 +38,15 @@ class AccessLanes:
     unique: bool = False
 
     def where(self, chosen: Array) -> AccessLanes:
-        """Some of the entries."""
+        """Return some of the entries."""
         return self._each(lambda field: field[chosen])
 
     def moved(self, distance: int) -> AccessLanes:
-        """The same lanes, all of them so many bytes further on."""
+        """Return the same lanes, with all addresses moved by some bytes."""
         return replace(self, address=self.address + distance)
 
     def units(self, size: int, unit: int) -> AccessLanes:
-        """One entry per unit of memory instead of one per access of `size` bytes."""
+        """Return one entry per unit of memory instead of one per access of `size` bytes."""
         count = size // unit
         if count == 1:
             return self
@@ -59,7 +62,9 @@ class AccessLanes:
 
 
 def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
-    """The lanes of an access to shared memory in the sample of blocks. Lanes count from the chunk's first block."""
+    """Return the lanes of an access to shared memory in the sampled blocks. Lanes count from the chunk's
+    first block.
+    """
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
     inside = position < mask.width
@@ -83,7 +88,7 @@ def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLan
 
 
 def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
-    """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
+    """Return one entry per address; the first and last lane represent a row or column with one address."""
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
     if mask.dense is not None:
@@ -107,7 +112,7 @@ def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
 
 
 def _by_address(fields: list[Array]) -> AccessLanes:
-    """One entry per address and block: lanes that share one are represented by the first and the last of them."""
+    """Return one entry per address and block; the first and last lane represent all lanes that share it."""
     address, lane, block, rows, columns = fields
     order = np.lexsort((lane, block, address))
     address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
@@ -123,7 +128,10 @@ _MOST_REMEMBERED = 1000
 
 
 class SharedLanes:
-    """Those of a launch. `unit`: bytes that are watched as one; `sample`: the blocks of the chunk that are."""
+    """The lanes of a launch's accesses to shared memory, in the checked blocks, with a cache.
+
+    `unit`: the granularity in bytes; `sample`: the checked blocks of the chunk.
+    """
 
     def __init__(self, unit: int) -> None:
         self.unit = unit
@@ -131,28 +139,30 @@ class SharedLanes:
         self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
 
     def start_chunk(self, info: ChunkInfo) -> None:
-        """New blocks: the first one stands for all as long as they do the same."""
+        """Start a chunk: the first block represents all as long as they do the same."""
         self._info = info
         self.sample = np.zeros(1, np.int64)
 
     def part(self) -> bool:
-        """From now on the blocks differ. False where one stands for itself, or several were watched already."""
+        """Start sampling, as the blocks differ now. False if there is one block, or several were sampled already."""
         if self.sample.size > 1 or self._info.blocks == 1:
             return False
         self.sample = sample_of(self._info.blocks)
         return True
 
     def units(self, lanes: AccessLanes) -> Array:
-        """The units of the shadow that lanes meet."""
+        """Return the shadow's units that lanes access."""
         return lanes.address // self.unit * self.sample.size + lanes.block
 
     def of(self, access: Access) -> AccessLanes | None:
-        """The lanes of an access in the blocks that are watched; None: they are in none of these."""
+        """Return the lanes of an access in the checked blocks; None if there are none."""
         lanes = lanes_in_sample(access, self.sample, self._info)
         return lanes.units(access.site.size, self.unit) if lanes else None
 
     def known(self, access: Access) -> AccessLanes | None:
-        """The same where all blocks do the same: loops come back with the same addresses, or with all moved alike."""
+        """Return the same from a cache, if all blocks do the same: loops repeat addresses, or move all of
+        them alike.
+        """
         address = plain(access.address)
         start = int(address.flat[0]) // access.site.size * access.site.size
         key = (address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes()

@@ -1,8 +1,7 @@
-"""Looks for hazards while a kernel runs: races in shared and global memory, divergent barriers, uninitialised reads.
+"""Find hazards while a kernel runs: races in shared and global memory, divergent barriers, uninitialised reads.
 
-An observer; the machine does not know it. Shared memory is watched in one block for all as long as all blocks of a
-chunk do the same, in a sample of blocks after that. Of global memory the arrays that the kernel writes are watched,
-in all blocks.
+Shared memory is checked in one block that represents all, as long as all blocks of a chunk do the same, and then in a
+sample of blocks. In global memory the arrays that the kernel writes are checked, in all blocks.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from engine.records import Array, Finding
 
 
 class Hazards(Observer):
-    """Findings over all launches of a run."""
+    """The observer that collects the findings of all launches of a run."""
 
     def __init__(self) -> None:
         self._findings = Findings()
 
     def findings(self) -> tuple[Finding, ...]:
-        """One finding per kind and pair of lines, in the order of lines."""
+        """Return one finding per kind and pair of lines, in the order of lines."""
         return self._findings.in_order()
 
     # ---- events
 
     def on_launch(self, machine: Machine) -> None:
-        """A launch starts: everything before it is done."""
+        """Start a launch; all earlier accesses are ordered before it."""
         self._machine = machine
         self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
         self._findings.start_launch(machine, self._clocks)
@@ -55,7 +54,7 @@ class Hazards(Observer):
         self._written_soon: set[int] = set()
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """New blocks with new shared memory."""
+        """Start a chunk of blocks with new shared memory."""
         self._info = info
         self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
@@ -66,64 +65,64 @@ class Hazards(Observer):
         self._reads = OpenReads(self._clocks, self._written_soon)
 
     def on_release(self, mask: Mask) -> None:
-        """Lanes pass a barrier."""
+        """Order accesses by a barrier of the block."""
         self._reads.release(mask)
         self._clocks.release(mask)
 
     def on_part_arrives(self, mask: Mask) -> None:
-        """Lanes tell others at a barrier what they did: some of them may not wait there."""
+        """Publish the work of lanes that arrive at a barrier for some threads; they may not wait there."""
         self._reads.settle()
         self._clocks.publish(mask, "block")
 
     def on_part_released(self, mask: Mask) -> None:
-        """Lanes have met those who arrived."""
+        """Order the released lanes after the arrived ones."""
         self._reads.settle()
         self._clocks.tick()
         self._clocks.acquire(mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Lanes meet in their warps, each with those that its member mask names: itself among them."""
+        """Order lanes of a warp by their convergence, and check their member masks."""
         self._reads.settle()
         self._members.look(line, opcode, mask, members)
         self._clocks.collect(mask, members)
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
-        """Lanes make their writes visible."""
+        """Record a fence."""
         self._reads.settle()
         self._clocks.fence(mask, "cta" in opcode.split("."))
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
-        """Lanes go through a basic block, with what they hold."""
+        """Follow undefined values through a basic block."""
         self._shuffles.enter(block, mask)
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
-        """Lanes read each other's registers."""
+        """Check a shuffle."""
         self._shuffles.shuffle(line, mask, source)
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
-        """A warp-synchronous instruction names lanes that never come."""
+        """Report a warp-synchronous instruction that names lanes which will never arrive."""
         self._members.incomplete(line, opcode, mask)
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Lanes come to a barrier: all living lanes of their warps should come with them."""
+        """Check that all living lanes of a warp reach a barrier together."""
         if mask is not alive and self._machine.schedule.kind != "independent":
             self._members.at_barrier(line, mask, alive)
 
     def on_access(self, access: Access) -> None:
-        """Every load, store and atomic, before it takes effect."""
+        """Check a load, store or atomic before it takes effect."""
         if access.space == "shared":
             self._on_shared(access)
         elif access.space == "global":
             self._on_global(access)
 
     def on_copy(self, access: Access) -> None:
-        """An asynchronous copy to shared memory starts: from now on it may write there."""
+        """Check the destination of an asynchronous copy that starts."""
         met = self._met(access)
         if met is not None:
             self._rules.check(access, *met, None, 0)
 
     def on_chunk_end(self) -> None:
-        """Whoever has not waited for a copy by now never does."""
+        """Report copies without a wait."""
         if self._shared is not None:
             for line, unit, lane in self._shared.copies.left():
                 self._findings.unawaited(line, unit // self._lanes.sample.size * self._unit, lane)
@@ -131,7 +130,7 @@ class Hazards(Observer):
     # ---- shared memory
 
     def _met(self, access: Access) -> tuple[Shadow, Array, AccessLanes] | None:
-        """The units of shared memory that an access meets, and its lanes; None: it is in no block that is watched."""
+        """Return the shadow, the units that an access touches, and its lanes; None if it is in no checked block."""
         site, shadow = access.site, self._shared
         if shadow is None or site.part < self._unit:
             return None
@@ -169,14 +168,14 @@ class Hazards(Observer):
             self._reads.settle()
         if flag or site.op in ("atom", "red"):
             clocks.publish(mask, release)
-        # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
+        # A volatile store is a flag only directly after a fence: lanes of a warp that exchange sums set no flags.
         strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
         self._rules.check(access, shadow, at, lanes, None, strength)
         if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.used):
             clocks.acquire(mask)
 
     def _noted(self, access: Access, shadow: Shadow) -> bool:
-        """True when the load needs no more than to be noted as open."""
+        """Return whether the load could be recorded as an open read, without further checks."""
         if access.site.number in self._written_soon:
             return False
         if self._reads.note(access, shadow):
@@ -210,14 +209,14 @@ class Hazards(Observer):
                     units = units.where(units.offset < access.sizes[units.rows, units.columns])
                 strength = 2 if site.op in ("atom", "red") else 1 if flag else 0
                 self._rules.check(access, shadow, (units.address - array.base) // unit, units, array, strength)
-        if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
+        if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
             self._clocks.acquire(mask)
 
     def _unit_of(self, array: DeviceArray) -> int:
         return array.element if array.element in (4, 8) else 1
 
     def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, AccessLanes]]:
-        """The lanes that meet each watched array."""
+        """Yield the lanes by checked array."""
         if access.array is not None:
             if access.array.base in self._watched:
                 yield access.array, lanes_in_all_blocks(access, self._info)
@@ -232,7 +231,7 @@ class Hazards(Observer):
 
 
 def _release(site: Site) -> str | None:
-    """For whom the access is a fence by itself: "block", "all" or None."""
+    """Return the scope in which the access is a fence itself: "block", "all" or None."""
     if not {"release", "acq_rel"} & site.words:
         return None
     return "block" if "cta" in site.words else "all"

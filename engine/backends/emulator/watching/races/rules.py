@@ -1,4 +1,4 @@
-"""What is a hazard: an access is judged by what the shadow remembers of its place, and remembered there."""
+"""The rules of races: compare an access with the shadow of its place, and record it there."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from engine.records import Array
 def find_conflicting_lanes(
     access: Access, columns: Array, info: ChunkInfo, shared: bool
 ) -> tuple[int, int, int] | None:
-    """(address, two lanes) where one of two values is lost; None where all lanes of a place write the same.
+    """Return (address, two lanes) if two lanes write different values to one place, so one value is lost; else None.
 
-    `columns`: those of the mask that are looked at. Lanes count in the grid, in shared memory from the chunk's first
-    block.
+    `columns`: the columns of the mask to check. Lanes count in the grid, in shared memory from the chunk's first block.
     """
     mask = access.mask
     shape = (mask.height, mask.width)
@@ -46,21 +45,21 @@ def find_conflicting_lanes(
 
 
 class RaceRules:
-    """Those of a launch; what they find goes to `findings`. `lanes`: of which blocks shared memory is watched."""
+    """The rules for a launch; results go to `findings`. `lanes`: the checked blocks of shared memory."""
 
     def __init__(self, machine: Machine, clocks: Clocks, findings: Findings, lanes: SharedLanes) -> None:
         self._machine, self._clocks, self._findings, self._lanes = machine, clocks, findings, lanes
 
     def start_chunk(self, info: ChunkInfo) -> None:
-        """New blocks."""
+        """Start a chunk."""
         self._info = info
 
     def check(
         self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None, strength: int
     ) -> None:
-        """The rules, for the units `at` of a shadow. `array` is None for shared memory.
+        """Check an access to the units `at` of a shadow. `array` is None for shared memory.
 
-        `strength`: 0 an ordinary access, 1 one of a flag, 2 an atomic. A copy is judged when it starts.
+        `strength`: 0 for an ordinary access, 1 for a flag, 2 for an atomic. A copy is checked when it starts.
         """
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
@@ -103,7 +102,7 @@ class RaceRules:
         self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
         array: DeviceArray | None, strength: int,
     ) -> None:  # fmt: skip
-        """Whoever writes must come after those who have read."""
+        """Report readers that are unordered with this write."""
         first, last, lines, kinds = shadow.readers(at)
         for before in (first, last):
             for now in present:
@@ -114,7 +113,7 @@ class RaceRules:
                     self._findings.races(access, lanes, bad, now, before, lines, None, array)
 
     def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
-        """Lanes of one store may write different values to one place."""
+        """Report lanes of one store that write different values to one place."""
         shared = array is None
         columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
         lost = find_conflicting_lanes(access, columns, self._info, shared)
@@ -122,15 +121,17 @@ class RaceRules:
             self._findings.clash(access, *lost, array)
 
     def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
-        """bool: what is read was stored as a flag is (volatile), but as a number for others, which a later flag tells
-        of: nothing that is done depends on it, so that nobody waits for it."""
+        """Return whether a read depends on a volatile store as data, with a later flag that announces it, bool.
+
+        No branch depends on such a read, so no thread waits for the value itself.
+        """
         if site.op != "ld" or site.decides_branch or not (kinds == 1).any():
             return False
         relied: Array = (kinds == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
         return relied
 
     def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:
-        """True when the store changes nothing: that a flag is set twice harms nobody."""
+        """Return whether the store changes nothing: setting a flag twice is harmless."""
         if not access.values:
             return False
         site, mask, entries = access.site, access.mask, np.flatnonzero(bad)

@@ -24,25 +24,25 @@ _EVERYONE = (1 << WARP) - 1  # the mask of a whole warp
 
 
 class WarpMembers:
-    """Looks at who comes to the warp-wide instructions and barriers of a launch."""
+    """Checks the lanes that reach the warp-wide instructions and barriers of a launch."""
 
     def __init__(self, machine: Machine, findings: Findings) -> None:
         self._machine, self._findings = machine, findings
 
     def look(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Lanes execute such an instruction; `members`: the lanes that each names."""
+        """Check a warp-wide instruction; `members`: the lanes that each lane names."""
         if traits_of(opcode).converges == "warp":
             self._not_whole(line, opcode, mask)
         elif members.size > 1 or int(members.flat[0]) != _EVERYONE:
             self._unnamed(line, opcode, mask, members)
 
     def incomplete(self, line: int, opcode: str, mask: Mask) -> None:
-        """It is about to be executed though others never come: lanes that it names, or those of the whole warp."""
+        """Report an instruction about to run although lanes it names will never arrive."""
         if traits_of(opcode).converges == "named":
-            self._report(line, opcode, mask, 0, 0, "names lanes which never come there")
+            self._report(line, opcode, mask, 0, 0, "names lanes that never reach it")
 
     def at_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Lanes come to a block barrier; `alive`: those that have not ended."""
+        """Report warps that reach a block barrier incompletely; `alive`: the lanes that have not ended."""
         here, living = mask.full_dense(), alive.full_dense()
         warps = (here.shape[0] // WARP, WARP, here.shape[1])
         some = here.reshape(warps).any(axis=1)
@@ -53,8 +53,8 @@ class WarpMembers:
         absent = np.flatnonzero((living & ~here)[warp * WARP : warp * WARP + WARP, column])
         block = self._machine.lane_name(0, column).split(" of ")[1]
         message = (
-            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the "
-            "same warp are somewhere else; all threads of a block must reach the same __syncthreads()."
+            f"line {line}: lanes of warp {warp} of {block} reach __syncthreads() while {in_words(absent)} of the same "
+            "warp are elsewhere; all threads of a block must reach the same __syncthreads()."
         )
         self._findings.report("divergent-barrier", line, None, message)
 
@@ -68,7 +68,7 @@ class WarpMembers:
             block = self._machine.lane_name(0, int(mask.columns_at()[column])).split(" of ")[1]
             message = (
                 f"line {line}: warp {warp} of {block} executes {traits_of(opcode).called} without its {absent}; all "
-                f"{WARP} lanes of a warp must do that together, else the result is undefined."
+                f"{WARP} lanes of a warp must execute it together, else the result is undefined."
             )
             self._findings.report("divergent-barrier", line, None, message)
 
@@ -89,7 +89,7 @@ class WarpMembers:
 
 
 def in_words(lanes: Array) -> str:
-    """ "lane 3", "lanes 0 to 15", "lanes 1, 3, 5, 7 …": numbers in ascending order."""
+    """Format ascending numbers as "lane 3", "lanes 0 to 15" or "lanes 1, 3, 5, 7 …"."""
     if lanes.size == 1:
         return f"lane {lanes[0]}"
     if lanes[-1] - lanes[0] + 1 == lanes.size:
@@ -100,7 +100,7 @@ def in_words(lanes: Array) -> str:
 
 @dataclass(frozen=True)
 class Taint:
-    """The lanes that hold an undefined value, bool[T, B]; the .cu line of the shuffle, and a lane that it missed."""
+    """The lanes with an undefined value, bool[T, B]; the .cu line of the shuffle, and an inactive lane that it read."""
 
     lanes: Array
     line: int
@@ -109,7 +109,7 @@ class Taint:
 
 @dataclass(frozen=True)
 class StoredValue:
-    """An undefined value is stored: at which line, by which thread and column of the chunk."""
+    """The store of an undefined value: its line, and the thread and column in the chunk."""
 
     line: int
     row: int
@@ -118,7 +118,7 @@ class StoredValue:
 
 
 class UndefinedValues:
-    """The registers of a chunk of T by B lanes that hold undefined values."""
+    """The registers with undefined values, in a chunk of T by B lanes."""
 
     def __init__(self, program: Program, rows: int, blocks: int) -> None:
         self._carry, self._shape = program.carry, (rows, blocks)
@@ -127,7 +127,7 @@ class UndefinedValues:
         self._pending: BasicBlock | None = None
 
     def enter(self, block: BasicBlock, mask: Mask) -> list[StoredValue]:
-        """Lanes are about to execute a basic block. A shuffle at its start is followed up when it happens."""
+        """Follow values through a basic block before it runs. A shuffle at its start is handled when it runs."""
         self._pending = None
         if block.body and traits_of(block.body[0].opcode).head == "shfl.sync":
             self._pending = block
@@ -135,8 +135,11 @@ class UndefinedValues:
         return self._follow(block.body, mask) if self._bits & (block.live_in | block.defs) else []
 
     def shuffle(self, line: int, mask: Mask, source: Array, nobody: Array | None) -> list[StoredValue]:
-        """The shuffle that starts the block happens. `source`: the row that each row reads, (T, 1) or (T, columns of
-        the mask); `nobody`: bool (T, 1) or (T, columns), the lanes whose source is not there."""
+        """Follow values through the shuffle at the start of a block.
+
+        `source`: the row that each row reads, (T, 1) or (T, columns of the mask); `nobody`: the lanes with an inactive
+        source, bool (T, 1) or (T, columns).
+        """
         block, self._pending = self._pending, None
         some = nobody is not None and nobody.any()
         if block is None or not (self._bits or some):
@@ -184,7 +187,9 @@ class UndefinedValues:
         return found
 
     def _set(self, index: int, mask: Mask, taint: Taint | None) -> None:
-        """The lanes of `mask` get a new value in a register. `taint`: where it is undefined, perhaps for others too."""
+        """Give the lanes of `mask` a new value in a register. `taint`: set if it is undefined, possibly for other lanes
+        too.
+        """
         before = self._taints.get(index)
         known = taint or before
         if known is None:
@@ -202,25 +207,25 @@ class UndefinedValues:
 
 
 def first_reader(lanes: Array, source: Array) -> tuple[int, int, int]:
-    """(row, column, lane of the warp that it reads) of the first of these lanes, by column and then by row."""
+    """Return (row, column, lane of the warp that it reads) of the first of these lanes, by column and then by row."""
     column = int(lanes.any(axis=0).argmax())
     row = int(lanes[:, column].argmax())
     return row, column, int(source[row, column if source.shape[1] > 1 else 0]) % WARP
 
 
 class ShuffleCheck:
-    """Those of a chunk, told to `findings`."""
+    """The shuffles of a chunk, with results in `findings`."""
 
     def __init__(self, machine: Machine, findings: Findings, info: ChunkInfo) -> None:
         self._machine, self._findings = machine, findings
         self._undefined = UndefinedValues(machine.program, info.rows, info.blocks)
 
     def enter(self, block: BasicBlock, mask: Mask) -> None:
-        """Lanes go through a basic block, with what they hold."""
+        """Follow values through a basic block."""
         self._tell(self._undefined.enter(block, mask))
 
     def shuffle(self, line: int, mask: Mask, source: Array) -> None:
-        """Lanes read each other's registers; `source`: the row that each row reads."""
+        """Check a shuffle; `source`: the row that each row reads."""
         found = inactive_sources(mask, source)
         if found is None:
             self._tell(self._undefined.shuffle(line, mask, source, None))
@@ -231,8 +236,8 @@ class ShuffleCheck:
             row, column, read = first_reader(whole_warps, source)
             lane = self._machine.lane_name(row, int(mask.columns_at()[column]))
             message = (
-                f"line {line}: {lane} and all others of its warp that execute this shuffle read from lanes that do "
-                f"not, here from lane {read}; such a value is undefined."
+                f"line {line}: all lanes of the warp of {lane} that execute this shuffle read from lanes that do not "
+                f"execute it, here from lane {read}; such a value is undefined."
             )
             self._findings.report("warp-race", line, None, message)
 
@@ -240,18 +245,19 @@ class ShuffleCheck:
         for one in found:
             lane, shuffle = self._machine.lane_name(one.row, one.column), one.taint.line
             message = (
-                f"line {one.line}: {lane} stores what came of the shuffle at line {shuffle}, where lane "
-                f"{one.taint.missed} was read, which did not execute it; such a value is undefined."
+                f"line {one.line}: {lane} stores a value computed from the shuffle at line {shuffle}, which read lane "
+                f"{one.taint.missed}; that lane did not execute the shuffle, so the value is undefined."
             )
             self._findings.report("warp-race", one.line, shuffle, message)
 
 
 def inactive_sources(mask: Mask, source: Array) -> tuple[Array, Array] | None:
-    """(lanes that read from one which does not take part; of these, those in whose warp all do), bool[T, 1 or C].
+    """Return (lanes that read from an inactive lane; those in whose warp all lanes do), bool[T, 1 or C]; None if none
+    does.
 
-    `source`: the row that each row reads, (T, 1) or (T, columns of the mask). None where nobody does. The register of
-    a lane that is not there is undefined; but trees read beyond the lanes that they need and never use what comes of
-    it, so that a shuffle by itself is a mistake only if none of a warp's lanes reads from one that takes part.
+    `source`: the row that each row reads, (T, 1) or (T, columns of the mask). The register of an inactive lane is
+    undefined, but tree reductions read beyond the lanes they need and never use the result. So a shuffle alone is a
+    mistake only if no lane of a warp reads from an active lane.
     """
     active = mask.row_lanes()
     if active.all():
