@@ -1,4 +1,4 @@
-"""The warm-up before a lecture: the runs of a ladder's rungs, and which of them are ready to be shown."""
+"""Before a lecture: what Run will run on every rung of a ladder, and what is ready to be shown."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.catalogue import KERNELS, Ladder, Rung, emulated_n
-from engine.choices import own_device, settle
 from engine.history.history import device_line, latest, recorded_for
+from engine.plan import own_device, settle
 from engine.records import Choice, Measurement, Settled
-from engine.words import STATUS_WORDS, size_text, time_text
+from engine.records.words import STATUS_WORDS, size_text, time_text
 
 State = Literal["ready", "recorded", "failed", "waiting"]
 
 
 @dataclass(frozen=True)
 class RungReadiness:
-    """The readiness of one rung.
+    """What a lecturer will have of one rung.
 
-    `state`: "ready", its last run ended as expected; "recorded", only a record can be shown; "failed", neither;
-    "waiting", it has not been run. `sentence`: the result or record to be shown, or why there is none.
+    `state`: "ready", it ran as it should; "recorded", only a record can be shown; "failed", nothing can; "waiting", it
+    has not been run. `sentence`: what there is, or why there is no more.
     """
 
     rung: str
@@ -29,12 +29,12 @@ class RungReadiness:
 
 
 def timed_of(ladder: Ladder, rung: Rung) -> Settled:
-    """Return the choice whose times a rung shows when its ladder opens: the lecture's N, block size and type."""
+    """What the times of a rung are of when its ladder opens: the lecture's own N, block size and type."""
     return _at(ladder.n, ladder, rung)
 
 
 def run_of(ladder: Ladder, rung: Rung) -> Settled:
-    """Return the choice that Run runs: at the lecture's N, on the emulator at a smaller one that takes seconds."""
+    """What Run runs there: on the emulator, at an N that it counts in a lecture's patience."""
     n = ladder.n if own_device() == "gpu" else emulated_n(ladder, ladder.n)
     return _at(n, ladder, rung)
 
@@ -44,7 +44,7 @@ def _at(n: int, ladder: Ladder, rung: Rung) -> Settled:
 
 
 def readiness(ladder: Ladder) -> tuple[RungReadiness, ...]:
-    """Return the readiness of each rung, from the last live runs of this process or user and the records."""
+    """What is ready by now, rung by rung: by the last live runs of this process or of this user, and the records."""
     return tuple(_readiness(ladder, rung, latest(run_of(ladder, rung))) for rung in ladder.rungs)
 
 

@@ -1,15 +1,15 @@
-"""The worker process: a separate program that runs one job at a time and answers over an inherited socket.
+"""The worker process: a program of its own that runs one job at a time and answers over an inherited socket.
 
     python -m engine.service.worker --socket FD --device gpu|emulator [--warm module:function] [--nice N]
 
-`engine.service.slots` starts it. It is not a `multiprocessing` child, which would execute the dashboard's script
-again. A job is the name of a function, its arguments and a deadline; the name crosses the process boundary, so that the
-server need not import the function. A job that never ends, holds the interpreter's lock, writes through a wild pointer
-or corrupts the CUDA context harms this process only, which is then replaced.
+`engine.service.worker_slot` starts it. It is no `multiprocessing` child, which would execute the dashboard's script
+again. A job is the name of a function, its arguments and a deadline. Whatever a job does (never end, hold the
+interpreter's lock, write through a wild pointer, poison the CUDA context) stays in this process, and the
+process can always be replaced.
 
 Messages to the worker: ("job", pickled (function, arguments, keywords), deadline_s), ("stop",).
-Messages from the worker: ("ready", None or pickled exception), ("started",), ("progress", fraction, text),
-("done", ok, replace_me) followed by the bytes of the pickled value or exception.
+Messages from it: ("ready", None or pickled exception), ("started",), ("progress", fraction, text),
+("done", ok, replace_me) followed by the pickled value or exception as one run of bytes.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from engine.backends.cuda_failures import cuda_failure
 from engine.records import CompileError, NotRunnable, RunFailed
 from engine.service.failures import Cancelled, JobFailed
 
-WATCHDOG_S = 2.0  # after the deadline the worker ends itself, if its slot has not killed it
+WATCHDOG_S = 2.0  # the worker ends itself this long after the deadline, should nobody have killed it
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
 
 
 class _Stop(BaseException):
-    """Raised inside a job, when it reports progress, after the job was cancelled."""
+    """Raised inside a job, where it reports progress, when nobody wants its result any more."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--warm")
     parser.add_argument("--nice", type=int, default=0)
     options = parser.parse_args(arguments)
-    os.set_inheritable(options.socket, False)  # a program that a job starts must not inherit the socket
+    os.set_inheritable(options.socket, False)  # a program that a job starts must not keep the socket open
     _end_with_parent()
     _end_first()
     if options.nice:
@@ -64,27 +64,27 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         while True:
             message = connection.recv()
-            if message[0] == "job":  # a "stop" here came after the end of its job
+            if message[0] == "job":  # a "stop" that arrives here came too late for its job
                 _serve(connection, options.device, *message[1:])
     except (EOFError, OSError):
-        os._exit(0)  # the parent has ended, and an orderly exit could wait for a GPU
+        os._exit(0)  # the parent is gone, and an orderly exit could wait for a GPU
 
 
 def warm_gpu() -> None:
-    """Import CuPy and the modules that measure, create the context and run a first kernel, before the first job."""
+    """Import CuPy, create the context, run a first kernel, import what measures: what the first run would wait for."""
     import cupy
 
     if int(cupy.arange(32).sum()) != 496:
-        raise RunFailed("crashed", "The GPU's sum of the numbers 0 to 31 is not 496.")
-    importlib.import_module("engine.measuring.measure")
+        raise RunFailed("crashed", "The GPU added the numbers 0 to 31 and did not get 496.")
+    importlib.import_module("engine.backends.measure")
     importlib.import_module("engine.backends.gpu.launches")
-    importlib.import_module("engine.backends.gpu.timing")
+    importlib.import_module("engine.backends.timing.gpu")
 
 
 def warm_emulator() -> None:
-    """Import the emulator, the compiler and the modules that measure and check, while the compiler's process starts."""
+    """Import the emulator, the compiler, what measures and what checks drafts, while the compiler's process starts."""
     importlib.import_module("engine.compile.process").start()
-    importlib.import_module("engine.measuring.measure")
+    importlib.import_module("engine.backends.measure")
     importlib.import_module("engine.backends.emulator")
     importlib.import_module("engine.lab.checking")
     importlib.import_module("engine.compile.nvrtc").include_folders()
@@ -92,7 +92,7 @@ def warm_emulator() -> None:
 
 
 def _serve(connection: Connection[Any, Any], device: str, job: bytes, deadline_s: float) -> None:
-    """Run one job and answer. The watchdog is a C thread: it fires even if the job holds the interpreter's lock."""
+    """Run one job and answer. The watchdog is a C thread: it fires although the job holds the interpreter's lock."""
     faulthandler.dump_traceback_later(deadline_s + WATCHDOG_S, exit=True)
     connection.send(("started",))
     try:
@@ -101,7 +101,7 @@ def _serve(connection: Connection[Any, Any], device: str, job: bytes, deadline_s
         if "progress" in inspect.signature(called).parameters:
             keywords = {"progress": _reporter(connection), **keywords}
         ok, answer = True, pickle.dumps(called(*arguments, **keywords))
-    except BaseException as error:  # SystemExit too: a job must not end its worker
+    except BaseException as error:  # SystemExit too: a job does not decide over its worker
         ok, answer = False, _pickled(error)
     replace_me = device == "gpu" and _poisoned()
     faulthandler.cancel_dump_traceback_later()
@@ -110,7 +110,7 @@ def _serve(connection: Connection[Any, Any], device: str, job: bytes, deadline_s
 
 
 def resolved(function: str) -> Callable[..., Any]:
-    """Return the function named "package.module:function". ImportError, AttributeError, TypeError: there is none."""
+    """The function called "package.module:function". ImportError, AttributeError, TypeError: there is none."""
     module, _, name = function.partition(":")
     found = getattr(importlib.import_module(module), name)
     if not callable(found):
@@ -119,12 +119,12 @@ def resolved(function: str) -> Callable[..., Any]:
 
 
 def _reporter(connection: Connection[Any, Any]) -> Callable[[float, str], None]:
-    """Return a job's `progress` function, which also stops a cancelled job, so that its worker can go on."""
+    """A job's `progress`. It is also where a job that nobody waits for any more is stopped without a new process."""
     last = (-1.0, "")
 
     def progress(fraction: float, text: str) -> None:
         nonlocal last
-        if text != last[1] or abs(fraction - last[0]) >= 0.005:  # smaller steps are invisible in a progress bar
+        if text != last[1] or abs(fraction - last[0]) >= 0.005:  # finer steps are invisible in a bar
             last = (fraction, text)
             connection.send(("progress", float(fraction), str(text)))
         if connection.poll() and connection.recv()[0] == "stop":
@@ -134,7 +134,7 @@ def _reporter(connection: Connection[Any, Any]) -> Callable[[float, str], None]:
 
 
 def _pickled(error: BaseException) -> bytes:
-    """Pickle an exception for the caller: the engine's own as it is, any other as JobFailed."""
+    """An exception for the caller: the engine's own as they are, any other as JobFailed."""
     if isinstance(error, _Stop):
         return pickle.dumps(Cancelled())
     answer: BaseException = error
@@ -148,7 +148,7 @@ def _pickled(error: BaseException) -> bytes:
 
 
 def _poisoned() -> bool:
-    """Return whether the CUDA context is unusable, as it is after an illegal address."""
+    """Whether the CUDA context is lost: after an illegal address every later call fails, however innocent."""
     cupy = sys.modules.get("cupy")
     try:
         if cupy is not None:
@@ -168,16 +168,16 @@ def _warmed(function: str | None) -> bytes | None:
 
 
 def _end_with_parent() -> None:
-    """Make this process end when its parent ends, whatever it is doing.
+    """End when the parent ends, whatever is going on here.
 
-    On Linux the kernel kills it when the thread that started it ends. On other systems, or if the parent ended before
-    prctl was called, a thread sees the end of standard input; a job that holds the lock is ended by the watchdog.
+    The kernel kills this process when the thread that started it ends (Linux). Elsewhere, and if the parent was gone
+    before that was arranged, a thread sees the end of standard input, and the watchdog ends what holds the lock.
     """
     lifeline = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     with contextlib.suppress(OSError):  # a server may have closed its standard error
-        os.dup2(2, 1)  # a job's output belongs in the server's log, not in the caller's JSON
+        os.dup2(2, 1)  # what a job prints belongs in the server's log, not between the caller's JSON
     os.close(nothing)
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -191,7 +191,7 @@ def _end_with_parent() -> None:
 
 
 def _end_first() -> None:
-    """Make Linux kill this process and its children, not the server, when memory runs out."""
+    """Let Linux end this process, and what it starts, before the server where there is no memory left."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
 

@@ -10,7 +10,8 @@ registered class:
         def on_warp_sync(self, line, opcode, mask, members):
             self.count(line, "shuffles", mask.warps)
 
-The row of a counter in `engine.counters` has its title and meaning; that module also has the derived counters.
+The row of a counter in `engine.records.counters` has its title and meaning; that module also has the derived
+counters.
 """
 
 from __future__ import annotations
