@@ -37,6 +37,7 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
+from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import Parameter
 from engine.machine.devices import gpus
 from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
@@ -163,7 +164,7 @@ class OwnKernel:
     @property
     def warnings(self) -> tuple[str, ...]:
         """The compiler's warnings, a sentence each."""
-        return self.made.warnings
+        return tuple(map(str, self.made.warnings))
 
     def run(
         self,
@@ -299,7 +300,7 @@ def kernels(source: str | Path) -> tuple[OwnKernel, ...]:
 
 def _kernels(text: str, made: Compilation, said: str | None) -> tuple[OwnKernel, ...]:
     if said:
-        made = replace(made, warnings=(said, *made.warnings))
+        made = replace(made, warnings=(CompilerWarning(said), *made.warnings))
     return tuple(OwnKernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
 
 
