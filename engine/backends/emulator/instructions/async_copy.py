@@ -83,13 +83,13 @@ def copy(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         values = origin.read(get_from(registers), mask, get_sizes(registers) if get_sizes else None)
         address = get_to(registers)
-        _set_out(port, address, mask, values)
+        _start_copy(port, address, mask, values)
         machine.resident.copies.issue(lambda lanes: port.store(address, lanes, values), mask)
 
     return step
 
 
-def _set_out(port: Port, address: Value, mask: Mask, values: Sequence[Array]) -> None:
+def _start_copy(port: Port, address: Value, mask: Mask, values: Sequence[Array]) -> None:
     """Check the destination of a copy that starts, and report it to the observers."""
     port.offsets(address, address, mask, port.machine.words("shared"), "shared")
     for hook in port.machine.hooks.on_copy:
@@ -133,7 +133,7 @@ class _Source:
         if (sizes > self._size).any():
             self._refuse(mask, sizes)
         pieces = port.pieces(raw, mask, sizes)
-        port.tell(replace(port.access("global", raw, mask, None, ()), sizes=sizes))
+        port.report(replace(port.access("global", raw, mask, None, ()), sizes=sizes))
         words = [np.zeros(sizes.shape, np.uint32) for _ in range(port.site.count)]
         for number, word in enumerate(words):
             kept = _LOWEST_BYTES[np.clip(sizes - _WORD * number, 0, _WORD)]
@@ -165,7 +165,7 @@ def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         keys = place.keys(registers, mask)
         lanes = lanes_of(keys, mask)
-        copies = machine.resident.copies.under_way()
+        copies = machine.resident.copies.in_flight()
 
         def expect(state: BarrierStates, which: Array, _: object) -> None:
             np.add.at(state.pending, which, more)
@@ -173,7 +173,7 @@ def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
         def arrive(some: Mask) -> None:
             machine.resident.copies.finish(copies, some)
             arriving = lanes_of(keys, some)
-            place.tell(keys, some)
+            place.report_keys(keys, some)
             ones = np.ones(arriving.keys.size, np.int64)
             place.change(arriving, some, lambda state, which, _: count_arrivals(state, which, ones))
 
@@ -209,12 +209,12 @@ def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
             raise PtxError(f"{item.opcode} copies a number of bytes that is not a multiple of {_UNIT}", line)
 
         for count, lanes in _by_count(counts, mask):
-            move.set_out(end, count, lanes)
+            move.start_copy(end, count, lanes)
 
         def arrive(some: Mask) -> None:
             for count, lanes in _by_count(counts, some):
                 move(start, end, count, lanes)
-            place.tell(keys, some)
+            place.report_keys(keys, some)
             arriving = lanes_of(keys, some)
             amounts = arriving.of(counts, shape)
             place.change(arriving, some, lambda state, which, _: np.subtract.at(state.missing, which, amounts))
@@ -237,7 +237,7 @@ class _CopyEngine:
     def __init__(self, port_from: Port, port_to: Port) -> None:
         self._from, self._to = port_from, port_to
 
-    def set_out(self, end: Array, count: int, mask: Mask) -> None:
+    def start_copy(self, end: Array, count: int, mask: Mask) -> None:
         """Check the destination of a copy that starts, and report it to the observers."""
         for first in (end, end + (count - _UNIT)):
             self._to.offsets(first, first, mask, self._to.machine.words("shared"), "shared")
@@ -255,12 +255,12 @@ class _CopyEngine:
         columns = np.broadcast_to(mask.columns_at()[None, :], end.shape)
         steps = np.arange(count // 4)
         for piece in pieces:
-            self._tell(self._from, "global", start, count, mask, piece)
+            self._report_access(self._from, "global", start, count, mask, piece)
             values = piece.array.view(4)[piece.index[:, None] + steps]
-            self._tell(self._to, "shared", end, count, mask, piece, values)
+            self._report_access(self._to, "shared", end, count, mask, piece, values)
             words.store(places[piece.lanes][:, None] + 4 * steps, 4, (columns[piece.lanes][:, None],), values)
 
-    def _tell(
+    def _report_access(
         self,
         port: Port,
         space: str,

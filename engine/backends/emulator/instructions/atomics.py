@@ -124,10 +124,10 @@ def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> li
     if space == "global":
         found = port.locate(raw, mask) if mask.dense is None else None
         if found is not None:
-            port.note(space, raw, mask, found[0], values)
+            port.observe(space, raw, mask, found[0], values)
             return [_AtomicLanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
         pieces = port.pieces(raw, mask)
-        port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
+        port.observe(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
         made = []
         for piece in pieces:
             index = np.zeros(shape, np.int64)
@@ -137,7 +137,7 @@ def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> li
         return made
     words = machine.words(space)
     at = port.offsets(key, raw, mask, words, space)
-    port.note_at(space, raw, at, mask, values)
+    port.report_at(space, raw, at, mask, values)
     lanes = None if mask.dense is None else mask.dense.T
     # Words are ordered [word][block], in local memory [word][thread][block]; parts lie inside their word.
     own: Array = mask.columns_at()[None, :]

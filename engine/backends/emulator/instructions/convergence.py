@@ -27,13 +27,13 @@ def with_warp_sync_hooks(machine: Machine, item: Instruction, step: Executor | N
         return step
     members = members_reader(machine, item)
 
-    def told(registers: Registers, mask: Mask) -> None:
+    def synchronise(registers: Registers, mask: Mask) -> None:
         for hook in machine.hooks.on_warp_sync:
             hook(item.line, item.opcode, mask, members(registers))
         if step is not None:
             step(registers, mask)
 
-    return told
+    return synchronise
 
 
 def members_reader(machine: Machine, item: Instruction) -> Reader:

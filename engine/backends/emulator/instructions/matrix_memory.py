@@ -1,9 +1,9 @@
 """Matrices between memory and the registers of a warp: ldmatrix, stmatrix, movmatrix, wmma.load, wmma.store.
 
-A wmma access asks of memory what the assembler makes of it on sm_90. An operand in shared memory is read like ldmatrix
-(a lane gives the address of 16 bytes) if its lines are contiguous, or if they are columns of 16-bit numbers. Otherwise
-each lane reads four bytes of a line; if the layout is transposed, 16-bit numbers are then transposed in registers, and
-bytes are read one by one.
+A wmma access makes the memory requests of the assembler's code for sm_90. An operand in shared memory is read like
+ldmatrix (a lane gives the address of 16 bytes) if its lines are contiguous, or if they are columns of 16-bit numbers.
+Otherwise each lane reads four bytes of a line; in a transposed layout, 16-bit numbers are then transposed in registers,
+and bytes are read one by one.
 """
 
 from __future__ import annotations

@@ -81,16 +81,16 @@ class BarrierAddress:
         made: Array = np.broadcast_to(at, (mask.height, mask.width)) + (mask.columns_at()[None, :] << _KEY_BITS)
         return made
 
-    def note(self, registers: Registers, mask: Mask) -> None:
+    def report_use(self, registers: Registers, mask: Mask) -> None:
         """Report to the observers that these lanes use their barriers."""
         raw = self._get(registers)
         space, inside = self._port.space_of(as_signed(raw), mask)
-        self._port.note(space, inside, mask, None, (constant(0, "u64"),))
+        self._port.observe(space, inside, mask, None, (constant(0, "u64"),))
 
-    def tell(self, keys: Array, mask: Mask) -> None:
+    def report_keys(self, keys: Array, mask: Mask) -> None:
         """Report the same by keys, when the registers are no longer available."""
         offset = self._port.offset
-        self._port.note("shared", (keys & ((1 << _KEY_BITS) - 1)) - offset, mask, None, (constant(0, "u64"),))
+        self._port.observe("shared", (keys & ((1 << _KEY_BITS) - 1)) - offset, mask, None, (constant(0, "u64"),))
 
     def words(self, keys: Array) -> Array:
         """Return the words of some barriers, uint64."""
@@ -146,7 +146,7 @@ def initialise(machine: Machine, item: Instruction) -> Executor:
         place.check(
             (counts > 0) & (counts <= MOST_ARRIVALS), lanes, mask, f"for 0 or more than {MOST_ARRIVALS:,} arrivals"
         )
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         keys, first = np.unique(lanes.keys, return_index=True)
         none = np.zeros(keys.size, np.int64)
         place.put(keys, BarrierStates(counts[first], counts[first], none, none).packed())
@@ -161,7 +161,7 @@ def invalidate(machine: Machine, item: Instruction) -> Executor:
 
     def step(registers: Registers, mask: Mask) -> None:
         lanes = lanes_of(place.keys(registers, mask), mask)
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         keys = np.unique(lanes.keys)
         place.put(keys, np.zeros(keys.size, np.uint64))
 
@@ -188,7 +188,7 @@ def arrive(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         shape = (mask.height, mask.width)
         lanes = lanes_of(place.keys(registers, mask), mask)
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         amounts = lanes.of(amount(registers), shape).astype(np.int64)
 
         def change(state: BarrierStates, which: Array, lanes: BarrierLanes) -> Array:
@@ -220,7 +220,7 @@ def count_bytes(machine: Machine, item: Instruction) -> Executor:
 
     def step(registers: Registers, mask: Mask) -> None:
         lanes = lanes_of(place.keys(registers, mask), mask)
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         amounts = lanes.of(amount(registers), (mask.height, mask.width)).astype(np.int64)
         place.change(lanes, mask, lambda state, which, _: np.add.at(state.missing, which, sign * amounts))
 
@@ -270,7 +270,7 @@ class PhaseGate:
         return made
 
     def lacking(self, registers: Registers, mask: Mask) -> str:
-        """Return what the phase of the first lane is missing."""
+        """Return the missing arrivals or bytes of the first lane's phase, in words."""
         lanes = lanes_of(self.place.keys(registers, mask), mask)
         state = unpack_states(self.place.words(lanes.keys[:1]))
         pending, expected, missing = (int(each[0]) for each in (state.pending, state.expected, state.missing))
@@ -286,7 +286,9 @@ class PhaseGate:
 @executes(*(Traits(f"mbarrier.{name}", "pav?v", memory="load", varies=True, waits=True)
             for name in ("test_wait", "try_wait")))  # fmt: skip
 def wait(machine: Machine, item: Instruction) -> Executor:
-    """Return the executor that reads whether a phase has ended; then the lane comes after all arrivals."""
+    """Return the executor that reads whether a phase has ended; a lane that sees the end is ordered after
+    all arrivals.
+    """
     gate = PhaseGate(machine, item)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)
 
@@ -295,7 +297,7 @@ def wait(machine: Machine, item: Instruction) -> Executor:
         active = passed if mask.dense is None else passed & mask.dense
         if active.any():
             whole = mask.dense is None and active.all()
-            gate.place.note(registers, mask if whole else Mask(mask.rows, mask.columns, active))
+            gate.place.report_use(registers, mask if whole else Mask(mask.rows, mask.columns, active))
         put(registers, passed)
 
     return step

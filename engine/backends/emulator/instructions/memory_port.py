@@ -216,28 +216,28 @@ class Port:
         address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
         return Access(self.site, space, address, mask, array, tuple(values))
 
-    def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
+    def observe(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
         """Report an access to the observers."""
         if self.machine.hooks.on_access:
-            self.tell(self.access(space, raw, mask, array, values))
+            self.report(self.access(space, raw, mask, array, values))
 
-    def tell(self, access: Access) -> None:
+    def report(self, access: Access) -> None:
         """Report an access to the observers."""
         for hook in self.machine.hooks.on_access:
             hook(access)
 
-    def note_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
+    def report_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
         """Report an access to shared or local memory at the most recent offsets `at`."""
         if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been replaced
-            self.note(space, as_signed(raw), mask, None, values)
+            self.observe(space, as_signed(raw), mask, None, values)
         elif self.machine.hooks.on_access:
             place = self._place
             if values or place is None:
-                self.tell(Access(self.site, space, at, mask, None, tuple(values), place))
+                self.report(Access(self.site, space, at, mask, None, tuple(values), place))
                 return
             if place.access is None:
                 place.access = Access(self.site, space, at, mask, None, (), place)
-            self.tell(place.access)
+            self.report(place.access)
 
     # ---- global memory
 
@@ -344,7 +344,7 @@ class Port:
         if space == "global":
             found = self.locate(raw, mask)
             pieces = [] if found else self.pieces(raw, mask)  # checks come before the report
-            self.note(space, raw, mask, found[0] if found else None, ())
+            self.observe(space, raw, mask, found[0] if found else None, ())
             if found:
                 array, index = found
                 view = array.view(part)
@@ -357,7 +357,7 @@ class Port:
             return parts
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
-        self.note_at(space, raw, at, mask, ())
+        self.report_at(space, raw, at, mask, ())
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
         rows, columns = lane_indices(mask)
@@ -387,7 +387,7 @@ class Port:
         if space == "global":
             found = self.locate(raw, mask) if mask.dense is None else None
             pieces = [] if found else self.pieces(raw, mask)
-            self.note(space, raw, mask, found[0] if found else None, values)
+            self.observe(space, raw, mask, found[0] if found else None, values)
             for array in [found[0]] if found else [piece.array for piece in pieces]:
                 if array.constant:
                     raise PtxError(f"the constant `{array.name}` cannot be written", self.site.line)
@@ -401,7 +401,7 @@ class Port:
             return
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
-        self.note_at(space, raw, at, mask, values)
+        self.report_at(space, raw, at, mask, values)
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)

@@ -1,10 +1,10 @@
 """mma.sync and wmma.mma: a warp multiplies two matrices held in its lanes' registers and adds a third.
 
-The PTX manual gives the layout of fragments for `mma` and leaves it open for `wmma`; there it is what the assembler
-makes of it on sm_80 and later, where a `wmma` is two `mma`. All follow one rule. An operand lies in blocks of 8 lines
-by 16 bytes (32 for doubles); a line is a row of A or a column of B. Lane l holds quarter l % 4 of line l / 4 of every
-block, one register per block. A block of sums is 8 rows by 8 columns: lane l holds columns 2 (l % 4) and 2 (l % 4) + 1
-of row l / 4.
+The PTX manual defines the layout of fragments for `mma` but not for `wmma`; there it is the layout of the assembler's
+code for sm_80 and later, in which a `wmma` is two `mma`. All layouts follow one rule. An operand consists of blocks of
+8 lines by 16 bytes (32 for doubles); a line is a row of A or a column of B. Lane l holds quarter l % 4 of line l / 4 of
+every block, one register per block. A block of sums is 8 rows by 8 columns: lane l holds columns 2 (l % 4) and 2 (l %
+4) + 1 of row l / 4.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ class CallGraph:
             return tuple(name for name in names if name in self.module.functions)
         form = function.prototypes.get(call.kind)
         if form is None:
-            raise InvalidPtx("a call through a pointer does not say what it calls")
+            raise InvalidPtx("a call through a pointer names no possible targets")
         return tuple(name for name in sorted(self._pointed()) if _form(self.module.functions[name]) == form)
 
     def _callees(self, function: Function) -> tuple[set[str], set[str]]:

@@ -235,7 +235,7 @@ class _Parser:
         self.last_label = self.labels[(scope, name)] = f"{name}:{scope}" if scope else name
         self.body.append(Label(self.last_label))
 
-    def _found(self, name: str, scopes: tuple[int, ...]) -> str:
+    def _resolve_label(self, name: str, scopes: tuple[int, ...]) -> str:
         """Return the label of this name in the innermost scope that has one."""
         return next((self.labels[(scope, name)] for scope in reversed(scopes) if (scope, name) in self.labels), name)
 
@@ -246,10 +246,10 @@ class _Parser:
             last = item.operands[-1]
             if isinstance(last, Symbol):
                 self.body[place] = replace(
-                    item, operands=(*item.operands[:-1], Symbol(self._found(last.name, scopes), last.offset))
+                    item, operands=(*item.operands[:-1], Symbol(self._resolve_label(last.name, scopes), last.offset))
                 )
         for label, scopes in self.table_scopes.items():
-            self.tables[label] = tuple(self._found(name, scopes) for name in self.tables[label])
+            self.tables[label] = tuple(self._resolve_label(name, scopes) for name in self.tables[label])
 
     def _close(self) -> None:
         if any(scope for scope, _ in self.labels):

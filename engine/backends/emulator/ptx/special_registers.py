@@ -1,4 +1,4 @@
-"""The emulated special registers of PTX: for each, how it is computed and between whom it differs."""
+"""The emulated special registers of PTX: the computation of each, and whether it varies over threads or time."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Gates:
         self.shut: set[int] = set()
         self._seen = self._vain = 0
 
-    def let_on(self, code: Code, place: int, mask: Mask) -> Mask | None:
+    def admit(self, code: Code, place: int, mask: Mask) -> Mask | None:
         """Return the lanes that need not wait, and park the others."""
         assert code.gate is not None
         lanes = self._lanes
@@ -64,7 +64,7 @@ class Gates:
             yield place, self._lanes.parked.pop(place)
         self.shut.clear()
 
-    def give_up(self, code: Code, place: int, mask: Mask) -> None:
+    def pass_anyway(self, code: Code, place: int, mask: Mask) -> None:
         """Let lanes pass without their condition, as no other lane can run. RunFailed after too many attempts."""
         assert code.gate is not None
         self.shut.discard(place)
@@ -133,7 +133,7 @@ class Chunk:
     def run(self) -> None:
         """Run until every lane has ended."""
         lanes, groups, watch = self.lanes, self.lanes.groups, self.watch
-        self._meet(0, [lanes.masks.start])
+        self._resume_converged(0, [lanes.masks.start])
         while groups or self._unblock():
             if not groups:
                 continue
@@ -141,16 +141,16 @@ class Chunk:
             code, mask = self.codes.at(key[0]), groups.pop(key)
             if code.members is not None:
                 lanes.registers = lanes.frames.of(key[0]).registers
-                ready = lanes.met(code, key[0], mask)
+                ready = lanes.converged(code, key[0], mask)
                 if ready is None:
                     continue
                 mask = ready
             if code.gate is not None:
-                ready = self.gates.let_on(code, key[0], mask)
+                ready = self.gates.admit(code, key[0], mask)
                 if ready is None:
                     continue
                 mask = ready
-            if watch.watching and watch.look(key, mask):
+            if watch.watching and watch.stalls(key, mask):
                 groups.add(key, mask)
                 continue
             self._execute(code, key, mask)
@@ -233,7 +233,7 @@ class Chunk:
                 self.watch.turn(here + block.successors[0], mask)
         elif code.kind in ("fall", "jump"):
             if code.members is not None:
-                self._meet(here + block.successors[0], [mask])
+                self._resume_converged(here + block.successors[0], [mask])
             else:
                 lanes.groups.add((here + block.successors[0], key[1]), mask)
             if code.polls:
@@ -275,7 +275,7 @@ class Chunk:
 
     # ---- where lanes converge
 
-    def _meet(self, place: int, masks: list[Mask]) -> None:
+    def _resume_converged(self, place: int, masks: list[Mask]) -> None:
         """Let converged lanes continue at `place`; under "independent" they split into crews again."""
         lanes = self.lanes
         if lanes.crews is None:
@@ -283,7 +283,7 @@ class Chunk:
                 lanes.groups.add((place, 0), mask)
             return
         if self.watch.watching and lanes.alive and sum(mask.lanes for mask in masks) == lanes.alive.lanes:
-            self.watch.all_met(place, lanes.alive)
+            self.watch.note_convergence(place, lanes.alive)
         for mask in masks:
             for number, crew in enumerate(lanes.crews.deal()):
                 part = lanes.masks.common(mask, lanes.masks.rectangle(crew, lanes.masks.all_columns))
@@ -319,7 +319,7 @@ class Chunk:
             gone += lanes.barriers.arrive(number, entry, lanes.alive)
         self._go_on(gone)
         if not stays:
-            self._meet(place, [mask])
+            self._resume_converged(place, [mask])
 
     def _end_leavers(self) -> None:
         """End lanes whose only remaining step is to exit, before others wait for them at a barrier."""
@@ -334,14 +334,14 @@ class Chunk:
             for hook in self.hooks.on_release if entry.count is None else self.hooks.on_part_released:
                 hook(entry.mask)
         for place, there in groupby(entries, lambda entry: entry.place):
-            self._meet(place, [entry.mask for entry in there])
+            self._resume_converged(place, [entry.mask for entry in there])
 
     # ---- when no lane can run
 
     def _open_gates(self) -> None:
         """Let waiting lanes test their gates again."""
         for place, mask in self.gates.opened():
-            self._meet(place, [mask])
+            self._resume_converged(place, [mask])
 
     def _unblock(self) -> bool:
         """Let lanes continue without the lanes they name; False if no lane is left that could."""
@@ -354,7 +354,7 @@ class Chunk:
         place = min(lanes.parked, key=lambda place: (place in self.gates.shut, place))
         mask, code = lanes.parked.pop(place), self.codes.at(place)
         if code.gate is not None:
-            self.gates.give_up(code, place, mask)
+            self.gates.pass_anyway(code, place, mask)
         else:
             for hook in self.hooks.on_incomplete:
                 hook(code.block.body[0].line, code.block.body[0].opcode, mask)

@@ -1,9 +1,9 @@
-"""What a loop depends on: the registers and the memory that decide its branches, addresses and barriers.
+"""The dependence of loops: the registers and memory that decide their branches, addresses and barriers.
 
-A loop that adds to a sum never returns to the same sum, but the sum does not decide whether the loop ends. If all state
-that decides is the same as one iteration before, and no other lane can change it, the loop never ends.
+A loop that adds to a sum never returns to the same sum, but the sum does not decide whether the loop ends. If all
+deciding state is the same as one iteration before, and no other lane can change it, the loop never ends.
 
-The same analysis finds the lines whose counts differ on a GPU (`caveats_of`).
+The same analysis finds the lines with other counts on a GPU (`caveats_of`).
 """
 
 from __future__ import annotations

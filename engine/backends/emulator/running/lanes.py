@@ -1,6 +1,6 @@
-"""Where the lanes of a chunk stand, and what their registers hold.
+"""The positions of the lanes of a chunk, and the contents of their registers.
 
-A living lane stands in exactly one place: in a group that can run, at a block barrier, parked at a warp-synchronous
+A living lane is in exactly one place: in a group that can run, at a block barrier, parked at a warp-synchronous
 instruction until the lanes it names arrive, or at a gate.
 
 Lanes that came through the same calls share a frame, with its own registers. A place is the number of a basic block; in
@@ -346,10 +346,8 @@ class Lanes:
 
     # ---- convergence of a warp
 
-    def met(self, code: Code, place: int, mask: Mask) -> Mask | None:
-        """Return the lanes whose named lanes have all arrived at the warp-synchronous instruction, and park
-        the others.
-        """
+    def converged(self, code: Code, place: int, mask: Mask) -> Mask | None:
+        """Park the lanes that wait for lanes they name, and return the others of the group."""
         parked = self.parked.pop(place, None)
         if parked is not None:
             mask = self.masks.union(parked, mask)

@@ -110,7 +110,7 @@ class LoopWatch:
         self._place, self._turns, self._left = -1, 0, 0
         self._mask: Mask | None = None
         self._start: Snapshot | None = None  # the state that a returning group is compared with
-        self._meeting: Snapshot | None = None  # when all lanes last converged
+        self._convergence: Snapshot | None = None  # when all lanes last converged
         self._contents: MemoryContents | None = None  # of memory, as of `_start` or of the first stalled group
         self._still: dict[Key, tuple[Snapshot, LoopDependence]] = {}
         self._held: Mask | None = None  # the warps of stalled groups
@@ -180,11 +180,11 @@ class LoopWatch:
             self._renewal = steps + steps // 4
             self.watching, self._start = True, None
 
-    def look(self, key: Key, mask: Mask) -> bool:
+    def stalls(self, key: Key, mask: Mask) -> bool:
         """Check a group before it runs. True: it stalls and must let others run."""
         lanes, masks = self._lanes, self._lanes.masks
-        if self._meeting is not None:
-            self._meeting.places.add(key[0])
+        if self._convergence is not None:
+            self._convergence.places.add(key[0])
         if key in self._still:
             start, needs = self._still[key]
             if masks.same(start.mask, mask) and not self._changed(needs):
@@ -209,12 +209,12 @@ class LoopWatch:
         self._held = warps if self._held is None else masks.union(self._held, warps)
         return self._let_others(start, found)
 
-    def all_met(self, place: int, mask: Mask) -> None:
+    def note_convergence(self, place: int, mask: Mask) -> None:
         """End the run if converged lanes under "independent" repeat a state without any dependence on memory.
 
         Such a loop ends in every order of lanes or in none.
         """
-        was, self._meeting = self._meeting, take_snapshot(self._lanes, (place, 0), mask)
+        was, self._convergence = self._convergence, take_snapshot(self._lanes, (place, 0), mask)
         if was is None or was.key != (place, 0) or not self._lanes.masks.same(was.mask, mask):
             return
         needs = self._dependence(was.places)

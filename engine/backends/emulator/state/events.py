@@ -45,7 +45,7 @@ class Site:
 
     @property
     def shared_rule(self) -> str:
-        """Return the op whose rule shared memory applies.
+        """Return the op that determines the cost in shared memory.
 
         Shared memory serves the lanes of an atomic one after the other. The exception is counting: the assembler turns
         an atomic that tallies into a special instruction, which serves all lanes of a word at once, like a store.

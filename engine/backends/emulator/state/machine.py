@@ -166,7 +166,7 @@ class Machine:
         row = SPECIAL_REGISTERS[name]
         found = self._specials.get(name)
         if found is None:
-            found = row.value(self._asked())
+            found = row.value(self._special_context())
             if row.differs == "time":
                 return found
             if self.options.flat:
@@ -174,7 +174,7 @@ class Machine:
             self._specials[name] = found
         return found
 
-    def _asked(self) -> SpecialContext:
+    def _special_context(self) -> SpecialContext:
         threads = np.arange(self.rows, dtype=np.int64)[:, None]
         blocks = self.resident.first + np.arange(self.resident.blocks, dtype=np.int64)[None, :]
         return SpecialContext(

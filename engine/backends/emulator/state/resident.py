@@ -34,13 +34,13 @@ class AsyncCopies:
     """The asynchronous copies in flight of some blocks, in groups per lane. A copy without a wait never arrives."""
 
     def __init__(self, rows: int, blocks: int) -> None:
-        self._under_way: list[_Copy] = []
+        self._in_flight: list[_Copy] = []
         self._groups = np.zeros((rows, blocks), np.int64)
 
     def issue(self, arrive: Callable[[Mask], None], mask: Mask) -> None:
         """Add a copy to each lane's open group. `arrive(lanes)` will store it for some of the lanes of `mask`."""
         group = self._groups[mask.place()]
-        self._under_way.append(
+        self._in_flight.append(
             _Copy(arrive, mask, group.copy() if mask.dense is None else np.where(mask.dense, group, -1))
         )
 
@@ -48,9 +48,9 @@ class AsyncCopies:
         """Close the open group of these lanes (commit_group)."""
         self._groups[mask.place()] += 1 if mask.dense is None else mask.dense
 
-    def under_way(self) -> tuple[_Copy, ...]:
+    def in_flight(self) -> tuple[_Copy, ...]:
         """Return all copies in flight, for `finish`."""
-        return tuple(self._under_way)
+        return tuple(self._in_flight)
 
     def finish(self, copies: tuple[_Copy, ...], mask: Mask) -> None:
         """Complete these copies for the lanes of `mask`."""
@@ -59,7 +59,7 @@ class AsyncCopies:
     def wait(self, mask: Mask, newest: int | None) -> None:
         """Complete all copies except those of the `newest` closed groups (None: all, including open groups)."""
         limit = _EVERYTHING if newest is None else self._groups[mask.place()] - newest
-        self._arrive(self._under_way, mask, limit)
+        self._arrive(self._in_flight, mask, limit)
 
     def _arrive(self, copies: Sequence[_Copy], mask: Mask, limit: Array | int) -> None:
         """Complete the copies of the lanes of `mask` whose group is below the lane's `limit`."""
@@ -70,7 +70,7 @@ class AsyncCopies:
             if arriving.any():
                 copy.arrive(copy.mask if arriving.all() else Mask(copy.mask.rows, copy.mask.columns, arriving))
                 copy.group = np.where(arriving, -1, copy.group)
-        self._under_way = [copy for copy in self._under_way if (copy.group >= 0).any()]
+        self._in_flight = [copy for copy in self._in_flight if (copy.group >= 0).any()]
 
 
 class Votes:
@@ -173,27 +173,27 @@ class Phases:
 
     def __init__(self) -> None:
         self.changes = 0
-        self._under_way: list[_Delivery] = []
+        self._in_flight: list[_Delivery] = []
 
     def send(self, arrive: Callable[[Mask], None], mask: Mask, keys: Array) -> None:
         """Send an arrival, which may happen at any time and is delayed as long as possible. `keys`: int64 (height,
         width).
         """
         active = keys if mask.dense is None else np.where(mask.dense, keys, -1)
-        self._under_way.append(_Delivery(arrive, mask, active.copy()))
+        self._in_flight.append(_Delivery(arrive, mask, active.copy()))
         self.changes += 1
 
     def deliver(self, keys: Array) -> None:
         """Perform all arrivals in flight to the barriers `keys`, in the order they were sent."""
-        if not self._under_way:
+        if not self._in_flight:
             return
         wanted = np.unique(keys)
-        for each in self._under_way:
+        for each in self._in_flight:
             arriving = (each.keys >= 0) & np.isin(each.keys, wanted)
             if arriving.any():
                 each.keys = np.where(arriving, -1, each.keys)
                 each.arrive(each.mask if arriving.all() else Mask(each.mask.rows, each.mask.columns, arriving))
-        self._under_way = [each for each in self._under_way if (each.keys >= 0).any()]
+        self._in_flight = [each for each in self._in_flight if (each.keys >= 0).any()]
 
 
 def count_arrivals(state: BarrierStates, which: Array, counts: Array) -> Array:

@@ -1,17 +1,16 @@
-"""Count what warps do, per .cu line: instructions, branches, barriers, shuffles.
+"""Count the activity of warps per .cu line: instructions, branches, barriers, shuffles.
 
 All counts but `thread_instructions` are of warps, and of the PTX, which the GPU's compiler may shorten. A counter is a
 registered class:
 
-    @counts
-    class Shuffles(LineCounter):
-        names = ("shuffles",)
+@counts
+class Shuffles(LineCounter):
+    names = ("shuffles",)
 
-        def on_warp_sync(self, line, opcode, mask, members):
-            self.count(line, "shuffles", mask.warps)
+def on_warp_sync(self, line, opcode, mask, members):
+    self.count(line, "shuffles", mask.warps)
 
-The row of a counter in `engine.records.counters` has its title and meaning; that module also has the derived
-counters.
+The row of a counter in `engine.records.counters` has its title and meaning; that module also has the derived counters.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class ValueTracer(Tracer):
         if access.values:
             code = access.site.opcode.rpartition(".")[2]
             values = self._numbers(self._threads(access.values[0], access.mask), code)
-            self._keep(TracedValues(values))
+            self._attach(TracedValues(values))
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Keep the source thread of each thread for the shuffle."""
@@ -98,23 +98,23 @@ class ValueTracer(Tracer):
             self._loaded(item, rows, mask, registers)
         elif traits.memory == "atomic":
             self._after_atomic(rows)
-            self._came(target, rows, None)
+            self._set_origin(target, rows, None)
         elif words[0] == "shfl" and self._sources is not None:
             if code in DTYPES and DTYPES[code].itemsize == SHUFFLED:
-                made = self._numbers(self._of(target, mask, registers), code)
-                self._keep(TracedValues(made, sources=self._sources))
+                made = self._numbers(self._contents_of(target, mask, registers), code)
+                self._attach(TracedValues(made, sources=self._sources))
             else:
-                self._keep(TracedValues(np.zeros(0), sources=self._sources))
-            self._came(target, rows, LANE + KINDS * self._sources)
+                self._attach(TracedValues(np.zeros(0), sources=self._sources))
+            self._set_origin(target, rows, LANE + KINDS * self._sources)
         elif words[0] == "selp" and before[2] is not None:
             first, second = (self._origin_of(each, rows.size) for each in item.operands[1:3])
-            self._came(target, rows, np.where(self._threads(before[2], mask), first, second))
+            self._set_origin(target, rows, np.where(self._threads(before[2], mask), first, second))
         elif words[0] == "mov" and source is not None:
-            self._came(target, rows, self._origins.get(source))
+            self._set_origin(target, rows, self._origins.get(source))
         else:
             if words[0] in COMBINES and words[-1] in _TYPES and "wide" not in words and isinstance(target, Register):
                 self._combined(item, rows, mask, before, registers)
-            self._came(target, rows, None)
+            self._set_origin(target, rows, None)
 
     # ---- helpers
 
@@ -122,10 +122,10 @@ class ValueTracer(Tracer):
         target, code = item.operands[0], item.words[-1]
         targets = target.items if isinstance(target, Vector) else (target,)
         if self._places is not None:
-            self._keep(TracedValues(self._numbers(self._of(target, mask, registers), code)))
+            self._attach(TracedValues(self._numbers(self._contents_of(target, mask, registers), code)))
         size = DTYPES[code].itemsize
         for number, each in enumerate(targets):
-            self._came(each, rows, None if self._places is None else self._places + number * size * KINDS)
+            self._set_origin(each, rows, None if self._places is None else self._places + number * size * KINDS)
         self._places = None
 
     def _after_atomic(self, rows: Array) -> None:
@@ -154,7 +154,9 @@ class ValueTracer(Tracer):
         )
         self._flush_before(item)
         self._add(TracedStep(item.line, "compute", item.opcode, lane_sets(rows)))
-        self._keep(TracedValues(self._numbers(self._of(item.operands[0], mask, registers), code), operands, origins))
+        self._attach(
+            TracedValues(self._numbers(self._contents_of(item.operands[0], mask, registers), code), operands, origins)
+        )
 
     def _origin_of(self, operand: Operand, threads: int) -> Array:
         """Return the origin of an operand's value in every thread."""
@@ -169,7 +171,7 @@ class ValueTracer(Tracer):
                 self._compute(earlier)
                 return
 
-    def _came(self, target: Operand, rows: Array, origin: Array | None) -> None:
+    def _set_origin(self, target: Operand, rows: Array, origin: Array | None) -> None:
         """Set the origin of a register's value in these lanes."""
         for each in _registers(target):
             old = self._origins.get(each)
@@ -179,7 +181,7 @@ class ValueTracer(Tracer):
             new[rows] = OWN if origin is None else origin[rows]
             self._origins[each] = new
 
-    def _of(self, target: Operand, mask: Mask, registers: list[Value]) -> Array:
+    def _contents_of(self, target: Operand, mask: Mask, registers: list[Value]) -> Array:
         """Return the first register's contents, one value per thread; zeros if there is no register."""
         first = next(iter(_registers(target)), None)
         return np.zeros(mask.rows.size, np.uint32) if first is None else self._threads(registers[first], mask)
@@ -204,7 +206,7 @@ class ValueTracer(Tracer):
             return raw.view(self._element)
         return raw.view(kind) if raw.dtype.itemsize == kind.itemsize else raw
 
-    def _keep(self, carried: TracedValues) -> None:
+    def _attach(self, carried: TracedValues) -> None:
         """Attach values to the step that was added last."""
         self._values += carried.values.size * (1 + len(carried.operands))
         if self._values <= MOST_VALUES:

@@ -143,7 +143,7 @@ class SharedLanes:
         self._info = info
         self.sample = np.zeros(1, np.int64)
 
-    def part(self) -> bool:
+    def start_sampling(self) -> bool:
         """Start sampling, as the blocks differ now. False if there is one block, or several were sampled already."""
         if self.sample.size > 1 or self._info.blocks == 1:
             return False
@@ -154,12 +154,12 @@ class SharedLanes:
         """Return the shadow's units that lanes access."""
         return lanes.address // self.unit * self.sample.size + lanes.block
 
-    def of(self, access: Access) -> AccessLanes | None:
+    def lanes_of(self, access: Access) -> AccessLanes | None:
         """Return the lanes of an access in the checked blocks; None if there are none."""
         lanes = lanes_in_sample(access, self.sample, self._info)
         return lanes.units(access.site.size, self.unit) if lanes else None
 
-    def known(self, access: Access) -> AccessLanes | None:
+    def cached_lanes_of(self, access: Access) -> AccessLanes | None:
         """Return the same from a cache, if all blocks do the same: loops repeat addresses, or move all of
         them alike.
         """
@@ -172,7 +172,7 @@ class SharedLanes:
                 self._known.clear()
                 self._first.clear()
             if key not in self._first:
-                self._first[key] = self.of(access), start
+                self._first[key] = self.lanes_of(access), start
             lanes, before = self._first[key]
             self._known[exact] = lanes if lanes is None or start == before else lanes.moved(start - before)
         return self._known[exact]

@@ -56,7 +56,7 @@ class WarpParties:
         """Expand from one column for all blocks to `count` columns."""
         self.known = np.repeat(self.known, count, axis=3)
 
-    def meet(self, parties: list[Array], clock: Array) -> None:
+    def converge(self, parties: list[Array], clock: Array) -> None:
         """Let the lanes of each party share their knowledge, and know each other up to now (their new `clock`)."""
         own = clock.reshape(-1, WARP, clock.shape[1])
         for party in parties:
@@ -138,9 +138,9 @@ class Clocks:
         parties = None if self._in_whole_warps(mask, members) else find_parties(active, members, mask, self._living)
         together = [met] if parties is None else parties
         if parties is not None or self._parties is not None:
-            self._meet(together, before)
+            self._converge_parties(together, before)
         if self.flags.acquired:
-            self.flags.meet(together)
+            self.flags.share_acquired(together)
 
     def _in_whole_warps(self, mask: Mask, members: Array) -> bool:
         """Return whether the lanes certainly arrive in whole warps and name each other; a cached quick test."""
@@ -153,7 +153,7 @@ class Clocks:
             self._whole[key] = find_parties(mask.rows[:, None], members, mask, self._living) is None
         return self._whole[key]
 
-    def _meet(self, parties: list[Array], before: Array) -> None:
+    def _converge_parties(self, parties: list[Array], before: Array) -> None:
         """Record a convergence after parts of warps have converged. `before`: the clocks before it."""
         wide = self.clock.shape[1] > 1
         columns = self._sample if wide else np.zeros(1, np.int64)
@@ -161,7 +161,7 @@ class Clocks:
             self._parties = WarpParties(before[:, columns] if before.shape[1] > 1 else before)
         if self._parties.width < columns.size:
             self._parties.repeated(columns.size)
-        self._parties.meet([party[:, :, columns] for party in parties], self.clock[:, columns])
+        self._parties.converge([party[:, :, columns] for party in parties], self.clock[:, columns])
 
     def fence(self, mask: Mask, block_only: bool) -> None:
         """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
@@ -171,7 +171,7 @@ class Clocks:
         """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
         scope.
         """
-        self.flags.publish(mask, self.tick(), self.clock, release, self._knows if self._parties else None)
+        self.flags.publish(mask, self.tick(), self.clock, release, self._known_clocks if self._parties else None)
 
     def acquire(self, mask: Mask) -> None:
         """Record that the lanes have read a flag now; lanes of one instruction read it in turn."""
@@ -220,11 +220,11 @@ class Clocks:
         if ordered.all() or (one_block and not self.flags.acquired):
             return loose
         at = at[~ordered]
-        heard = self.flags.heard(before, after.lane[at], at, atomic, one_block)
+        heard = self.flags.knows_by_flag(before, after.lane[at], at, atomic, one_block)
         loose[at[heard]] = False
         return loose
 
-    def _knows(self, knower: Array, lane: Array) -> Array:
+    def _known_clocks(self, knower: Array, lane: Array) -> Array:
         """Return the clocks up to which lanes know other lanes of their warps. Lanes count in the grid."""
         column = knower // self.rows - self.first
         clock = self.clock[knower % self.rows, column if self.clock.shape[1] > 1 else 0]

@@ -64,7 +64,7 @@ class Findings:
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
                      "shared memory starts with random values, not with zeros.")  # fmt: skip
 
-    def under_way(self, access: Access, lanes: AccessLanes, copies: StartedCopies) -> None:
+    def copy_in_flight(self, access: Access, lanes: AccessLanes, copies: StartedCopies) -> None:
         """Report accesses to places with a copy in flight: one finding per line of a copy."""
         left = np.flatnonzero(copies.lane >= 0)
         while left.size:
@@ -84,13 +84,13 @@ class Findings:
             self.report("unawaited-copy", line, other, message)
             left = left[copies.line[left] != other]
 
-    def unawaited(self, line: int, address: int, lane: int) -> None:
+    def unawaited_copy(self, line: int, address: int, lane: int) -> None:
         """Report a copy to shared memory that is still in flight when its block ends."""
         what = f"{self._name(lane, None)} starts an asynchronous copy to {self._place(_WORD, address, None)}"
         clause = f"and no thread ever waits for it {_HOW_TO_WAIT}: the block may end before its data arrives"
         self.report("unawaited-copy", line, None, f"line {line}: {what}, {clause}.")
 
-    def races(
+    def report_races(
         self, access: Access, lanes: AccessLanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
         writes: Array | None, array: DeviceArray | None,
     ) -> None:  # fmt: skip
@@ -131,7 +131,7 @@ class Findings:
             advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."
         self.report(kind, line, other, f"{head}; {advice}")
 
-    def clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
+    def conflicting_store(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
         """Report two lanes of one store that write different values to one place."""
         line = access.site.line
         place = self._place(access.site.part, address, array)

@@ -164,7 +164,7 @@ class Flags:
         _mark(self._lane_acquired, mask, time)
         self._acquired[self.first : self.first + self.blocks][mask.columns] = time
 
-    def meet(self, parties: list[Array]) -> None:
+    def share_acquired(self, parties: list[Array]) -> None:
         """Let lanes that converge, bool[warps, 32, 1 or B] each, share what they have acquired."""
         if self._lane_acquired is None:
             return
@@ -174,7 +174,7 @@ class Flags:
             times = np.where(party, latest, times)
         self._lane_acquired = times.reshape(self.rows, self.blocks)
 
-    def see(self, reader: Array, writer: Stamp, one_block: bool) -> None:
+    def record_read(self, reader: Array, writer: Stamp, one_block: bool) -> None:
         """Record that lanes have read, like a flag, values written by other warps of their block."""
         one, two = reader // WARP, writer.lane // WARP
         others = (one != two) & (writer.lane >= 0) & (reader // self.rows == writer.lane // self.rows)
@@ -187,7 +187,7 @@ class Flags:
 
     # ---- queries
 
-    def heard(self, before: Stamp, other: Array, at: Array, atomic: Array | None, one_block: bool) -> Array:
+    def knows_by_flag(self, before: Stamp, other: Array, at: Array, atomic: Array | None, one_block: bool) -> Array:
         """Return whether lanes `other` know through a flag of the accesses `before`, both at the entries `at`, bool.
 
         `atomic`: the earlier access was an atomic, whose word orders any later atomic or flag access.

@@ -83,7 +83,7 @@ class Hazards(Observer):
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Order lanes of a warp by their convergence, and check their member masks."""
         self._reads.settle()
-        self._members.look(line, opcode, mask, members)
+        self._members.check(line, opcode, mask, members)
         self._clocks.collect(mask, members)
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
@@ -117,19 +117,19 @@ class Hazards(Observer):
 
     def on_copy(self, access: Access) -> None:
         """Check the destination of an asynchronous copy that starts."""
-        met = self._met(access)
+        met = self._shared_units(access)
         if met is not None:
             self._rules.check(access, *met, None, 0)
 
     def on_chunk_end(self) -> None:
         """Report copies without a wait."""
         if self._shared is not None:
-            for line, unit, lane in self._shared.copies.left():
-                self._findings.unawaited(line, unit // self._lanes.sample.size * self._unit, lane)
+            for line, unit, lane in self._shared.copies.unawaited():
+                self._findings.unawaited_copy(line, unit // self._lanes.sample.size * self._unit, lane)
 
     # ---- shared memory
 
-    def _met(self, access: Access) -> tuple[Shadow, Array, AccessLanes] | None:
+    def _shared_units(self, access: Access) -> tuple[Shadow, Array, AccessLanes] | None:
         """Return the shadow, the units that an access touches, and its lanes; None if it is in no checked block."""
         site, shadow = access.site, self._shared
         if shadow is None or site.part < self._unit:
@@ -139,21 +139,21 @@ class Hazards(Observer):
         alike = same_lanes and self._clocks.alike
         if not (alike and site.op == "st"):
             self._reads.settle()
-        if not alike and self._lanes.part():
+        if not alike and self._lanes.start_sampling():
             shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
-        lanes = self._lanes.known(access) if alike else self._lanes.of(access)
+        lanes = self._lanes.cached_lanes_of(access) if alike else self._lanes.lanes_of(access)
         if lanes is None:
             return None
         at = self._lanes.units(lanes)
-        if site.op == "st" and self._reads.meet(at):
+        if site.op == "st" and self._reads.touches(at):
             self._reads.settle()
         return shadow, at, lanes
 
     def _on_shared(self, access: Access) -> None:
         site, clocks, mask, known = access.site, self._clocks, access.mask, self._shared
-        if known is not None and site.op == "ld" and site.weak and self._noted(access, known):
+        if known is not None and site.op == "ld" and site.weak and self._is_deferred(access, known):
             return
-        met = self._met(access)
+        met = self._shared_units(access)
         if met is None:
             return
         shadow, at, lanes = met
@@ -174,18 +174,18 @@ class Hazards(Observer):
         if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.used):
             clocks.acquire(mask)
 
-    def _noted(self, access: Access, shadow: Shadow) -> bool:
+    def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
         """Return whether the load could be recorded as an open read, without further checks."""
         if access.site.number in self._written_soon:
             return False
-        if self._reads.note(access, shadow):
+        if self._reads.defer(access, shadow):
             return True
         if access.place is None or access.mask.column_index is not None or not self._reads.possible():
             return False
-        lanes = self._lanes.known(access)
+        lanes = self._lanes.cached_lanes_of(access)
         if lanes is not None:
             self._reads.learn(access, shadow, self._lanes.units(lanes), lanes)
-        return self._reads.note(access, shadow)
+        return self._reads.defer(access, shadow)
 
     # ---- global memory
 

@@ -50,12 +50,12 @@ class OpenReads:
         self._marked = 0
         self._epoch: int | None = None  # current epoch; -1: reads must be checked; None: unknown
 
-    def note(self, access: Access, shadow: Shadow) -> bool:
+    def defer(self, access: Access, shadow: Shadow) -> bool:
         """Defer an ordinary load if possible, and return whether that is all to do."""
         known = self._known.get(access.place)
         if known is None or known.shadow is not shadow or not self.possible() or self._written(known):
             return False
-        if shadow.copies.used and shadow.copies.meet(known.at, known.pages):
+        if shadow.copies.used and shadow.copies.in_flight_at(known.at, known.pages):
             return False
         self._open.append((known, self._clocks.tick()))
         return True
@@ -73,7 +73,7 @@ class OpenReads:
             return self._epoch is None
         return bool(shadow.write_epoch.take(known.at).max() >= self._epoch)
 
-    def meet(self, at: Array) -> bool:
+    def touches(self, at: Array) -> bool:
         """Return whether an open read touches one of these units; other writes leave open reads deferred."""
         if not self._open:
             return False

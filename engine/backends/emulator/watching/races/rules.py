@@ -67,7 +67,7 @@ class RaceRules:
         kinds = shadow.write_kind.take(at)
         copied = shadow.copies.started(at)
         if copied is not None:
-            self._findings.under_way(access, lanes, copied)
+            self._findings.copy_in_flight(access, lanes, copied)
         if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
             shadow.write(at, high, site.line, strength)
             return
@@ -83,10 +83,10 @@ class RaceRules:
             if strength:
                 bad &= (kinds == 0) | self._relies(site, now, writer, kinds)
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
-                self._findings.races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+                self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if site.op == "ld":
             for now in present if strength else ():
-                clocks.flags.see(now.lane, writer, shared)
+                clocks.flags.record_read(now.lane, writer, shared)
             shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
         if shadow.read_at_all:
@@ -110,7 +110,7 @@ class RaceRules:
                 if strength:
                     bad &= kinds == 0
                 if bad.any():
-                    self._findings.races(access, lanes, bad, now, before, lines, None, array)
+                    self._findings.report_races(access, lanes, bad, now, before, lines, None, array)
 
     def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
         """Report lanes of one store that write different values to one place."""
@@ -118,7 +118,7 @@ class RaceRules:
         columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
         lost = find_conflicting_lanes(access, columns, self._info, shared)
         if lost is not None:
-            self._findings.clash(access, *lost, array)
+            self._findings.conflicting_store(access, *lost, array)
 
     def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
         """Return whether a read depends on a volatile store as data, with a later flag that announces it, bool.

@@ -1,4 +1,4 @@
-"""The shadow of a memory: who wrote each unit last, who has read it since, and who copies to it asynchronously.
+"""The shadow of a memory: for each unit its last writer, its readers since, and the asynchronous copies to it.
 
 Two readers are stored per unit: the unordered ones with the smallest and the largest thread number. A reader ordered
 after both replaces them. Two are enough: an access unordered with a dropped reader is unordered with a stored one.
@@ -28,7 +28,7 @@ class StartedCopies:
     line: Array
 
 
-class CopiesUnderWay:
+class CopiesInFlight:
     """The copies in flight to the `units` units of a shadow."""
 
     def __init__(self, units: int) -> None:
@@ -41,13 +41,13 @@ class CopiesUnderWay:
         """Return whether any copy was started."""
         return self._started is not None
 
-    def repeated(self, steps: Array) -> CopiesUnderWay:
+    def repeated(self, steps: Array) -> CopiesInFlight:
         """Return the same for several blocks that did the same so far, as in `Shadow.repeated`."""
-        made = CopiesUnderWay(self._units * steps.size)
+        made = CopiesInFlight(self._units * steps.size)
         if self._started is not None:
             lane, line = self._started.lane[: self._units, None], self._started.line[: self._units]
-            under_way = np.flatnonzero(np.repeat(lane >= 0, steps.size))
-            made.start(under_way, (lane + steps).reshape(-1)[under_way], np.repeat(line, steps.size)[under_way])
+            in_flight = np.flatnonzero(np.repeat(lane >= 0, steps.size))
+            made.start(in_flight, (lane + steps).reshape(-1)[in_flight], np.repeat(line, steps.size)[in_flight])
         return made
 
     def start(self, at: Array, lanes: Array, line: Array | int) -> None:
@@ -71,7 +71,7 @@ class CopiesUnderWay:
         lane = self._started.lane.take(at)
         return StartedCopies(lane, self._started.line.take(at)) if (lane >= 0).any() else None
 
-    def meet(self, at: Array, pages: int) -> bool:
+    def in_flight_at(self, at: Array, pages: int) -> bool:
         """Return whether a copy is in flight to any of the units `at`, which lie in these pages."""
         if self._started is None:
             return False
@@ -80,7 +80,7 @@ class CopiesUnderWay:
             self._pages = int.from_bytes(np.packbits(used, bitorder="little").tobytes(), "little")
         return bool(self._pages & pages) and self.started(at) is not None
 
-    def left(self) -> list[tuple[int, int, int]]:
+    def unawaited(self) -> list[tuple[int, int, int]]:
         """Return for each line with unawaited copies: (the line, the first unit, the lane)."""
         if self._started is None:
             return []
@@ -106,7 +106,7 @@ class Shadow:
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
         self.newest_write = -1  # the last epoch with a write to any unit
         self._readers: tuple[Array, ...] | None = None
-        self.copies = CopiesUnderWay(units)
+        self.copies = CopiesInFlight(units)
 
     def repeated(self, steps: Array) -> Shadow:
         """Return the same memory for several blocks that did the same so far.

@@ -29,7 +29,7 @@ class WarpMembers:
     def __init__(self, machine: Machine, findings: Findings) -> None:
         self._machine, self._findings = machine, findings
 
-    def look(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
+    def check(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
         """Check a warp-wide instruction; `members`: the lanes that each lane names."""
         if traits_of(opcode).converges == "warp":
             self._not_whole(line, opcode, mask)
@@ -222,16 +222,16 @@ class ShuffleCheck:
 
     def enter(self, block: BasicBlock, mask: Mask) -> None:
         """Follow values through a basic block."""
-        self._tell(self._undefined.enter(block, mask))
+        self._report_stores(self._undefined.enter(block, mask))
 
     def shuffle(self, line: int, mask: Mask, source: Array) -> None:
         """Check a shuffle; `source`: the row that each row reads."""
         found = inactive_sources(mask, source)
         if found is None:
-            self._tell(self._undefined.shuffle(line, mask, source, None))
+            self._report_stores(self._undefined.shuffle(line, mask, source, None))
             return
         nobody, whole_warps = found
-        self._tell(self._undefined.shuffle(line, mask, source, nobody & ~whole_warps))
+        self._report_stores(self._undefined.shuffle(line, mask, source, nobody & ~whole_warps))
         if whole_warps.any():
             row, column, read = first_reader(whole_warps, source)
             lane = self._machine.lane_name(row, int(mask.columns_at()[column]))
@@ -241,7 +241,7 @@ class ShuffleCheck:
             )
             self._findings.report("warp-race", line, None, message)
 
-    def _tell(self, found: list[StoredValue]) -> None:
+    def _report_stores(self, found: list[StoredValue]) -> None:
         for one in found:
             lane, shuffle = self._machine.lane_name(one.row, one.column), one.taint.line
             message = (
