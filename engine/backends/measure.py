@@ -19,6 +19,7 @@ from engine.records import (
     CompileError,
     Finding,
     Measurement,
+    NotRunnable,
     Plan,
     Progress,
     Rates,
@@ -63,8 +64,9 @@ def failed(choice: Choice, error: Exception) -> Measurement:
     if isinstance(error, RunFailed) and error.finding:
         findings = (Finding(error.finding, error.line, None, str(error)),)
     kind = choice.device if choice.device in DEADLINES_S else own_device()
+    line = error.line if isinstance(error, CompileError | NotRunnable | RunFailed) else None
     return Measurement(choice, {"kind": kind, "name": None}, status_of(error), str(error), log, choice.grid_size,
-                       findings=findings)  # fmt: skip
+                       findings=findings, line=line)  # fmt: skip
 
 
 def verdict(checked: Check, findings: Sequence[Finding]) -> tuple[Status, str | None]:

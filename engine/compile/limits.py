@@ -56,4 +56,5 @@ def check_text(name: str, text: str) -> None:
     if size > SOURCE_BYTES:
         raise NotRunnable(f"{name} has {size >> 10:,} kB; a source may have {SOURCE_BYTES >> 10}.")
     if "\0" in text:
-        raise NotRunnable(f"{name} holds a NUL character in line {text.count(chr(10), 0, text.index(chr(0))) + 1}.")
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise NotRunnable(f"{name} holds a NUL character in line {line}.", line)

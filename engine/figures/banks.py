@@ -12,8 +12,8 @@ from itertools import accumulate
 from typing import Any
 
 from engine.backends.emulator.registers.masks import WARP
-from engine.backends.emulator.watching.passes import BANKS, WORD
 from engine.backends.emulator.watching.trace import Request, Trace, TracedStep
+from engine.backends.emulator.watching.wavefronts import BANKS, WORD
 from engine.figures.look import AMBER, BLUE, GREEN, GREY, IDLE, ON_PAGE, ORANGE, RED, Figure, Look
 from engine.records.words import many
 

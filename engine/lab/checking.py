@@ -20,7 +20,7 @@ import numpy as np
 from engine.backends.backend import backend_named
 from engine.backends.emulator.backend import DEVICE, SECONDS
 from engine.backends.emulator.instructions.dispatch import not_emulated
-from engine.backends.emulator.launch import explained
+from engine.backends.emulator.launch import explain_errors
 from engine.backends.emulator.loading import load
 from engine.backends.measure import SHOWN, failed, measure, verdict, with_first_elements
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, compile_with_log
@@ -79,11 +79,12 @@ def why_barred(ended: Exception | None, launches: Iterable[tuple[Source, str]]) 
 def check_known(launches: Iterable[tuple[Source, str]]) -> None:
     """Raise NotRunnable for a kernel with an instruction, executed or not, that the emulator does not support."""
     for source, symbol in launches:
-        with explained(source.name):
+        with explain_errors(source.name):
             for item in not_emulated(load(source, symbol)):
                 raise NotRunnable(
                     f"{source.name}, line {item.line}: the emulator does not know {item.opcode}, and a shared GPU runs "
-                    "only what it has tried."
+                    "only what it has tried.",
+                    item.line,
                 )
 
 
@@ -147,7 +148,7 @@ def check_own(setup: Setup, n: int, text: str, file_name: str, schedule: str | N
         found = _check(setup, made, own, run)
     except _FAILURES as error:
         return _failed(asked, error, file_name)
-    return replace(_record(asked, run, found), barred=why_barred(None, [(own.source, own.symbol)]))
+    return replace(_record(asked, own, run, found), barred=why_barred(None, [(own.source, own.symbol)]))
 
 
 def time_own(setup: Setup, n: int, text: str, file_name: str) -> Measurement:
@@ -192,7 +193,7 @@ def _number(word: str, passed: object) -> float:
         raise NotRunnable(f"{word!r} is neither a number nor a parameter that a number is passed for.") from None
 
 
-def _record(asked: Choice, run: KernelRun, found: Check | None) -> Checked:
+def _record(asked: Choice, own: OwnKernel, run: KernelRun, found: Check | None) -> Checked:
     findings = tuple(run.findings)
     status, reason = verdict(found, findings) if found else ("hazard" if findings else "ok", None)
     if found is None and findings:
@@ -209,18 +210,17 @@ def _record(asked: Choice, run: KernelRun, found: Check | None) -> Checked:
         printed=run.printed,
         environment=environment(),
     )
-    marks = (*warning_marks(run.warnings), *finding_marks(findings))
+    marks = (*warning_marks(own.made.warnings), *finding_marks(findings))
     return Checked(measurement, marks, tuple(_shown(name, array) for name, array in run.arrays.items()))
 
 
 def _failed(asked: Choice, error: Exception, file_name: str) -> Checked:
     measurement = failed(asked, error)
-    line = error.line if isinstance(error, CompileError | RunFailed) else None
     marks = finding_marks(measurement.findings)
     if isinstance(error, CompileError):
         marks = compiler_marks(file_name, error.log)
-    if not marks and line:
-        marks = (Mark(line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
+    if not marks and measurement.line and not isinstance(error, NotRunnable):
+        marks = (Mark(measurement.line, "error" if isinstance(error, CompileError) else "finding", str(error)),)
     return Checked(measurement, marks, barred=why_barred(error, ()))
 
 

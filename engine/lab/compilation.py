@@ -12,6 +12,7 @@ from engine.compile.names import readable
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, remember_compiled
 from engine.compile.process import call_apart
 from engine.lab.instances import WantedKernel, every_kernel, named_kernel
+from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import DevicePart, compiled_for_device, warnings_of, without_own_headers
 from engine.lab.signatures import Parameter, bare, kernels_in, parameters
 from engine.records import CompileError, NotRunnable, Source
@@ -52,7 +53,7 @@ class Compilation:
     kernels: tuple[CompiledKernel, ...]
     left_out: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[CompilerWarning, ...]
     variables: frozenset[str]
     inline: frozenset[str]
 
@@ -70,7 +71,7 @@ def compilation(file_name: str, text: str, name: str | None = None, *, every: bo
         made, compiled = call_apart(
             file_name, text, compiled_in_full, file_name, text, name, every, True, cpu_s=HURRIED_S
         )
-        made = replace(made, warnings=(_HURRIED, *made.warnings))
+        made = replace(made, warnings=(CompilerWarning(_HURRIED), *made.warnings))
     remember_compiled(made.source, EMULATED_ARCHITECTURE, compiled)
     return made
 
@@ -98,7 +99,7 @@ def compiled_in_full(
         tuple(each for each in kernels_in(text) if each not in looked_at) if many else (),
         part.refused,
         (
-            *(f'line {line}: "{header}" is not here and is passed over.' for line, header in beside.items()),
+            *(CompilerWarning(f'"{header}" is not here and is passed over.', line) for line, header in beside.items()),
             *warnings_of(source, made.warnings),
         ),
         frozenset(_variables(ptx, text)),
@@ -137,7 +138,8 @@ def refuse_unknown(made: Compilation, unknown: list[tuple[str, int]]) -> None:
         if opcode in made.inline:
             raise NotRunnable(
                 f"{made.source.name}, line {line}: inline PTX may use what the emulator knows, and it does not know "
-                f"{opcode}."
+                f"{opcode}.",
+                line,
             )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.instructions.dispatch import not_emulated
-from engine.backends.emulator.launch import Device, explained, launch_with, lines_of
+from engine.backends.emulator.launch import Device, explain_errors, launch_with, lines_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.state.machine import Options
@@ -37,6 +37,7 @@ from engine.lab.arguments import (
     place_arguments,
 )
 from engine.lab.compilation import Compilation, compilation, refuse_unknown
+from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import Parameter
 from engine.machine.devices import gpus
 from engine.records import CACHE_STATES, Array, Finding, Launch, LineCounters, NotRunnable, Source, Timing
@@ -163,7 +164,7 @@ class OwnKernel:
     @property
     def warnings(self) -> tuple[str, ...]:
         """The compiler's warnings, a sentence each."""
-        return self.made.warnings
+        return tuple(map(str, self.made.warnings))
 
     def run(
         self,
@@ -205,7 +206,7 @@ class OwnKernel:
         variables = self._variables(given)
         there, observers = Device(), results.usual_observers()
         bytes_of, placed_arrays = place_arguments(there, handed)
-        with explained(self.source.name):
+        with explain_errors(self.source.name):
             addresses = there.symbols(self.source, self._program())
         found = ((name, there.space.at(addresses[one.symbol])) for name, one in variables.items())
         held = {name: array for name, array in found if array is not None}
@@ -255,7 +256,7 @@ class OwnKernel:
         return KernelRun(self.name, self.source.name, self.text, arrays, symbols, {}, (), (), (), self.warnings)
 
     def _program(self) -> Program:
-        with explained(self.source.name):
+        with explain_errors(self.source.name):
             return load(self.source, self.symbol)
 
     def _variables(self, given: Mapping[str, Array]) -> dict[str, Variable]:
@@ -299,7 +300,7 @@ def kernels(source: str | Path) -> tuple[OwnKernel, ...]:
 
 def _kernels(text: str, made: Compilation, said: str | None) -> tuple[OwnKernel, ...]:
     if said:
-        made = replace(made, warnings=(said, *made.warnings))
+        made = replace(made, warnings=(CompilerWarning(said), *made.warnings))
     return tuple(OwnKernel(one.name, text, made, one.symbol, one.parameters) for one in made.kernels)
 
 

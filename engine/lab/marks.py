@@ -9,8 +9,19 @@ from typing import Literal
 
 from engine.records import Finding
 
-_SAID = r"^{}\((\d+)\): (?:catastrophic |internal )?(error|warning)(?: #[\w-]+)?: (.+)$"
+_LOGGED = r"^{}\((\d+)\): (?:catastrophic |internal )?(error|warning)(?: #[\w-]+)?: (.+)$"
 Kind = Literal["error", "warning", "finding"]
+
+
+@dataclass(frozen=True)
+class CompilerWarning:
+    """A warning about a draft. `line`: its line in the file, None for the whole file."""
+
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
 
 
 @dataclass(frozen=True)
@@ -24,14 +35,13 @@ class Mark:
 
 def compiler_marks(file_name: str, log: str) -> tuple[Mark, ...]:
     """The errors and warnings of the compiler's log that are in the file itself, in the order of its lines."""
-    said = re.findall(_SAID.format(re.escape(file_name)), log, re.MULTILINE)
-    return tuple(sorted({Mark(int(line), kind, _sentence(words)) for line, kind, words in said}, key=_place))
+    logged = re.findall(_LOGGED.format(re.escape(file_name)), log, re.MULTILINE)
+    return tuple(sorted({Mark(int(line), kind, _sentence(words)) for line, kind, words in logged}, key=_place))
 
 
-def warning_marks(warnings: Sequence[str]) -> tuple[Mark, ...]:
-    """Those of a kernel's warnings, "line 3: ..."."""
-    told = (re.fullmatch(r"line (\d+): (.*)", warning, re.DOTALL) for warning in warnings)
-    return tuple(Mark(int(found[1]), "warning", _sentence(found[2])) for found in told if found)
+def warning_marks(warnings: Sequence[CompilerWarning]) -> tuple[Mark, ...]:
+    """Return a mark for each warning with a line."""
+    return tuple(Mark(each.line, "warning", _sentence(each.message)) for each in warnings if each.line)
 
 
 def finding_marks(findings: Sequence[Finding]) -> tuple[Mark, ...]:

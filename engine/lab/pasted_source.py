@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.compile.nvrtc import EMULATED_ARCHITECTURE, Compiled, check_includes, compile_here, include_folders
+from engine.lab.marks import CompilerWarning
 from engine.lab.signatures import bare
 from engine.lab.top_level import Declaration, blanked, declarations, directives, members
 from engine.records import CompileError, Source
@@ -246,10 +247,12 @@ def _called(text: str, one: Declaration) -> str:
     return found[1] if found else ""
 
 
-def warnings_of(source: Source, log: str) -> tuple[str, ...]:
+def warnings_of(source: Source, log: str) -> tuple[CompilerWarning, ...]:
     """Return the compiler's warnings in the file's own device functions, a sentence each."""
     own = [(int(line), what) for line, what in _WARNING.findall(log) if f"{source.name}({line})" in log]
-    return tuple(f"line {line}: {what.rstrip('.')}." for line, what in own if _of_host(source.text, line) is None)
+    return tuple(
+        CompilerWarning(f"{what.rstrip('.')}.", line) for line, what in own if _of_host(source.text, line) is None
+    )
 
 
 def _of_host(text: str, line: int) -> Declaration | None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP
-from engine.backends.emulator.watching.carried import TracedArray
-from engine.backends.emulator.watching.lane_values import COMBINES, GLOBAL, KINDS, LANE, OWN
-from engine.backends.emulator.watching.trace import TracedStep
+from engine.backends.emulator.watching.trace import TracedArray, TracedStep
+from engine.backends.emulator.watching.traced_values import COMBINES, GLOBAL, KINDS, LANE, OWN
 from engine.picture.step_groups import StepGroup
 from engine.records import Array
 

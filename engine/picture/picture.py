@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 
-from engine.backends.emulator.watching.carried import TracedArray
-from engine.backends.emulator.watching.trace import Trace
+from engine.backends.emulator.watching.trace import Trace, TracedArray
 from engine.picture.frames import Frame, count_values, frame_of
 from engine.picture.step_groups import StepGroup, group_steps
 from engine.picture.tracing import trace

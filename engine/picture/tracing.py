@@ -9,8 +9,8 @@ from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-from engine.backends.emulator.watching.lane_values import ValueTracer
-from engine.backends.emulator.watching.trace import Done, Trace, Tracer
+from engine.backends.emulator.watching.trace import Trace, TraceDone, Tracer
+from engine.backends.emulator.watching.traced_values import ValueTracer
 from engine.catalogue.inputs import inputs_of
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Plan, Progress, RunFailed, Settled, Zero
@@ -51,7 +51,7 @@ def _traced(plan: Plan, launches: list[Launch], tracer: Tracer, progress: Progre
                 launch(device, step, [tracer], order, options, progress)
             elif isinstance(step, Zero):
                 device.arrays[step.buffer].data[:] = 0
-    except Done:
+    except TraceDone:
         pass
     except RunFailed as error:
         tracer.stop()

@@ -35,7 +35,14 @@ Status = Literal["ok", "wrong", "hazard", "refused", "compile-error", "out-of-bo
 
 
 class NotRunnable(Exception):
-    """The choice cannot be run as asked, and the user can change it. `str(error)` is one sentence."""
+    """The choice cannot be run as asked, and the user can change it. `str(error)`: one sentence; `line`: of the .cu."""
+
+    def __init__(self, sentence: str, line: int | None = None) -> None:
+        super().__init__(sentence, line)
+        self.line = line
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class CompileError(Exception):

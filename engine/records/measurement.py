@@ -124,7 +124,8 @@ class Measurement:
 
     `device`: {kind, name, ...} of the device that ran. `reason`: one sentence if the status is not ok; `log`: the
     compiler's log or a traceback. `grid_size`: the blocks that ran, if known. `findings`, `printed`: as in Run, also
-    for a run that failed. engine.history.contract makes the flat form that `--json` prints and history keeps.
+    for a run that failed. `line`: the .cu line where a run failed; live only. engine.history.contract makes the flat
+    form that `--json` prints and history keeps.
     """
 
     choice: Choice  # a Choice, if the run was refused before it was settled
@@ -142,6 +143,7 @@ class Measurement:
     badges: tuple[str, ...] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     origin: Literal["live", "recorded"] = "live"
+    line: int | None = None
 
     @property
     def kernel(self) -> str:

@@ -6,7 +6,6 @@ judging(sheet, submission)       -> the same for who cannot wait: it asks for ea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -199,9 +198,7 @@ def _count(found: Measurement, counter: str) -> float:
 def _failed(check: Check, choice: Choice, found: Measurement) -> Verdict:
     """What a run says that did not end well."""
     reason = found.reason or f"The run ended: {found.status}."
-    line = found.findings[0].line if found.findings else None
-    if line is None and (named := re.search(r"\bline (\d+)", reason)):
-        line = int(named[1])
+    line = found.findings[0].line if found.findings else found.line
     return Verdict(check.name, False, reason if found.status in _ENDS_ALL else f"{_where(choice)}: {reason}", line)
 
 

@@ -13,6 +13,7 @@ from engine.compile import nvrtc
 from engine.compile.limits import CPU_S, HURRIED_S, TookTooLong
 from engine.lab import compilation
 from engine.lab.compilation import compiled_in_full
+from engine.lab.marks import CompilerWarning
 from engine.lab.pasted_source import compiled_for_device, device_part, warnings_of
 from engine.lab.signatures import kernels_in
 from engine.lab.top_level import declarations
@@ -183,7 +184,9 @@ def test_warnings_of_the_device_s_functions_are_sentences() -> None:
     text = "const int UNUSED = 3;\n__global__ void k(int *a) {\n  int idle;\n  a[0] = 1;\n}\n"
     part = compiled_for_device("pasted.cu", text)
     source, made = part.source, part.compiled
-    assert warnings_of(source, made.warnings) == ('line 3: variable "idle" was declared but never referenced.',)
+    assert warnings_of(source, made.warnings) == (
+        CompilerWarning('variable "idle" was declared but never referenced.', 3),
+    )
 
 
 def test_kernels_and_the_names_of_their_parameters() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.observer import hooks_of
-from engine.backends.emulator.watching.passes import BANKS, WORD
+from engine.backends.emulator.watching.wavefronts import BANKS, WORD
 from engine.catalogue import KERNELS, LADDERS, default_choice
 from engine.picture import picture as pictures
 from engine.picture.frames import active_threads, run_lengths

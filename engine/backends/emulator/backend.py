@@ -1,4 +1,4 @@
-"""The emulator as a backend: it runs, counts and traces. Its own time says nothing of a GPU's."""
+"""The emulator as a backend: it runs, counts and traces, and has no times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.backends.emulator.state.schedule import parse_schedule, schedule_lin
 from engine.catalogue.inputs import inputs_of
 from engine.records import Plan, Progress, Run
 
-SECONDS = 30.0  # it gives up before the worker's deadline, as it can name the line
+SECONDS = 30.0  # below the worker's deadline, because the emulator can name the line
 DEVICE = {"kind": "emulator", "name": "SIMT emulator (PTX)"}
 
 
@@ -25,7 +25,7 @@ class Emulator:
         return DEVICE
 
     def run(self, plan: Plan, progress: Progress) -> Run:
-        """Execute, count and look for hazards, in the order that the choice's schedule says."""
+        """Execute a plan in the order of the choice's schedule, with all counters and hazard checks."""
         asked = plan.choice.schedule
         order = parse_schedule(asked)
         progress(0.0, "Preparing the numbers")
@@ -35,4 +35,4 @@ class Emulator:
         return replace(run, badges=(f"schedule: {schedule_line(order)}",), notes={"schedule": asked})
 
     def time(self, plan: Plan, progress: Progress) -> None:
-        """Nothing: it has no times."""
+        """Return None: the emulator has no times."""

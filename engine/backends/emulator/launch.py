@@ -1,4 +1,4 @@
-"""A Plan on the emulator: buffers are placed, steps run in order, counters and findings collected."""
+"""Run a Plan on the emulator: place its buffers, execute its steps in order, collect counters and findings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.caveats import caveats_of
 from engine.backends.emulator.loading import load
 from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import PtxError, Variable
-from engine.backends.emulator.running import launching
-from engine.backends.emulator.state.faults import EmulatorFault
-from engine.backends.emulator.state.machine import Machine, Options
+from engine.backends.emulator.running import chunk
+from engine.backends.emulator.running.dependence import caveats_of
+from engine.backends.emulator.state.machine import EmulatorFault, Machine, Options
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, code_addresses
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching import results
@@ -58,10 +57,10 @@ def run(
 ) -> Run:
     """Execute `plan` on the emulator.
 
-    `inputs`: buffer name -> array of at least the buffer's count and of its dtype; never changed. `observers`: who
-    watches; by default every counter and the search for hazards. `seconds`: the longest that it may take. Returns the
-    output, the first `plan.result_count` elements of `plan.result` or, where the last step is a HostSum, that one
-    number. RunFailed says in one sentence why there is no answer; CompileError why there is no kernel.
+    `inputs`: buffer name -> array with the buffer's dtype and at least its count; never changed. `observers`: by
+    default every counter and the hazard checks. `seconds`: the time limit. Returns the first `plan.result_count`
+    elements of `plan.result` or, if the last step is a HostSum, that one number. Raises RunFailed, with the reason in
+    one sentence, or CompileError.
     """
     return execute(plan, inputs, progress, observers, schedule, Options(seconds=seconds))
 
@@ -74,18 +73,21 @@ def execute(
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
 ) -> Run:
-    """`run`, with the emulator's own options, and its errors."""
+    """Execute a plan with the emulator's own options."""
     options = options or Options()
     device = Device()
     for buffer in plan.buffers:
         device.place(buffer, inputs)
     watching = results.usual_observers() if observers is None else observers
     printed: list[str] = []
+    programs: dict[Program, Source] = {}
     host_sum: Array | None = None
     for number, step in enumerate(plan.steps):
         if isinstance(step, Launch):
-            report = _part_of(progress, number, len(plan.steps))
-            printed += launch(device, step, watching, schedule, options, report).output
+            report = _partial_progress(progress, number, len(plan.steps))
+            machine = launch(device, step, watching, schedule, options, report)
+            printed += machine.output
+            programs[machine.program] = step.source
             host_sum = None
         elif isinstance(step, Zero):
             device.arrays[step.buffer].data[:] = 0
@@ -94,15 +96,16 @@ def execute(
         else:
             raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
-    told = tuple("".join(printed).splitlines())
     totals = results.totals(watching)
-    sources = [step.source for step in plan.steps if isinstance(step, Launch)]
-    counts = Counts(totals, lines_of(sources[0], watching) if sources else (), _caveats(plan)) if totals else None
-    return Run(output, counts, results.findings(watching), told)
+    main = next(iter(programs.values()), None)
+    lines = lines_of(main, watching) if main else ()
+    caveats = _caveats([program for program, source in programs.items() if source == main])
+    counts = Counts(totals, lines, caveats) if totals else None
+    return Run(output, counts, results.findings(watching), tuple("".join(printed).splitlines()))
 
 
 class Device:
-    """The memory of a run: the plan's buffers, and the variables of every source that was launched."""
+    """The memory of a run: the plan's buffers, and the variables of every launched source."""
 
     def __init__(self) -> None:
         self.space = AddressSpace()
@@ -124,18 +127,18 @@ class Device:
         self.kinds[buffer.name] = kind
 
     def read(self, name: str, count: int) -> Array:
-        """A copy of the first elements of a buffer."""
+        """Return a copy of the first elements of a buffer."""
         kind = self.kinds[name]
         return self.arrays[name].data[: count * kind.itemsize].view(kind).copy()
 
     def symbols(self, source: Source, program: Program) -> Mapping[str, int]:
-        """Addresses of the module-level variables, which keep their values from launch to launch."""
+        """Return the addresses of the module variables, which keep their values between launches."""
         found = self._loaded.get(source)
         if found is None:
             size = sum(max(v.size, len(v.data)) for v in program.constants.values())
             if size > _MOST_BYTES:
                 raise PtxError(
-                    f"the variables of {source.name} have {size:,} bytes, and {_MOST_BYTES:,} are possible here"
+                    f"the variables of {source.name} have {size:,} bytes; at most {_MOST_BYTES:,} are possible here"
                 )
             placed = {
                 name: self.space.add(name, np.frombuffer(_initial(v), np.uint8), 1, v.space == "const")
@@ -163,11 +166,12 @@ def launch(
     progress: Progress | None = None,
 ) -> Machine:
     """Execute one launch on the buffers of `device`."""
-    with explained(step.source.name):
+    with explain_errors(step.source.name):
         check_sizes(step)
         compile_launch(step, EMULATED_ARCHITECTURE)
-        arguments = _arguments(device, load(step.source, step.kernel), step)
-        return _executed(device, step, arguments, observers, schedule, options, progress)
+        program = load(step.source, step.kernel)
+        arguments = _arguments(device, program, step)
+        return _run_launch(device, program, step, arguments, observers, schedule, options, progress)
 
 
 def launch_with(
@@ -178,16 +182,17 @@ def launch_with(
     schedule: Schedule = LOCKSTEP,
     options: Options | None = None,
 ) -> Machine:
-    """`launch`, with the bytes of every argument in place of the step's own: addresses in `device` among them."""
-    with explained(step.source.name):
+    """Execute one launch with `values` as its arguments' bytes; they may contain addresses in `device`."""
+    with explain_errors(step.source.name):
         check_sizes(step)
-        names = [param.name for param in load(step.source, step.kernel).params]
-        arguments = dict(zip(names, values, strict=True))
-        return _executed(device, step, arguments, observers, schedule, options, None)
+        program = load(step.source, step.kernel)
+        arguments = dict(zip([param.name for param in program.params], values, strict=True))
+        return _run_launch(device, program, step, arguments, observers, schedule, options, None)
 
 
-def _executed(
+def _run_launch(
     device: Device,
+    program: Program,
     step: Launch,
     arguments: Mapping[str, bytes],
     observers: Sequence[Observer],
@@ -196,7 +201,6 @@ def _executed(
     progress: Progress | None,
 ) -> Machine:
     check_residency(step)
-    program = load(step.source, step.kernel)
     machine = Machine(
         program, device.space, arguments, device.symbols(step.source, program), step.grid, step.block,
         step.source.name, step.shared_bytes, step.cooperative, _workspace(device, step), device.launches, schedule,
@@ -206,17 +210,17 @@ def _executed(
     for observer in observers:
         observer.on_launch(machine)
     try:
-        launching.run(machine, progress)
+        chunk.run(machine, progress)
     finally:
         machine.close()
     return machine
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
-    """Turn what goes wrong inside into RunFailed: one sentence. `name`: what the .cu file is called.
+def explain_errors(name: str) -> Iterator[None]:
+    """Turn any error inside into RunFailed with one sentence. `name`: the name of the .cu file.
 
-    A fault of the emulator keeps its cause, for whoever mends it; the sentence says that it is no fault of the kernel.
+    An internal error of the emulator keeps its cause; its sentence says that the kernel is not at fault.
     """
     try:
         yield
@@ -225,7 +229,7 @@ def explained(name: str) -> Iterator[None]:
     except PtxError as error:
         raise RunFailed("crashed", error.sentence(name), error.line) from None
     except MemoryError:
-        raise RunFailed("crashed", f"{name}: the emulator has not enough memory for this launch.") from None
+        raise RunFailed("crashed", f"{name}: the emulator has too little memory for this launch.") from None
     except EmulatorFault as fault:
         raise _fault(name, fault.__cause__ or fault, fault.line) from fault.__cause__
     except Exception as error:
@@ -242,7 +246,7 @@ def _fault(name: str, cause: BaseException, line: int) -> RunFailed:
 
 
 def _workspace(device: Device, step: Launch) -> int:
-    """Where grid.sync() keeps its count."""
+    """Return the address of grid.sync()'s counter, 0 if the launch is not cooperative."""
     if not step.cooperative:
         return 0
     return device.space.add("workspace of grid.sync()", np.zeros(_WORKSPACE_BYTES, np.uint8), 4).base
@@ -271,26 +275,24 @@ def _host_sum(device: Device, step: HostSum) -> Array:
     return np.add.reduce(values, dtype=values.dtype, keepdims=True)
 
 
-def _part_of(progress: Progress | None, number: int, count: int) -> Progress | None:
+def _partial_progress(progress: Progress | None, number: int, count: int) -> Progress | None:
     if progress is None:
         return None
     return lambda fraction, text: progress((number + fraction) / count, text)
 
 
 def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounters, ...]:
-    """The lines of a source that did anything."""
+    """Return the counters of the source lines that have any."""
     text = source.text.splitlines()
     made = [LineCounters(line, text[line - 1] if 0 < line <= len(text) else "", totals)
             for line, totals in results.by_line(observers, source.name).items()]  # fmt: skip
     return tuple(made)
 
 
-def _caveats(plan: Plan) -> tuple[Caveat, ...]:
-    """Those of the launches of the plan's main source, in the order of lines."""
-    launches = [step for step in plan.steps if isinstance(step, Launch)]
-    programs = [load(step.source, step.kernel) for step in launches if step.source == launches[0].source]
-    found = {caveat for program in dict.fromkeys(programs) for caveat in caveats_of(program)}
-    return tuple(sorted(found, key=lambda caveat: caveat.line))
+def _caveats(programs: Sequence[Program]) -> tuple[Caveat, ...]:
+    """Return the caveats of some programs, in the order of lines."""
+    caveats = {caveat for program in programs for caveat in caveats_of(program)}
+    return tuple(sorted(caveats, key=lambda caveat: caveat.line))
 
 
-__all__ = ["Device", "execute", "explained", "launch", "launch_with", "lines_of", "run"]
+__all__ = ["Device", "execute", "explain_errors", "launch", "launch_with", "lines_of", "run"]

@@ -1,42 +1,178 @@
-"""A source as a program that can run: compiled, read, linked; and what the assembler makes of its shared memory."""
+"""Compile a source, link a kernel, and find which shared memory accesses the assembler combined.
+
+The assembler joins neighbouring accesses: four loads of 4 bytes become one of 16, and a word that was read before is
+not read again. The machine code tells for each PTX line which accesses were made from it. If one is wider than the
+line's own access, it also serves its neighbours (same base, adjacent offsets), which then have none. Any other
+difference is not understood: the access is counted as the PTX has it, and its line is reported.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.backends.emulator.ptx.joining import requests_of
 from engine.backends.emulator.ptx.parser import parse
-from engine.backends.emulator.ptx.program import Program, link
-from engine.backends.emulator.ptx.requests import Requests
-from engine.backends.emulator.ptx.syntax import Module
-from engine.compile.assembly import shared_accesses
+from engine.backends.emulator.ptx.program import NO_REQUEST, BasicBlock, Program, SharedRequest, SharedRequests, link
+from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Module, Symbol
+from engine.compile.assembly import SharedAccess, shared_accesses
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE, EMULATED_ARCHITECTURE, assembled, compile_source
 from engine.records import CompileError, NotRunnable, Source
 
 
+@dataclass(frozen=True, eq=False)
+class _PtxAccess:
+    """A load or store of shared memory in the PTX; `made`: the sizes of the accesses that the assembler made of it."""
+
+    item: Instruction
+    block: int
+    number: int
+    op: str
+    size: int
+    base: object
+    offset: int
+    made: tuple[int, ...]
+
+    @property
+    def wider(self) -> int:
+        """Return the size of the assembler's access if it is wider than the PTX's, else 0."""
+        sizes = set(self.made)
+        return max(sizes) if len(sizes) == 1 and max(sizes) > self.size else 0
+
+
+def requests_of(program: Program, accesses: Sequence[SharedAccess]) -> SharedRequests:
+    """Return the requests of the accesses that the assembler changed, by their line of the PTX."""
+    sizes: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for access in accesses:
+        sizes[access.place, access.op].append(access.size)
+    places = [place for block in program.blocks for place in _ptx_accesses(block, sizes)]
+    changed = [place for place in places if set(place.made) != {place.size}]
+    if not changed:
+        return SharedRequests()
+    before = _dominators(program.blocks, {0, *(callee.entry for callee in program.callees.values())})
+    groups: dict[_PtxAccess, list[_PtxAccess]] = {place: [place] for place in changed if place.wider}
+    absent = [place for place in changed if not place.made]
+    for leaders in _families(groups):
+        start = _window_start(leaders, absent)
+        for place in absent:
+            leader = _leader(place, leaders, start, before)
+            if leader is not None:
+                groups[leader].append(place)
+    brought = {place for group in groups.values() for place in group}
+    found: dict[int, SharedRequest | None] = {}
+    for place in changed:
+        known = place in brought or (not place.made and any(_repeats(place, other, before) for other in places))
+        request = _joined_request(place, groups[place]) if place in groups else NO_REQUEST if known else None
+        at = place.item.place
+        found[at] = request if at not in found or found[at] == request else None  # all copies of a function must agree
+    unsure = frozenset(place.item.line for place in changed if found[place.item.place] is None)
+    return SharedRequests({place: request for place, request in found.items() if request is not None}, unsure)
+
+
+def _joined_request(leader: _PtxAccess, group: Sequence[_PtxAccess]) -> SharedRequest:
+    first = min(place.offset for place in group)
+    return SharedRequest(leader.wider, first - leader.offset, sum(place.size for place in group))
+
+
+def _ptx_accesses(block: BasicBlock, sizes: dict[tuple[int, str], list[int]]) -> Iterable[_PtxAccess]:
+    for number, item in enumerate(block.body):
+        op = item.words[0]
+        if item.space != "shared" or op not in ("ld", "st") or item.words[-1] not in WIDTHS:
+            continue
+        address = item.operands[1 if op == "ld" else 0]
+        if isinstance(address, Address):
+            base, offset = address.base, address.offset
+            if isinstance(base, Symbol):
+                base, offset = Symbol(base.name), offset + base.offset
+            size = WIDTHS[item.words[-1]] // 8 * item.count
+            yield _PtxAccess(item, block.index, number, op, size, base, offset, tuple(sizes[item.place, op]))
+
+
+def _families(leaders: Iterable[_PtxAccess]) -> Iterable[list[_PtxAccess]]:
+    """Group wider accesses by op, base and size: each group has the same alignment."""
+    found: dict[object, list[_PtxAccess]] = defaultdict(list)
+    for leader in leaders:
+        found[leader.op, leader.base, leader.wider].append(leader)
+    return found.values()
+
+
+def _window_start(leaders: Sequence[_PtxAccess], absent: Sequence[_PtxAccess]) -> int:
+    """Return the alignment offset in bytes with which these accesses serve the most absent ones."""
+    one = leaders[0]
+    offsets = {place.offset for place in absent if (place.op, place.base) == (one.op, one.base)}
+
+    def brought(start: int) -> int:
+        windows = {(leader.offset - start) // one.wider for leader in leaders}
+        return sum((offset - start) // one.wider in windows for offset in offsets)
+
+    return max(range(0, one.wider, one.size), key=brought)
+
+
+def _leader(place: _PtxAccess, leaders: Sequence[_PtxAccess], start: int, before: list[int]) -> _PtxAccess | None:
+    """Return the wider access that serves `place`, preferably in the same basic block."""
+    near = [
+        other for other in leaders
+        if (other.op, other.base) == (place.op, place.base)
+        and (other.offset - start) // other.wider == (place.offset - start) // other.wider
+        and (other.block == place.block or (place.op == "ld" and before[place.block] >> other.block & 1))
+    ]  # fmt: skip
+    return min(near, key=lambda other: other.block != place.block, default=None)
+
+
+def _repeats(place: _PtxAccess, other: _PtxAccess, before: list[int]) -> bool:
+    """Return whether `other` has read the same word on every path to `place`."""
+    same = (other.op, other.base, other.offset, other.size) == (place.op, place.base, place.offset, place.size)
+    if not same or place.op != "ld" or not other.made:
+        return False
+    return other.number < place.number if other.block == place.block else bool(before[place.block] >> other.block & 1)
+
+
+def _dominators(blocks: Sequence[BasicBlock], entries: Collection[int]) -> list[int]:
+    """Return for each block the bit set of its dominators, including itself, for paths that start at `entries`."""
+    sources: list[list[int]] = [[] for _ in blocks]
+    for block in blocks:
+        for successor in block.successors:
+            sources[successor].append(block.index)
+    every = (1 << len(blocks)) - 1
+    found = [1 << index if index in entries else every for index in range(len(blocks))]
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(blocks)):
+            if index in entries:
+                continue
+            common = every
+            for source in sources[index]:
+                common &= found[source]
+            common |= 1 << index
+            if common != found[index]:
+                found[index], changed = common, True
+    return found
+
+
 @lru_cache(maxsize=32)
 def module_of(source: Source) -> Module:
-    """The PTX of a source, read; compiled once. CompileError or PtxError where it has none that can be read."""
+    """Return the parsed PTX of a source. CompileError or PtxError if it cannot be compiled or parsed."""
     return parse(compile_source(source, EMULATED_ARCHITECTURE).decode(), source.name)
 
 
 @lru_cache(maxsize=64)
 def load(source: Source, kernel: str) -> Program:
-    """The linked program of a kernel; compiled and parsed once."""
+    """Return the linked program of a kernel."""
     program = link(module_of(source), kernel)
     shared = any(item.space == "shared" and item.words[0] in ("ld", "st") for b in program.blocks for item in b.body)
     return replace(program, requests=_requests(source, program)) if shared else program
 
 
-def _requests(source: Source, program: Program) -> Requests:
-    """As the assembler makes them; as the PTX says, where it makes nothing or would take too long."""
+def _requests(source: Source, program: Program) -> SharedRequests:
+    """Return the assembler's requests; empty if the assembler fails or would take too long."""
     ptx = compile_source(source, EMULATED_ARCHITECTURE)
     if not assembled(ptx):
-        return Requests()
+        return SharedRequests()
     try:
         cubin = compile_source(source, ASSEMBLED_ARCHITECTURE)
     except (CompileError, NotRunnable):
-        return Requests()
+        return SharedRequests()
     accesses = shared_accesses(cubin, ptx.decode(), program.name)
-    return Requests() if accesses is None else requests_of(program, accesses)
+    return SharedRequests() if accesses is None else requests_of(program, accesses)

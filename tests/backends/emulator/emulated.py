@@ -11,7 +11,7 @@ from engine.backends.emulator.launch import Device
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import Program, link
 from engine.backends.emulator.ptx.syntax import Module
-from engine.backends.emulator.running import launching
+from engine.backends.emulator.running import chunk
 from engine.backends.emulator.state.machine import Machine, Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.backends.emulator.watching.observer import Observer, hooks_of
@@ -41,7 +41,7 @@ def run(
     )  # fmt: skip
     for observer in observers:
         observer.on_launch(machine)
-    launching.run(machine)
+    chunk.run(machine)
     return [array.data[: array.size].tobytes() for array in arrays]
 
 

@@ -53,11 +53,11 @@ def disagreements(
     arguments = launch.arguments()
     executed = oracle.run(module, kernel, launch.grid, launch.block, arguments)
     wanted = [bytes(each) for each in arguments if isinstance(each, bytearray)]
-    first = results.every_counter()
+    first = results.all_counters()
     made = []
     for name in ("usual", *ways):
         options, schedule = WAYS.get(name, (Options(), LOCKSTEP))
-        counters = first if name == "usual" else results.every_counter()
+        counters = first if name == "usual" else results.all_counters()
         try:
             found = emulated.run(
                 text, kernel, launch.grid, launch.block, launch.arguments(), options, schedule, counters

@@ -205,16 +205,16 @@ REFUSED = {
     ),
     "a pointer to another function": (
         "auto p = t < 9 ? (int (*)(int, int))one : three; out[t] = p(t, t);",
-        "thread 0 of block 0 calls through a pointer that leads to no function which takes and gives what is passed",
+        "thread 0 of block 0 calls through a pointer to no function with these parameters and results",
     ),
     "a function without a body": ("out[t] = nowhere(t);", "the function nowhere is declared but not defined"),
     "malloc": ("int *p = (int *)malloc(4); *p = t; out[t] = *p;", "a call of malloc is not emulated"),
     "a texture": ("out[t] = tex1Dfetch<int>((cudaTextureObject_t)7, t);", "a texture, a surface or a map for the copy engine is not emulated"),
     "dynamic shared memory": (
-        "extern __shared__ int own[]; own[t] = t; out[t] = own[31 - t];", "this launch gives none"
+        "extern __shared__ int own[]; own[t] = t; out[t] = own[31 - t];", "this launch sets none"
     ),
     "too few operands": ('asm volatile("add.s32 %0, %0;" : "+r"(out[t]));', "add.s32 takes 2 operands and is given 1"),
-    "a vote as before Volta": ("out[t] = __ballot(t & 1);", "write the function whose name ends in _sync"),
+    "a vote as before Volta": ("out[t] = __ballot(t & 1);", "ends in _sync"),
     "a lost label": ('asm volatile("bra nowhere;");', "bra goes to the label nowhere, which does not exist"),
     "an instruction that does not exist": ('asm volatile("foo.s32 %0, %0;" : "+r"(out[t]));', "not emulated: foo.s32"),
     "assert": ("assert(t < 3); out[t] = 1;", "thread 3 of block 0 fails the assertion t < 3"),

@@ -1,1 +1,1 @@
-"""What an instruction does to the machine: one module a family."""
+"""The effects of instructions on the machine, by family."""

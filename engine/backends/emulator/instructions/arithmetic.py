@@ -1,18 +1,23 @@
-"""Instructions that only compute: what `meanings` knows, on the values of registers.
+"""Instructions that only compute: `meanings` applied to registers, one at a time or as a batch.
 
-An index that is an outer sum stays one where `index_sums` has a rule for the instruction.
+An index that is an outer sum stays one if `index_sums` has a rule for the instruction.
+
+Independent fused multiply-adds, as in matrix products, run as one batch: for 64 of them with 256 lanes each, NumPy's
+calls cost more than the arithmetic. A multiply-add is postponed until an instruction needs a result of its batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Executor, executes
+from engine.backends.emulator.meanings.rounding import buffers, fused, product_is_fused
 from engine.backends.emulator.meanings.table import operation
+from engine.backends.emulator.ptx.program import Program
 from engine.backends.emulator.ptx.syntax import WIDTHS, Instruction, InvalidPtx, Operand, Pair, Register
-from engine.backends.emulator.ptx.traits import Traits
+from engine.backends.emulator.ptx.traits import Traits, reads, writes
 from engine.backends.emulator.registers.index_sums import rule
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, raw_reader, reader, writer
@@ -21,8 +26,8 @@ from engine.records import Array
 
 
 @executes(*(Traits(head, reads_carry=True) for head in ("addc", "subc", "madc")))
-def computed(machine: Machine, item: Instruction) -> Executor:
-    """The executor of an instruction that `meanings` knows."""
+def arithmetic_executor(machine: Machine, item: Instruction) -> Executor:
+    """Return the executor of an instruction that `meanings` defines."""
     found = operation(item.opcode)
     widths, line = machine.program.widths, item.line
     if not item.operands:
@@ -41,12 +46,12 @@ def computed(machine: Machine, item: Instruction) -> Executor:
         wanted = "1 operand" if len(found.operands) == 1 else f"{len(found.operands)} operands"
         raise InvalidPtx(f"{item.opcode} takes {wanted} and is given {len(item.operands) - 1}", line)
     if len(targets) > len(results):
-        raise InvalidPtx(f"{item.opcode} has one result and is given two places for it", line)
+        raise InvalidPtx(f"{item.opcode} has one result, but two destinations", line)
     readers = [reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
     writers = [writer(target, code, widths, line) for target, code in zip(targets, results, strict=False)]
     compute = found.compute
     symbolic = rule(item.opcode) if machine.options.sums else None
-    fits = isinstance(first, Register) and widths[first.index] == WIDTHS[results[0]]  # else the result is widened
+    fits = isinstance(first, Register) and widths[first.index] == WIDTHS[results[0]]  # otherwise the result is widened
     if symbolic is not None and len(targets) == 1 and isinstance(first, Register) and fits:
         raw = [raw_reader(source, code, widths, line) for source, code in zip(sources, operands, strict=True)]
         return _with_rule(symbolic, raw, compute, readers, first.index)
@@ -64,7 +69,7 @@ def computed(machine: Machine, item: Instruction) -> Executor:
 def _single(
     compute: Callable[..., Array], readers: list[Reader], write: Callable[[Registers, Array], None]
 ) -> Executor:
-    """One result: unrolled by the number of operands, because this is where the time goes."""
+    """Return the executor for one result, unrolled by the number of operands, as most time is spent here."""
     if len(readers) == 1:
         (only,) = readers
         return lambda registers, mask: write(registers, compute(only(registers)))
@@ -93,13 +98,13 @@ _JOINS: dict[str, Callable[[Array, Array], Array]] = {"and": np.logical_and, "or
 
 @executes(Traits("setp", "pvv?v"))
 def comparison(machine: Machine, item: Instruction) -> Executor:
-    """setp, with one result or two."""
+    """Return the executor of a setp with one result or two."""
     first = item.operands[0]
-    return _two_predicates(machine, item, first) if isinstance(first, Pair) else computed(machine, item)
+    return _two_predicates(machine, item, first) if isinstance(first, Pair) else arithmetic_executor(machine, item)
 
 
 def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Executor:
-    """setp p|q: q is what p would be if the comparison had come out the other way."""
+    """Return the executor of setp p|q, with q the result of the opposite comparison."""
     words, widths, line = item.words, machine.program.widths, item.line
     join = next((word for word in words if word in _JOINS), None)
     found = operation(".".join(word for word in words if word not in _JOINS))
@@ -118,5 +123,93 @@ def _two_predicates(machine: Machine, item: Instruction, pair: Pair) -> Executor
         joined = other(registers)
         put_opposite(registers, _JOINS[join](~holds, joined))
         put(registers, _JOINS[join](holds, joined))
+
+    return step
+
+
+_AT_ONCE = 1 << 14  # elements: the temporaries stay in the second-level cache
+
+
+def fused_each(a: Sequence[Array], b: Sequence[Array], c: Sequence[Array]) -> list[Array]:
+    """Return `fused(a[k], b[k], c[k])` for every k, with the same bits. Arrays of two axes."""
+    shape = c[0].shape
+    together = _AT_ONCE // max(c[0].size, 1)
+    shapes = {each.shape for each in (*a, *b)}
+    alike = all(each.shape == shape for each in c) and shapes <= {shape, (1, 1), (1, shape[1]), (shape[0], 1)}
+    if together < 2 or not alike or not product_is_fused():
+        return [fused(*each) for each in zip(a, b, c, strict=True)]
+    made: list[Array] = []
+    for start in range(0, len(c), together):
+        here = slice(start, start + together)
+        made += _fused_alike(a[here], b[here], c[here], shapes == {shape})
+    return made
+
+
+def _fused_alike(a: Sequence[Array], b: Sequence[Array], c: Sequence[Array], whole: bool) -> list[Array]:
+    """Compute a batch in which all c have one shape; so have all a and b (`whole`), or they broadcast to it."""
+    height, width = c[0].shape
+    rows = [slice(start, start + height) for start in range(0, height * len(c), height)]
+    x, y, product, x_real, x_imag, y_real, answer = buffers.of(c[0].dtype, (height * len(c), width))
+    np.concatenate(c, out=x_imag)
+    for into, parts in ((x_real, a), (y_real, b)):
+        if whole:
+            np.concatenate(parts, out=into)
+        else:
+            for place, part in zip(rows, parts, strict=True):
+                into[place] = part
+    np.multiply(x, y, out=product)
+    made = answer.copy()
+    return [made[place] for place in rows]
+
+
+_FUSED = ("fma.rn.f32", "fma.rn.f64")
+_OPERANDS = 4
+
+
+def batch_instructions(program: Program, body: Sequence[Instruction]) -> list[tuple[Instruction, ...]]:
+    """Return a basic block's instructions in an equivalent order: single ones, and batches of multiply-adds."""
+    if not any(item.opcode in _FUSED for item in body):
+        return [(item,) for item in body]
+    made: list[tuple[Instruction, ...]] = []
+    batch: list[Instruction] = []
+    sources: set[int] = set()
+    targets: set[int] = set()
+    for item in body:
+        read, written = set(reads(item, program.carry)), set(writes(item, program.carry))
+        joins = _joins(program, item) and (not batch or item.opcode == batch[0].opcode)
+        # A batch reads all its operands before it writes, so a member may overwrite an operand of another member.
+        if batch and (read & targets or (not joins and (item.opcode in _FUSED or written & (sources | targets)))):
+            made.append(tuple(batch))
+            batch, sources, targets = [], set(), set()
+        if joins:
+            batch.append(item)
+            sources, targets = sources | read, targets | written
+        else:
+            made.append((item,))
+    return [*made, tuple(batch)] if batch else made
+
+
+def _joins(program: Program, item: Instruction) -> bool:
+    """Return whether this is a regular multiply-add; errors in others are reported when their executor is created."""
+    if item.opcode not in _FUSED or len(item.operands) != _OPERANDS:
+        return False
+    target = item.operands[0]
+    return isinstance(target, Register) and program.widths[target.index] == WIDTHS[item.words[-1]]
+
+
+def batch_executor(machine: Machine, items: Sequence[Instruction]) -> Executor:
+    """Return the executor of a batch."""
+    code, widths = items[0].words[-1], machine.program.widths
+    operands = dict.fromkeys(operand for item in items for operand in item.operands[1:])
+    numbers = {operand: number for number, operand in enumerate(operands)}
+    readers = [reader(operand, code, widths, items[0].line) for operand in operands]
+    columns = [[numbers[item.operands[at]] for item in items] for at in range(1, _OPERANDS)]
+    targets = [item.operands[0].index for item in items if isinstance(item.operands[0], Register)]
+
+    def step(registers: Registers, mask: Mask) -> None:
+        values = [read(registers) for read in readers]
+        a, b, c = ([values[number] for number in column] for column in columns)
+        for target, value in zip(targets, fused_each(a, b, c), strict=True):
+            registers[target] = value
 
     return step

@@ -1,7 +1,7 @@
-"""Atomics: the lanes of one instruction take their turns in the order of blocks and threads.
+"""Atomics: the lanes of one instruction take turns in the order of blocks and threads.
 
-Where nobody reads the old values, only the combination matters. Where they are read, each lane must see what the
-lanes before it left: all lanes that meet one word form a chain.
+If the old values are unused, only the combination matters. Otherwise each lane must see the result of the lanes before
+it: all lanes that access one word form a chain.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader, signed, site_of
-from engine.backends.emulator.instructions.memory_port import Port
+from engine.backends.emulator.instructions.memory_port import Port, address_reader, as_signed, site_of
 from engine.backends.emulator.instructions.registry import Executor, executes
 from engine.backends.emulator.meanings.table import DTYPES, operation
-from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Address, Instruction, InvalidPtx, PtxError, Sink, Vector
-from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.ptx.traits import Traits, check_type, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, Value, spread
@@ -30,42 +28,42 @@ _UFUNCS: dict[str, Any] = {
 }  # fmt: skip
 _OTHERS = ("exch", "inc", "dec", "cas")
 _WHOLE_ONLY = ("and", "or", "xor", "inc", "dec", "cas")
-_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # their sums are computed by `meanings`
+_BEYOND_NUMPY = ("bf16", "f16x2", "bf16x2")  # `meanings` computes their sums
 describe(Traits("red.async", writes=False))
 
 
 @dataclass(frozen=True)
-class _Lanes:
-    """The active lanes of one atomic that meet one array, in the order of blocks and threads.
+class _AtomicLanes:
+    """The active lanes of one atomic that access one array, in the order of blocks and threads.
 
-    `words` is the flat array of words, `index` the word of each lane, `select` the lanes in (width, height), None for
-    all. Where `words` were put together from two halves each, `halves` says where these go back to.
+    `words`: the flat array of words; `index`: the word of each lane; `select`: the lanes in (width, height), None for
+    all. `halves`: if words were combined from two halves, the places of the halves.
     """
 
     words: Array
     index: Array
     select: Array | None
-    halves: tuple[Array, Array, Array] | None = None  # words of 32 bits, where the low and where the high ones lie
+    halves: tuple[Array, Array, Array] | None = None  # memory of 32-bit words, places of the low and of the high halves
 
     def put_back(self) -> None:
-        """Words that were put together go back to memory."""
+        """Store combined words back into their halves."""
         if self.halves is not None:
             memory, low, high = self.halves
             memory[low] = self.words.astype(np.uint32)
             memory[high] = (self.words >> np.uint64(32)).astype(np.uint32)
 
     def pick(self, value: Array, shape: tuple[int, int]) -> Array:
-        """A value per lane, in the order of the lanes; `shape` is (height, width)."""
+        """Return one value per lane, in the order of the lanes; `shape` is (height, width)."""
         turned = spread(value, shape).T
         return turned.reshape(-1) if self.select is None else turned[self.select]
 
 
 @executes(
-    Traits("atom", "dav?vv", check=ends_in_type, memory="atomic", varies=True),
-    Traits("red", "av?v", check=ends_in_type, memory="atomic", writes=False),
+    Traits("atom", "dav?vv", check=check_type, memory="atomic", varies=True),
+    Traits("red", "av?v", check=check_type, memory="atomic", writes=False),
 )
 def atomic_step(machine: Machine, item: Instruction) -> Executor:
-    """The executor of an `atom` or `red` instruction."""
+    """Return the executor of an `atom` or `red` instruction."""
     words, site = item.words, site_of(machine, item)
     name = next((word for word in words[1:] if word in _UFUNCS or word in _OTHERS), None)
     code = words[-1]
@@ -91,7 +89,7 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         values = [read(registers) for read in sources]
         raw = get(registers)
-        parts = _lanes(port, raw, mask, values)
+        parts = _atomic_lanes(port, raw, mask, values)
         shape = (mask.height, mask.width)
         old = np.zeros(shape[::-1], kind) if put else None
         for part in parts:
@@ -112,34 +110,36 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
-def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lanes]:
-    """The active lanes by array. Blocks come first in the order, so everything is transposed to (width, height)."""
+def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_AtomicLanes]:
+    """Return the active lanes by array. Blocks come first in the order, so all arrays are transposed to (width,
+    height).
+    """
     parties = port.mixed(raw, mask)
     if parties:
-        return [part for lanes in parties for part in _lanes(port, raw, lanes, values)]
+        return [part for lanes in parties for part in _atomic_lanes(port, raw, lanes, values)]
     machine, site = port.machine, port.site
     key = raw
-    space, raw = port.space_of(signed(raw), mask)
+    space, raw = port.space_of(as_signed(raw), mask)
     shape = (mask.height, mask.width)
     if space == "global":
         found = port.locate(raw, mask) if mask.dense is None else None
         if found is not None:
-            port.note(space, raw, mask, found[0], values)
-            return [_Lanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
+            port.observe(space, raw, mask, found[0], values)
+            return [_AtomicLanes(found[0].view(site.part), spread(found[1], shape).T.reshape(-1), None)]
         pieces = port.pieces(raw, mask)
-        port.note(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
+        port.observe(space, raw, mask, pieces[0].array if len(pieces) == 1 else None, values)
         made = []
         for piece in pieces:
             index = np.zeros(shape, np.int64)
             index[piece.lanes] = piece.index
             select = piece.lanes.T
-            made.append(_Lanes(piece.array.view(site.part), index.T[select], select))
+            made.append(_AtomicLanes(piece.array.view(site.part), index.T[select], select))
         return made
     words = machine.words(space)
     at = port.offsets(key, raw, mask, words, space)
-    port.note_at(space, raw, at, mask, values)
+    port.report_at(space, raw, at, mask, values)
     lanes = None if mask.dense is None else mask.dense.T
-    # Words lie as [word][block], those of local memory as [word][thread][block]; a part of a word lies inside it.
+    # Words are ordered [word][block], in local memory [word][thread][block]; parts lie inside their word.
     own: Array = mask.columns_at()[None, :]
     row = blocks = machine.resident.blocks
     if space == "local":
@@ -147,23 +147,23 @@ def _lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_Lan
     place = (at >> words.shift) * row + own
     if site.part > words.unit:
         turned = spread(place, shape).T
-        return [_put_together(words.flat, turned.reshape(-1) if lanes is None else turned[lanes], row, lanes)]
+        return [_join_halves(words.flat, turned.reshape(-1) if lanes is None else turned[lanes], row, lanes)]
     index = place * (words.unit // site.part) + (at & (words.unit - 1)) // site.part
     flat = words.flat.view(UNSIGNED[8 * site.part])
     turned = spread(index, shape).T
-    return [_Lanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
+    return [_AtomicLanes(flat, turned.reshape(-1) if lanes is None else turned[lanes], lanes)]
 
 
-def _put_together(memory: Array, index: Array, row: int, lanes: Array | None) -> _Lanes:
-    """64-bit words of a memory of 32-bit ones: the high half lies in the next row, which is so many words away."""
+def _join_halves(memory: Array, index: Array, row: int, lanes: Array | None) -> _AtomicLanes:
+    """Combine 64-bit words from 32-bit memory; the high half lies `row` words behind the low half."""
     low, place = np.unique(index, return_inverse=True)
     high = low + row
     whole = memory[low].astype(np.uint64) | (memory[high].astype(np.uint64) << np.uint64(32))
-    return _Lanes(whole, place, lanes, (memory, low, high))
+    return _AtomicLanes(whole, place, lanes, (memory, low, high))
 
 
 def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
-    """Nobody reads the old values."""
+    """Combine values into memory; the old values are unused."""
     if memory.dtype.kind in "iu" and index.size and (index == index[0]).all():
         word = int(index[0])
         memory[word] = _UFUNCS[name](memory[word : word + 1], _UFUNCS[name].reduce(values, dtype=memory.dtype))[0]
@@ -172,7 +172,7 @@ def _combine(name: str, memory: Array, index: Array, values: Array) -> None:
 
 
 def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> Array:
-    """Every lane's old value, and the final words, as if the lanes took turns."""
+    """Update the words as if the lanes took turns, and return each lane's old value."""
     if index.size == 0:
         return np.zeros(0, memory.dtype)
     if (index == index[0]).all():
@@ -201,7 +201,7 @@ def _in_turn(name: str, memory: Array, index: Array, operands: list[Array]) -> A
 
 
 def _next(name: str, now: Array, operands: list[Array]) -> Array:
-    """What one turn leaves in each word."""
+    """Return each word after one turn."""
     first = operands[0]
     match name:
         case "exch":
@@ -216,7 +216,7 @@ def _next(name: str, now: Array, operands: list[Array]) -> Array:
 
 
 def _chain(name: str, start: Any, operands: list[Array]) -> tuple[Array, Any]:
-    """Old values along one word's chain of lanes, and the word after the last lane."""
+    """Return the old values along one word's chain of lanes, and the final word."""
     first = operands[0]
     start = np.asarray(start, first.dtype)
     if name in _UFUNCS:

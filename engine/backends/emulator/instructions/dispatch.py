@@ -1,4 +1,4 @@
-"""Instruction -> executor, by the opcode's row. This is also the list of all modules that bring instructions."""
+"""Instruction -> executor, by the opcode's row; and the list of all modules with instructions."""
 
 from __future__ import annotations
 
@@ -9,51 +9,45 @@ from engine.backends.emulator.instructions import (
     arithmetic,
     async_copy,
     atomics,
-    barrier_copies,
-    fences,
-    hints,
     loads,
-    matrix_loads,
+    matrix_memory,
     mbarriers,
     moves,
     runtime_calls,
     tensor_cores,
     warp_wide,
-    wmma_memory,
 )
-from engine.backends.emulator.instructions.batches import executed_together, gathered
-from engine.backends.emulator.instructions.meetings import met
+from engine.backends.emulator.instructions.arithmetic import batch_executor, batch_instructions
+from engine.backends.emulator.instructions.convergence import with_warp_sync_hooks
 from engine.backends.emulator.instructions.registry import MAKERS, Executor
 from engine.backends.emulator.meanings.table import OPERATIONS, UnknownInstruction
 from engine.backends.emulator.ptx.program import BasicBlock, Program
-from engine.backends.emulator.ptx.register_use import has_destination
 from engine.backends.emulator.ptx.syntax import Instruction, PtxError, Register
-from engine.backends.emulator.ptx.traits import COMPUTING, traits_of
+from engine.backends.emulator.ptx.traits import COMPUTING, has_destination, traits_of
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers
-from engine.backends.emulator.state.faults import EmulatorFault
-from engine.backends.emulator.state.machine import Machine
+from engine.backends.emulator.state.machine import EmulatorFault, Machine
 
-# To import one registers its rows and what makes its executors.
+# Importing a module registers its rows and the functions that make its executors.
 FAMILIES: tuple[ModuleType, ...] = (
-    arithmetic, async_copy, atomics, barrier_copies, fences, hints, loads, matrix_loads, mbarriers, moves,
-    runtime_calls, tensor_cores, warp_wide, wmma_memory,
+    arithmetic, async_copy, atomics, loads, matrix_memory, mbarriers, moves, runtime_calls, tensor_cores, warp_wide,
 )  # fmt: skip
 
 
 def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, int]]:
-    """The executors of a block's body, each with its .cu line. PtxError for an instruction that is not emulated."""
-    made = []
-    in_turn = bool(machine.hooks.on_result)  # observers hear of each result
-    kept = _of_registers(machine.program, machine.options.sums)
-    for items in [(item,) for item in block.body] if in_turn else _gathered(machine.program, block.index):
+    """Return the executors of a block's body, each with its .cu line. PtxError for an unsupported instruction."""
+    executors = []
+    one_by_one = bool(machine.hooks.on_result)  # observers see each result
+    cached = _cached_executors(machine.program, machine.options.sums, one_by_one)
+    batches = [(item,) for item in block.body] if one_by_one else _batches_of(machine.program, block.index)
+    for number, items in enumerate(batches):
         item = items[0]
         try:
-            executor = kept.get((id(item), len(items)))
+            executor = cached.get((block.index, number))
             if executor is None:
-                executor = executed_together(machine, items) if len(items) > 1 else _executor(machine, item)
+                executor = batch_executor(machine, items) if len(items) > 1 else _executor(machine, item)
                 if executor is not None and traits_of(item.opcode) is COMPUTING:
-                    kept[id(item), len(items)] = executor
+                    cached[block.index, number] = executor
         except UnknownInstruction:
             raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line, item.place) from None
         except PtxError as error:
@@ -61,24 +55,23 @@ def executors_of(machine: Machine, block: BasicBlock) -> list[tuple[Executor, in
         except Exception as error:
             raise EmulatorFault(item.line) from error
         if executor is not None:
-            made.append((told(machine, item, executor), item.line))
-    return made
+            executors.append((with_result_hooks(machine, item, executor), item.line))
+    return executors
 
 
 @lru_cache(maxsize=64)
-def _of_registers(program: Program, sums: bool) -> dict[tuple[int, int], Executor]:
-    """The executors of what computes on registers alone, which are the same in every launch of a program, by the
-    instruction that they start with and how many they execute. `sums`: of the launches' options."""
+def _cached_executors(program: Program, sums: bool, one_by_one: bool) -> dict[tuple[int, int], Executor]:
+    """Return the executors on registers only, by (block, number in it); all launches of a program share them."""
     return {}
 
 
 @lru_cache(maxsize=1024)
-def _gathered(program: Program, block: int) -> list[tuple[Instruction, ...]]:
-    return gathered(program, program.blocks[block].body)
+def _batches_of(program: Program, block: int) -> list[tuple[Instruction, ...]]:
+    return batch_instructions(program, program.blocks[block].body)
 
 
-def told(machine: Machine, item: Instruction, step: Executor) -> Executor:
-    """The executor of an instruction, of whose result observers hear, if any want to."""
+def with_result_hooks(machine: Machine, item: Instruction, step: Executor) -> Executor:
+    """Return the executor, extended by the observers' result hooks if there are any."""
     hooks = machine.hooks.on_result
     if not hooks or not has_destination(item):
         return step
@@ -94,7 +87,7 @@ def told(machine: Machine, item: Instruction, step: Executor) -> Executor:
 
 
 def not_emulated(program: Program) -> list[Instruction]:
-    """The instructions of a program that nothing here executes, one of each opcode and line."""
+    """Return the unsupported instructions of a program, one per opcode and line."""
     found: dict[tuple[str, int], Instruction] = {}
     for item in (item for block in program.blocks for item in block.body):
         traits = traits_of(item.opcode)
@@ -107,8 +100,8 @@ def not_emulated(program: Program) -> list[Instruction]:
 def _executor(machine: Machine, item: Instruction) -> Executor | None:
     traits = traits_of(item.opcode)
     if traits is COMPUTING:
-        return arithmetic.computed(machine, item)
+        return arithmetic.arithmetic_executor(machine, item)
     make = MAKERS.get(traits.head)
     if make is None:
         raise UnknownInstruction(item.opcode)
-    return met(machine, item, make(machine, item)) if traits.meets else make(machine, item)
+    return with_warp_sync_hooks(machine, item, make(machine, item)) if traits.converges else make(machine, item)

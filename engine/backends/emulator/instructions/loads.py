@@ -1,11 +1,11 @@
-"""ld and st, and the kernel's arguments."""
+"""ld, st and kernel arguments; fences, cache hints, and the results of barriers with a vote."""
 
 from __future__ import annotations
 
-from engine.backends.emulator.instructions.addresses import address_reader, site_of
-from engine.backends.emulator.instructions.memory_port import Port
+import numpy as np
+
+from engine.backends.emulator.instructions.memory_port import Port, address_reader, site_of
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.check import typed_bits
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -15,25 +15,25 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Vector,
 )
-from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.ptx.traits import Traits, describe, typed_bits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Registers, constant, reader, writer
-from engine.backends.emulator.registers.values import UNSIGNED
+from engine.backends.emulator.registers.values import UNSIGNED, restrict
 from engine.backends.emulator.state.machine import Machine
 
 
 def check_access(item: Instruction) -> None:
-    """Its type, and as many registers as it says."""
+    """Check an access's type and its number of registers."""
     typed_bits(item)
     data = item.operands[1 if item.words[0] == "st" else 0]
     given = len(data.items) if isinstance(data, Vector) else 1
     if given != item.count:
         noun = "number" if item.count == 1 else "numbers"
-        raise InvalidPtx(f"{item.opcode} moves {item.count} {noun} and names {given}")
+        raise InvalidPtx(f"{item.opcode} moves {item.count} {noun}, not {given}")
 
 
 describe(
-    Traits("st.param", "av", check=check_access, writes=False),  # becomes a mov when the call is inlined
+    Traits("st.param", "av", check=check_access, writes=False),  # inlining turns it into a mov
     Traits("st.async", writes=False),
     Traits("st.bulk", writes=False),
 )
@@ -41,7 +41,7 @@ describe(
 
 @executes(Traits("ld.param", "da", check=check_access))
 def load_parameter(machine: Machine, item: Instruction) -> Executor:
-    """A kernel argument: the same for all lanes, or a piece of a structure whose place a lane has computed."""
+    """Return the executor that loads a kernel argument, or part of a structure at a computed address."""
     address, code = item.operands[1], item.words[-1]
     if not isinstance(address, Address) or not isinstance(address.base, Symbol):
         return load(machine, item)
@@ -64,7 +64,7 @@ def load_parameter(machine: Machine, item: Instruction) -> Executor:
 
 @executes(*(Traits(head, "da?v", check=check_access, memory="load") for head in ("ld", "ldu")))
 def load(machine: Machine, item: Instruction) -> Executor:
-    """ld of one register or several."""
+    """Return the executor of an ld of one register or several."""
     target, address = item.operands[:2]
     site, code = site_of(machine, item), item.words[-1]
     get, offset = address_reader(machine, address, item.line)
@@ -84,7 +84,7 @@ def load(machine: Machine, item: Instruction) -> Executor:
 
 @executes(Traits("st", "av?v", check=check_access, writes=False, memory="store"))
 def store(machine: Machine, item: Instruction) -> Executor:
-    """st of one register or several."""
+    """Return the executor of an st of one register or several."""
     address, source = item.operands[:2]
     site = site_of(machine, item)
     get, offset = address_reader(machine, address, item.line)
@@ -99,3 +99,40 @@ def store(machine: Machine, item: Instruction) -> Executor:
         port.store(get(registers), mask, [v if v.dtype is unsigned else v.view(unsigned) for v in values])
 
     return step
+
+
+@executes(Traits("membar", writes=False), Traits("fence", writes=False))
+def fence(machine: Machine, item: Instruction) -> Executor | None:
+    """Return the executor that reports a fence; accesses take effect at once here."""
+
+    def step(registers: Registers, mask: Mask) -> None:
+        for hook in machine.hooks.on_fence:
+            hook(item.line, item.opcode, mask)
+
+    return step if machine.hooks.on_fence else None
+
+
+@executes(Traits("bar_result", issued=False))
+def barrier_result(machine: Machine, item: Instruction) -> Executor:
+    """Return the executor that gives the result of the preceding `barrier.red`."""
+    kind = item.opcode.split(".red.")[1].split(".")[0]
+    put = writer(item.operands[0], "u32" if kind == "popc" else "pred", machine.program.widths, item.line)
+    everyone, count = np.uint32(1 << 30), np.uint32((1 << 30) - 1)
+
+    def step(registers: Registers, mask: Mask) -> None:
+        results = restrict(machine.resident.votes.results, mask.row_index, mask.column_index)
+        if kind == "and":
+            put(registers, results >= everyone)
+        else:
+            put(registers, (results & count) > np.uint32(0) if kind == "or" else results & count)
+
+    return step
+
+
+_HEADS = ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol", "pmevent", "setmaxnreg")
+
+
+@executes(*(Traits(head, writes=False) for head in _HEADS))
+def skip_hint(machine: Machine, item: Instruction) -> Executor | None:
+    """Return None: a hint changes neither an answer nor a count."""
+    return None

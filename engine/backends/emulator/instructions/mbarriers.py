@@ -1,8 +1,8 @@
-"""Barriers in shared memory, which cuda::barrier is made of: mbarrier.init, arrive, expect_tx, try_wait and the like.
+"""Barriers in shared memory, used by cuda::barrier: mbarrier.init, arrive, expect_tx, try_wait and others.
 
-A thread that waits does so in a loop around test_wait or try_wait. Here its lanes stand before that instruction, until
-the phase has ended or nobody else can go on: how often such a loop repeats is a matter of time, and no count.
-To the search for races an arrival sets a flag and is a fence by itself, and who has seen the phase end has read it.
+A thread waits in a loop around test_wait or try_wait. In the emulator its lanes stop before that instruction until the
+phase has ended or no other lane can run: the number of iterations depends on timing and is not counted. For the race
+checks an arrival sets a flag with a fence, and a lane that sees the phase end has read it.
 """
 
 from __future__ import annotations
@@ -12,58 +12,59 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.backends.emulator.instructions.addresses import address_reader, signed
-from engine.backends.emulator.instructions.memory_port import Port
+from engine.backends.emulator.instructions.memory_port import Port, address_reader, as_signed
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.requests import NO_REQUEST
+from engine.backends.emulator.ptx.program import NO_REQUEST
 from engine.backends.emulator.ptx.syntax import Address, Immediate, Instruction, InvalidPtx, Operand, PtxError, Sink
 from engine.backends.emulator.ptx.traits import Traits, describe
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.backends.emulator.state.events import Site
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.state.phases import (
+from engine.backends.emulator.state.resident import (
     MOST_ARRIVALS,
-    State,
-    arrived,
-    initialised,
-    opened,
+    BarrierStates,
+    are_initialised,
+    count_arrivals,
     parity_of,
     pending_of,
+    unpack_states,
 )
 from engine.records import Array
 
 _BYTES = 8
 _KEY_BITS = 20  # of a byte offset in shared memory
 _ORDERS = frozenset(("acquire", "release", "relaxed", "acq_rel"))
-Change = Callable[[State, Array, "Lanes"], Array | None]  # a state, which of it each lane names, the lanes -> words
+# (states, the index of each lane's barrier in them, the lanes) -> words
+Change = Callable[[BarrierStates, Array, "BarrierLanes"], Array | None]
 
 describe(Traits("mbarrier", writes=False))
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """The active lanes of an instruction, block after block: their rows and columns in the mask, and the key of the
-    barrier that each names."""
+class BarrierLanes:
+    """The active lanes of an instruction, block by block: row and column in the mask, and the key of the lane's
+    barrier.
+    """
 
     rows: Array
     columns: Array
     keys: Array
 
     def of(self, values: Array, shape: tuple[int, int]) -> Array:
-        """A value each, from one that broadcasts to (height, width)."""
+        """Return one value per lane from values that broadcast to (height, width)."""
         made: Array = np.broadcast_to(values, shape)[self.rows, self.columns]
         return made
 
 
-class Place:
-    """Where an instruction finds its barrier."""
+class BarrierAddress:
+    """The barrier operand of an instruction."""
 
     def __init__(self, machine: Machine, item: Instruction, op: str, order: str = "") -> None:
         address = next((operand for operand in item.operands if isinstance(operand, Address)), None)
         if address is None:
             raise InvalidPtx(f"{item.opcode} names no barrier")
-        # The manual's defaults are spelt out, for those who look for races.
+        # The race checks need the manual's defaults spelled out.
         opcode = item.opcode if not order or _ORDERS & set(item.words) else f"{item.opcode}.{order}.cta"
         self.machine, self.item = machine, item
         self._get, offset = address_reader(machine, address, item.line)
@@ -71,51 +72,51 @@ class Place:
         self._port = Port(machine, site, offset)
 
     def keys(self, registers: Registers, mask: Mask) -> Array:
-        """int64 (height, width): the column of each lane and the byte offset of its barrier."""
+        """Return int64 (height, width): the column of each lane combined with the byte offset of its barrier."""
         raw = self._get(registers)
-        space, inside = self._port.space_of(signed(raw), mask)
+        space, inside = self._port.space_of(as_signed(raw), mask)
         if space != "shared":
             raise PtxError(f"{self.item.opcode} names a place that is not in shared memory", self.item.line)
         at = self._port.offsets(raw, inside, mask, self.machine.words("shared"), "shared")
         made: Array = np.broadcast_to(at, (mask.height, mask.width)) + (mask.columns_at()[None, :] << _KEY_BITS)
         return made
 
-    def note(self, registers: Registers, mask: Mask) -> None:
-        """Tell the observers that these lanes use their barriers."""
+    def report_use(self, registers: Registers, mask: Mask) -> None:
+        """Report to the observers that these lanes use their barriers."""
         raw = self._get(registers)
-        space, inside = self._port.space_of(signed(raw), mask)
-        self._port.note(space, inside, mask, None, (constant(0, "u64"),))
+        space, inside = self._port.space_of(as_signed(raw), mask)
+        self._port.observe(space, inside, mask, None, (constant(0, "u64"),))
 
-    def tell(self, keys: Array, mask: Mask) -> None:
-        """The same, where the registers are gone."""
+    def report_keys(self, keys: Array, mask: Mask) -> None:
+        """Report the same by keys, when the registers are no longer available."""
         offset = self._port.offset
-        self._port.note("shared", (keys & ((1 << _KEY_BITS) - 1)) - offset, mask, None, (constant(0, "u64"),))
+        self._port.observe("shared", (keys & ((1 << _KEY_BITS) - 1)) - offset, mask, None, (constant(0, "u64"),))
 
     def words(self, keys: Array) -> Array:
-        """The words of some barriers, uint64."""
+        """Return the words of some barriers, uint64."""
         at, column = keys & ((1 << _KEY_BITS) - 1), keys >> _KEY_BITS
         return self.machine.words("shared").load(at, _BYTES, (column,)).astype(np.uint64)
 
     def put(self, keys: Array, words: Array) -> None:
-        """New words; each barrier is named once."""
+        """Store new words; each barrier occurs once."""
         at, column = keys & ((1 << _KEY_BITS) - 1), keys >> _KEY_BITS
         self.machine.words("shared").store(at, _BYTES, (column,), words)
         self.machine.resident.phases.changes += 1
 
-    def change(self, lanes: Lanes, mask: Mask, how: Change) -> Array | None:
-        """Change the barriers that the lanes name, which somebody must have initialised."""
+    def change(self, lanes: BarrierLanes, mask: Mask, how: Change) -> Array | None:
+        """Change the barriers that the lanes name; all must be initialised."""
         keys, which = np.unique(lanes.keys, return_inverse=True)
         words = self.words(keys)
-        self.check(initialised(words)[which], lanes, mask, "which nobody has initialised")
-        state = opened(words)
+        self.check(are_initialised(words)[which], lanes, mask, "that is not initialised")
+        state = unpack_states(words)
         found = how(state, which, lanes)
         self.check((state.pending >= 0)[which], lanes, mask, "which expects no further arrival in this phase")
         state.complete()
         self.put(keys, state.packed())
         return found
 
-    def check(self, good: Array, lanes: Lanes, mask: Mask, flaw: str) -> None:
-        """RunFailed where a lane's barrier is none."""
+    def check(self, good: Array, lanes: BarrierLanes, mask: Mask, flaw: str) -> None:
+        """Raise RunFailed if a lane's barrier is not good."""
         if not good.all():
             lane = int(np.flatnonzero(~good)[0])
             row, column = int(lanes.rows[lane]), int(lanes.columns[lane])
@@ -123,49 +124,51 @@ class Place:
             raise self.machine.lane_failure("crashed", self.item.line, mask, row, column, what)
 
 
-def lanes_of(keys: Array, mask: Mask) -> Lanes:
-    """The active lanes of a mask, block after block."""
+def lanes_of(keys: Array, mask: Mask) -> BarrierLanes:
+    """Return the active lanes of a mask, block by block."""
     active = np.ones(keys.shape, bool) if mask.dense is None else mask.dense
     columns, rows = np.nonzero(active.T)
-    return Lanes(rows, columns, keys[rows, columns])
+    return BarrierLanes(rows, columns, keys[rows, columns])
 
 
-# ---- one at a time: the lanes that name the same barrier must not be two
+# ---- in one step: lanes that name the same barrier count once
 
 
 @executes(Traits("mbarrier.init", "av", writes=False, memory="store"))
 def initialise(machine: Machine, item: Instruction) -> Executor:
-    """A first phase that wants so many arrivals."""
-    place = Place(machine, item, "st")
+    """Return the executor that starts a first phase with the given number of arrivals."""
+    place = BarrierAddress(machine, item, "st")
     count = reader(item.operands[1], "u32", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:
         lanes = lanes_of(place.keys(registers, mask), mask)
         counts = lanes.of(count(registers), (mask.height, mask.width)).astype(np.int64)
-        place.check((counts > 0) & (counts <= MOST_ARRIVALS), lanes, mask, f"for no or more than {MOST_ARRIVALS:,}")
-        place.note(registers, mask)
+        place.check(
+            (counts > 0) & (counts <= MOST_ARRIVALS), lanes, mask, f"for 0 or more than {MOST_ARRIVALS:,} arrivals"
+        )
+        place.report_use(registers, mask)
         keys, first = np.unique(lanes.keys, return_index=True)
         none = np.zeros(keys.size, np.int64)
-        place.put(keys, State(counts[first], counts[first], none, none).packed())
+        place.put(keys, BarrierStates(counts[first], counts[first], none, none).packed())
 
     return step
 
 
 @executes(Traits("mbarrier.inval", "a", writes=False, memory="store"))
 def invalidate(machine: Machine, item: Instruction) -> Executor:
-    """The place is no barrier any more."""
-    place = Place(machine, item, "st")
+    """Return the executor that removes a barrier."""
+    place = BarrierAddress(machine, item, "st")
 
     def step(registers: Registers, mask: Mask) -> None:
         lanes = lanes_of(place.keys(registers, mask), mask)
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         keys = np.unique(lanes.keys)
         place.put(keys, np.zeros(keys.size, np.uint64))
 
     return step
 
 
-# ---- arriving
+# ---- arrivals
 
 
 @executes(
@@ -173,10 +176,10 @@ def invalidate(machine: Machine, item: Instruction) -> Executor:
     Traits("mbarrier.arrive_drop", "da?v", memory="atomic", varies=True, called="arrive_and_drop()"),
 )
 def arrive(machine: Machine, item: Instruction) -> Executor:
-    """Lanes arrive, and are told in which phase. With expect_tx the phase then wants so many bytes more."""
+    """Return the executor of an arrival, which yields the phase. With expect_tx the phase expects more bytes."""
     if "noComplete" in item.words:
         raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
-    place = Place(machine, item, "red", "release")
+    place = BarrierAddress(machine, item, "red", "release")
     widths, line = machine.program.widths, item.line
     expects, drops = "expect_tx" in item.words, item.words[1] == "arrive_drop"
     amount: Reader = _count(machine, item.operands[2] if len(item.operands) > 2 else Immediate(1), line)
@@ -185,16 +188,16 @@ def arrive(machine: Machine, item: Instruction) -> Executor:
     def step(registers: Registers, mask: Mask) -> None:
         shape = (mask.height, mask.width)
         lanes = lanes_of(place.keys(registers, mask), mask)
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         amounts = lanes.of(amount(registers), shape).astype(np.int64)
 
-        def change(state: State, which: Array, lanes: Lanes) -> Array:
+        def change(state: BarrierStates, which: Array, lanes: BarrierLanes) -> Array:
             if expects:
                 np.add.at(state.missing, which, amounts)
             counts = np.ones(which.size, np.int64) if expects else amounts
             if drops:
                 np.subtract.at(state.expected, which, counts)
-            return arrived(state, which, counts)
+            return count_arrivals(state, which, counts)
 
         found = place.change(lanes, mask, change)
         if put is not None and found is not None:
@@ -210,14 +213,14 @@ def arrive(machine: Machine, item: Instruction) -> Executor:
     Traits("mbarrier.complete_tx", "av", writes=False, memory="atomic"),
 )
 def count_bytes(machine: Machine, item: Instruction) -> Executor:
-    """The phase wants so many bytes more, or less."""
-    place = Place(machine, item, "red", "relaxed")
+    """Return the executor that raises or lowers the bytes that a phase expects."""
+    place = BarrierAddress(machine, item, "red", "relaxed")
     sign = 1 if item.words[1] == "expect_tx" else -1
     amount = _count(machine, item.operands[1], item.line)
 
     def step(registers: Registers, mask: Mask) -> None:
         lanes = lanes_of(place.keys(registers, mask), mask)
-        place.note(registers, mask)
+        place.report_use(registers, mask)
         amounts = lanes.of(amount(registers), (mask.height, mask.width)).astype(np.int64)
         place.change(lanes, mask, lambda state, which, _: np.add.at(state.missing, which, sign * amounts))
 
@@ -230,20 +233,20 @@ def _count(machine: Machine, operand: Operand, line: int) -> Reader:
 
 @executes(Traits("mbarrier.pending_count", "dv"))
 def count_pending(machine: Machine, item: Instruction) -> Executor:
-    """The arrivals that a phase lacked when a lane arrived there."""
+    """Return the executor that reads the pending arrivals from an arrival's result."""
     widths, line = machine.program.widths, item.line
     get, put = reader(item.operands[1], "b64", widths, line), writer(item.operands[0], "u32", widths, line)
     return lambda registers, mask: put(registers, pending_of(get(registers)))
 
 
-# ---- waiting
+# ---- waits
 
 
-class Gate:
-    """What test_wait and try_wait look at: whether the phase of each lane has ended."""
+class PhaseGate:
+    """The condition of test_wait and try_wait: the phase of each lane has ended."""
 
     def __init__(self, machine: Machine, item: Instruction) -> None:
-        self.place = Place(machine, item, "ld", "acquire")
+        self.place = BarrierAddress(machine, item, "ld", "acquire")
         widths, line = machine.program.widths, item.line
         by_parity = "parity" in item.words
         get = reader(item.operands[2], "u32" if by_parity else "b64", widths, line)
@@ -256,31 +259,37 @@ class Gate:
         self._parity = parity
 
     def passed(self, registers: Registers, mask: Mask) -> Array:
-        """bool (height, width): the phase has ended. What is under way to the barriers arrives."""
+        """Return which phases have ended, bool (height, width), after completing the arrivals in flight."""
         keys, shape = self.place.keys(registers, mask), (mask.height, mask.width)
         lanes = lanes_of(keys, mask)
         self.place.machine.resident.phases.deliver(lanes.keys)
         words = self.place.words(lanes.keys)
-        self.place.check(initialised(words), lanes, mask, "which nobody has initialised")
+        self.place.check(are_initialised(words), lanes, mask, "that is not initialised")
         made = np.zeros(shape, bool)
         made[lanes.rows, lanes.columns] = parity_of(words) != lanes.of(self._parity(registers), shape)
         return made
 
     def lacking(self, registers: Registers, mask: Mask) -> str:
-        """What the phase of the first lane lacks."""
+        """Return the missing arrivals or bytes of the first lane's phase, in words."""
         lanes = lanes_of(self.place.keys(registers, mask), mask)
-        state = opened(self.place.words(lanes.keys[:1]))
+        state = unpack_states(self.place.words(lanes.keys[:1]))
         pending, expected, missing = (int(each[0]) for each in (state.pending, state.expected, state.missing))
         if pending:
             return f"{expected - pending} of {expected} arrivals came"
-        return f"{missing} bytes that it expects are not copied" if missing else "it has ended, and so has the next one"
+        return (
+            f"{missing} of the expected bytes are not copied"
+            if missing
+            else "the phase has ended, and so has the next one"
+        )
 
 
 @executes(*(Traits(f"mbarrier.{name}", "pav?v", memory="load", varies=True, waits=True)
             for name in ("test_wait", "try_wait")))  # fmt: skip
 def wait(machine: Machine, item: Instruction) -> Executor:
-    """Whether a phase has ended; who sees that has met all who arrived."""
-    gate = Gate(machine, item)
+    """Return the executor that reads whether a phase has ended; a lane that sees the end is ordered after
+    all arrivals.
+    """
+    gate = PhaseGate(machine, item)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)
 
     def step(registers: Registers, mask: Mask) -> None:
@@ -288,12 +297,14 @@ def wait(machine: Machine, item: Instruction) -> Executor:
         active = passed if mask.dense is None else passed & mask.dense
         if active.any():
             whole = mask.dense is None and active.all()
-            gate.place.note(registers, mask if whole else Mask(mask.rows, mask.columns, active))
+            gate.place.report_use(registers, mask if whole else Mask(mask.rows, mask.columns, active))
         put(registers, passed)
 
     return step
 
 
-def gate_of(machine: Machine, item: Instruction) -> Gate | None:
-    """Where lanes stand until they can go on; None for an instruction at which nobody waits."""
-    return Gate(machine, item) if item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait") else None
+def phase_gate_of(machine: Machine, item: Instruction) -> PhaseGate | None:
+    """Return the gate of a waiting instruction, None for others."""
+    return (
+        PhaseGate(machine, item) if item.words[0] == "mbarrier" and item.words[1] in ("test_wait", "try_wait") else None
+    )

@@ -1,8 +1,8 @@
-"""Loads and stores: from addresses of lanes to elements of arrays, with every address checked.
+"""Loads and stores: from the addresses of lanes to elements of arrays, with every address checked.
 
-An address is checked for the active lanes only, by its bounds where it is an outer sum, by one pass over the lanes
-otherwise. Only when that fails are single lanes looked at: to name the one that went wrong, or, under a dense mask or
-with pointers to several arrays, to move the lanes one array at a time.
+Only active lanes are checked: by the bounds of an outer sum, otherwise in one pass over the lanes. Single lanes are
+looked at only if that fails: to name the faulty lane, or, under a dense mask or with pointers to several arrays, to
+access the arrays one by one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.backends.emulator.instructions.access_faults import first_lane, misaligned, outside, outside_block
-from engine.backends.emulator.instructions.addresses import plain_address, signed
-from engine.backends.emulator.ptx.syntax import PtxError
+from engine.backends.emulator.ptx.dataflow import branch_registers, operand_varies
+from engine.backends.emulator.ptx.syntax import (
+    WIDTHS,
+    Address,
+    Immediate,
+    Instruction,
+    Operand,
+    PtxError,
+    Register,
+    Sink,
+    operand_text,
+)
+from engine.backends.emulator.ptx.traits import writes
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value
+from engine.backends.emulator.registers.operands import Reader, constant, raw_reader
+from engine.backends.emulator.registers.values import UNSIGNED, OuterSum, Value, plain
 from engine.backends.emulator.state.events import Access, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import (
@@ -27,15 +38,131 @@ from engine.backends.emulator.state.memory import (
     Words,
     lane_indices,
 )
-from engine.records import Array
+from engine.compile.names import readable
+from engine.records import Array, RunFailed
+
+_VERBS = {"ld": "reads", "st": "writes", "atom": "updates", "red": "updates"}
+
+
+def out_of_bounds(
+    machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, array: DeviceArray | None
+) -> RunFailed:
+    """Return the failure of a lane outside its array in device memory; None: its address is in no array."""
+    row, column = first_lane(lanes)
+    at, verb = int(address[row, column]), _VERBS[site.op]
+    if array is None:
+        what = f"{verb} at address {hex(at % (1 << 64))}, where there is no array"
+    else:
+        size = machine.element_bytes_of(array)
+        element, count = (at - array.base) // size, array.size // size
+        what = f"{verb} element {element} of `{readable(array.name)}`, which has {count} elements"
+    return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def misaligned_access(machine: Machine, site: Site, lanes: Array, mask: Mask) -> RunFailed:
+    """Return the failure of a lane whose address is not a multiple of the access size."""
+    row, column = first_lane(lanes)
+    size = site.size
+    what = f"{_VERBS[site.op]} {size} bytes at an address that is not a multiple of {size} (misaligned)"
+    return machine.lane_failure("crashed", site.line, mask, row, column, what, "misaligned")
+
+
+def out_of_block_memory(
+    machine: Machine, site: Site, address: Array, lanes: Array, mask: Mask, words: Words, space: str
+) -> RunFailed:
+    """Return the failure of a lane outside the shared or local memory `words`, or misaligned in it."""
+    row, column = first_lane(lanes)
+    place = int(address[row, column])
+    if 0 <= place <= words.size - site.size:
+        return misaligned_access(machine, site, lanes, mask)
+    places = machine.places(space)
+    below = [(start, name) for name, start in places.items() if start <= max(place, 0)]
+    verb = _VERBS[site.op]
+    if not below:
+        what = f"{verb} {space} memory at byte {place}, but the block has {words.size} bytes"
+    else:
+        start, name = max(below)
+        part = machine.element_bytes(name) or site.part
+        length = min([other for other in places.values() if other > start], default=words.size) - start
+        element, count = (place - start) // part, length // part
+        what = f"{verb} element {element} of the {space} array `{readable(name)}`, which has {count} elements"
+        if count == 0 and any(one.external and one.name == name for one in machine.program.shared):
+            what += ": the launch sets the size of an extern array, and this launch sets none"
+    return machine.lane_failure("out-of-bounds", site.line, mask, row, column, what, "out-of-bounds")
+
+
+def first_lane(lanes: Array) -> tuple[int, int]:
+    """Return the first set lane, by block and then by thread."""
+    column = int(lanes.any(axis=0).argmax())
+    return int(lanes[:, column].argmax()), column
+
+
+_ALWAYS_READ = frozenset(("exch", "cas"))  # the GPU has no form of them without a result
+# With this constant operand the GPU's assembler makes a counting instruction (not for add.s32).
+_TALLIES: dict[tuple[str, ...], int] = {("add", "u32"): 1, ("inc", "u32"): 0xFFFFFFFF}
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
+
+
+def address_reader(machine: Machine, address: Operand, line: int) -> tuple[Reader, int]:
+    """Return a reader of the base register (or a constant base), and the byte offset to add."""
+    if not isinstance(address, Address):
+        raise PtxError(f"this address is not emulated: {operand_text(address)}", line)
+    if isinstance(address.base, Register):
+        width = machine.program.widths[address.base.index]
+        return raw_reader(address.base, f"u{width}", machine.program.widths, line), address.offset
+    start = machine.address_of(address.base, line) if address.base else 0
+    fixed = constant(start + address.offset, "s64")
+    return (lambda registers: fixed), 0
+
+
+def site_of(machine: Machine, item: Instruction) -> Site:
+    """Return the site of a memory instruction."""
+    words = item.words
+    op = "ld" if words[0] == "ldu" else words[0]
+    unread = op == "atom" and isinstance(item.operands[0], Sink)
+    if words[-1] not in WIDTHS:
+        raise PtxError(f"this instruction is not emulated: {item.opcode}", item.line)
+    kind = "red" if unread and not _ALWAYS_READ & set(words) else op
+    space = "global" if item.space in ("const", "param") else item.space
+    weak = not _STRONG & set(words)
+    tallies = kind == "red" and space == "shared" and _TALLIES.get(words[-2:]) == _last_number(item)
+    uniform_address = uniform_value = False
+    if words[0] in ("atom", "red"):
+        address, *values = item.operands[1 if words[0] == "atom" else 0 :]
+        uniform_address = not operand_varies(address, machine.varying)
+        uniform_value = not any(operand_varies(value, machine.varying) for value in values)
+    decides = not weak and bool(branch_registers(machine.program) & sum(1 << index for index in writes(item, -1)))
+    return Site(
+        machine.next_site(), item.line, item.opcode, kind, space, WIDTHS[words[-1]] // 8, item.count, weak, tallies,
+        uniform_address, uniform_value, decides, machine.program.requests.by_place.get(item.place),
+    )  # fmt: skip
+
+
+def _last_number(item: Instruction) -> int | None:
+    """Return the last operand as an unsigned word if it is a constant."""
+    last = item.operands[-1]
+    return int(last.value) & 0xFFFFFFFF if isinstance(last, Immediate) else None
+
+
+def as_signed(value: Value) -> Value:
+    """Return an address register as int64; an outer sum stays one."""
+    if value.__class__ is OuterSum:
+        return value
+    return value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+
+
+def plain_address(raw: Value) -> Array:
+    """Return an address as an int64 array."""
+    return as_signed(plain(raw))  # type: ignore[no-any-return]
+
 
 _OF_BLOCKS = ("shared", "local")
-_REMEMBERED = 1000  # addresses of one instruction
+_REMEMBERED = 1000  # address patterns of one instruction
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Lanes that meet one array: `lanes` selects them out of (height, width), `index` counts parts, one per lane."""
+class ArrayPiece:
+    """Lanes that access one array: `lanes` selects them from (height, width); `index` counts parts, one per lane."""
 
     array: DeviceArray
     lanes: Array
@@ -43,8 +170,8 @@ class Piece:
 
 
 @dataclass(eq=False)
-class _Place:
-    """Offsets that were checked for the lanes of a mask, and the load from there, as observers know it."""
+class _CheckedOffsets:
+    """Offsets checked for the lanes of a mask, and the load from there as observers see it."""
 
     at: Array
     mask: Mask
@@ -52,19 +179,19 @@ class _Place:
 
 
 class Port:
-    """One memory instruction's way to memory."""
+    """The access of one memory instruction to memory."""
 
     def __init__(self, machine: Machine, site: Site, offset: int) -> None:
         self.machine, self.site, self.offset = machine, site, offset
         self.shift = site.part.bit_length() - 1
         self._last: tuple[Value, Mask, Array] | None = None
-        self._places: dict[tuple[bytes, int], _Place] = {}
-        self._place: _Place | None = None
+        self._places: dict[tuple[bytes, int], _CheckedOffsets] = {}
+        self._place: _CheckedOffsets | None = None
 
-    # ---- which space
+    # ---- address spaces
 
     def space_of(self, raw: Value, mask: Mask) -> tuple[str, Value]:
-        """The space that the instruction names, or that its generic addresses lie in, and the address there."""
+        """Return the named space, or the space of the generic addresses, and the address in it."""
         if self.site.space:
             return self.site.space, raw
         number = first_active(raw, mask) >> RANGE_BITS
@@ -75,7 +202,7 @@ class Port:
         return "global", raw
 
     def mixed(self, raw: Value, mask: Mask) -> list[Mask]:
-        """The lanes of a generic access by space, where they do not all mean the same one; else nothing."""
+        """Split the lanes of a generic access by space; empty if all lanes use one space."""
         if self.site.space:
             return []
         window = np.broadcast_to(plain_address(raw) >> RANGE_BITS, (mask.height, mask.width))
@@ -85,37 +212,37 @@ class Port:
         return [Mask(mask.rows, mask.columns, lanes) for lanes in parties] if len(parties) > 1 else []
 
     def access(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> Access:
-        """What the lanes of `mask` do, as observers see it."""
+        """Return the access by the lanes of `mask` as observers see it."""
         address = raw.plus(self.offset) if raw.__class__ is OuterSum else raw + self.offset
         return Access(self.site, space, address, mask, array, tuple(values))
 
-    def note(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
-        """Tell the observers."""
+    def observe(self, space: str, raw: Value, mask: Mask, array: DeviceArray | None, values: Sequence[Array]) -> None:
+        """Report an access to the observers."""
         if self.machine.hooks.on_access:
-            self.tell(self.access(space, raw, mask, array, values))
+            self.report(self.access(space, raw, mask, array, values))
 
-    def tell(self, access: Access) -> None:
-        """Tell them of an access."""
+    def report(self, access: Access) -> None:
+        """Report an access to the observers."""
         for hook in self.machine.hooks.on_access:
             hook(access)
 
-    def note_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
-        """Tell the observers of an access to shared or local memory, whose offsets were given last: `at`."""
-        if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been moved
-            self.note(space, signed(raw), mask, None, values)
+    def report_at(self, space: str, raw: Value, at: Array, mask: Mask, values: Sequence[Array]) -> None:
+        """Report an access to shared or local memory at the most recent offsets `at`."""
+        if raw.__class__ is OuterSum or mask.dense is not None:  # offsets of idle lanes may have been replaced
+            self.observe(space, as_signed(raw), mask, None, values)
         elif self.machine.hooks.on_access:
             place = self._place
             if values or place is None:
-                self.tell(Access(self.site, space, at, mask, None, tuple(values), place))
+                self.report(Access(self.site, space, at, mask, None, tuple(values), place))
                 return
             if place.access is None:
                 place.access = Access(self.site, space, at, mask, None, (), place)
-            self.tell(place.access)
+            self.report(place.access)
 
     # ---- global memory
 
     def locate(self, raw: Value, mask: Mask) -> tuple[DeviceArray, Array] | None:
-        """(array, index of the first part) where all lanes, idle ones included, lie in one array; else None."""
+        """Return (array, index of the first part) if all lanes, including idle ones, lie in one array; else None."""
         size, offset = self.site.size, self.offset
         if raw.__class__ is OuterSum:
             constant = raw.constant + offset
@@ -136,9 +263,10 @@ class Port:
             return None
         return array, relative >> self.shift
 
-    def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[Piece]:
-        """The active lanes by array; ends the run where an address is bad. `sizes`: bytes of each lane of (height,
-        width), where these are not all the instruction's."""
+    def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[ArrayPiece]:
+        """Return the active lanes by array; end the run at a bad address. `sizes`: bytes per lane (height, width), if
+        they differ from the instruction's.
+        """
         address = np.broadcast_to(plain_address(raw) + self.offset, (mask.height, mask.width))
         active = np.ones(address.shape, bool) if mask.dense is None else mask.dense
         numbers = address >> RANGE_BITS
@@ -147,24 +275,25 @@ class Port:
             lanes = active & (numbers == number)
             array = self.machine.space.at(int(number) << RANGE_BITS)
             if array is None:
-                raise outside(self.machine, self.site, address, lanes, mask, None)
+                raise out_of_bounds(self.machine, self.site, address, lanes, mask, None)
             relative = address[lanes] - array.base
             beyond = (relative < 0) | (relative > array.size - (self.site.size if sizes is None else sizes[lanes]))
             if beyond.any():
                 lanes[lanes] = beyond
-                raise outside(self.machine, self.site, address, lanes, mask, array)
+                raise out_of_bounds(self.machine, self.site, address, lanes, mask, array)
             if (relative & (self.site.size - 1)).any():
-                raise misaligned(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
-            pieces.append(Piece(array, lanes, relative >> self.shift))
+                raise misaligned_access(self.machine, self.site, lanes & ((address & (self.site.size - 1)) != 0), mask)
+            pieces.append(ArrayPiece(array, lanes, relative >> self.shift))
         return pieces
 
     # ---- shared and local memory
 
     def offsets(self, key: Value, raw: Value, mask: Mask, words: Words, space: str) -> Array:
-        """Checked byte offsets, int64, shaped as the address; idle lanes of a dense mask may be moved to a good one.
+        """Return checked byte offsets, int64, in the shape of the address; offsets of idle lanes may be replaced by a
+        valid one.
 
-        `key` is the register's own value: a loop that comes back with the same one is not checked again. Nor is one
-        that comes back with the same numbers, and it gets the same array, so that observers know it again.
+        `key` is the register's own value, so an unchanged register in a loop is not checked again. Equal numbers are
+        not checked again either and return the same array, so observers recognise it.
         """
         last = self._last
         if last is not None and last[0] is key and last[1] is mask:
@@ -180,13 +309,13 @@ class Port:
             if self._place is None:
                 if len(self._places) > _REMEMBERED:
                     self._places.clear()
-                self._place = self._places[content] = _Place(self._inside(at, mask, words, space), mask)
+                self._place = self._places[content] = _CheckedOffsets(self._inside(at, mask, words, space), mask)
             at = self._place.at
         self._last = (key, mask, at)
         return at
 
     def _inside(self, at: Array, mask: Mask, words: Words, space: str) -> Array:
-        """The offsets, once they are checked."""
+        """Check the offsets and return them."""
         size = self.site.size
         wrong = (at.view(np.uint64) > max(words.size - size, -1) % (1 << 64)) | ((at & (size - 1)) != 0)
         if words.size < size:
@@ -195,7 +324,7 @@ class Port:
             active = np.ones((mask.height, mask.width), bool) if mask.dense is None else mask.dense
             faulty = active & wrong
             if faulty.any():
-                raise outside_block(
+                raise out_of_block_memory(
                     self.machine, self.site, np.broadcast_to(at, faulty.shape), faulty, mask, words, space
                 )
             at = np.where(wrong, 0, at)
@@ -204,18 +333,18 @@ class Port:
     # ---- whole accesses
 
     def load(self, raw: Value, mask: Mask) -> list[Array]:
-        """The loaded parts, unsigned, each broadcastable to (height, width)."""
+        """Return the loaded parts, unsigned, each broadcastable to (height, width)."""
         key, space = raw, self.site.space
         if space not in _OF_BLOCKS:
             parties = self.mixed(raw, mask)
             if parties:
                 return self._load_mixed(raw, parties)
-            space, raw = self.space_of(signed(raw), mask)
+            space, raw = self.space_of(as_signed(raw), mask)
         part, count = self.site.part, self.site.count
         if space == "global":
             found = self.locate(raw, mask)
-            pieces = [] if found else self.pieces(raw, mask)  # checked before anybody is told of the addresses
-            self.note(space, raw, mask, found[0] if found else None, ())
+            pieces = [] if found else self.pieces(raw, mask)  # checks come before the report
+            self.observe(space, raw, mask, found[0] if found else None, ())
             if found:
                 array, index = found
                 view = array.view(part)
@@ -228,7 +357,7 @@ class Port:
             return parts
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
-        self.note_at(space, raw, at, mask, ())
+        self.report_at(space, raw, at, mask, ())
         if space == "shared" and at.shape[1] == 1 and part == words.unit:
             return [words.rows((at[:, 0] >> words.shift) + number, mask) for number in range(count)]
         rows, columns = lane_indices(mask)
@@ -246,19 +375,19 @@ class Port:
         return made
 
     def store(self, raw: Value, mask: Mask, values: Sequence[Array]) -> None:
-        """Store the parts, unsigned, each broadcastable to (height, width); colliding lanes: the last one stays."""
+        """Store the parts, unsigned, each broadcastable to (height, width); if lanes collide, the last one wins."""
         parties = self.mixed(raw, mask)
         for party in parties:
             self.store(raw, party, values)
         if parties:
             return
         key = raw
-        space, raw = self.space_of(signed(raw), mask)
+        space, raw = self.space_of(as_signed(raw), mask)
         part = self.site.part
         if space == "global":
             found = self.locate(raw, mask) if mask.dense is None else None
             pieces = [] if found else self.pieces(raw, mask)
-            self.note(space, raw, mask, found[0] if found else None, values)
+            self.observe(space, raw, mask, found[0] if found else None, values)
             for array in [found[0]] if found else [piece.array for piece in pieces]:
                 if array.constant:
                     raise PtxError(f"the constant `{array.name}` cannot be written", self.site.line)
@@ -272,7 +401,7 @@ class Port:
             return
         words = self.machine.words(space)
         at = self.offsets(key, raw, mask, words, space)
-        self.note_at(space, raw, at, mask, values)
+        self.report_at(space, raw, at, mask, values)
         if mask.dense is None and space == "shared" and at.shape[1] == 1 and part == words.unit:
             for number, value in enumerate(values):
                 words.put_rows((at[:, 0] >> words.shift) + number, mask, value)
@@ -291,6 +420,6 @@ class Port:
 
 
 def first_active(raw: Value, mask: Mask) -> int:
-    """The address of the first active lane."""
+    """Return the address of the first active lane."""
     address = np.broadcast_to(plain_address(raw), (mask.height, mask.width))
     return int(address.item(0) if mask.dense is None else address[first_lane(mask.dense)])

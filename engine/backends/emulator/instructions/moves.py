@@ -1,11 +1,10 @@
-"""mov and cvta: values from register to register, taken apart, put together, from a variable's address and back."""
+"""mov, cvta and isspacep: copies, packing and unpacking, addresses of variables."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.check import typed_bits
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
@@ -17,7 +16,7 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Vector,
 )
-from engine.backends.emulator.ptx.traits import Traits
+from engine.backends.emulator.ptx.traits import Traits, typed_bits
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, constant, reader, writer
 from engine.backends.emulator.registers.values import UNSIGNED, restrict
@@ -26,7 +25,7 @@ from engine.backends.emulator.state.memory import LOCAL_WINDOW, SHARED_WINDOW
 
 
 def check_move(item: Instruction) -> None:
-    """Its type, and the parts that a register is taken apart into or put together from."""
+    """Check the type of a mov, and the parts of a packed register."""
     bits = 1 if item.words[-1] == "pred" else typed_bits(item)
     if bits < 32 and isinstance(item.operands[1], Symbol):
         raise InvalidPtx(f"{item.opcode} cannot hold the address of a variable")
@@ -35,18 +34,18 @@ def check_move(item: Instruction) -> None:
         return
     count = len(vectors[0].items)
     if len(vectors) > 1 or count not in (2, 4) or bits // count < 8 or bits < 16:
-        raise InvalidPtx(f"{item.opcode} cannot take its register apart into {count}")
+        raise InvalidPtx(f"{item.opcode} cannot split its register into {count} parts")
 
 
 def check_change(item: Instruction) -> None:
-    """The space of a cvta, and its type."""
+    """Check the address space and type of a cvta."""
     if typed_bits(item) < 32 or len(item.words) < 3 + (item.words[1] == "to"):
         raise InvalidPtx(f"{item.opcode} does not name the space of its address and u32 or u64")
 
 
 @executes(Traits("mov", "ds", check=check_move))
 def move(machine: Machine, item: Instruction) -> Executor:
-    """mov, of a register, a number, a special register, or the address of a variable."""
+    """Return the executor of a mov of a register, a number, a special register, or a variable's address."""
     target, source = item.operands
     widths, line = machine.program.widths, item.line
     code = item.words[-1]
@@ -76,7 +75,7 @@ def move(machine: Machine, item: Instruction) -> Executor:
 
 
 def _special_code(name: str, code: str) -> str:
-    """The type of a special register, once `mov.code` may read it."""
+    """Return the type of a special register, after checking that `mov.code` can read it."""
     if name not in SPECIAL_REGISTERS:
         raise PtxError(f"the register {name} is not emulated")
     made = SPECIAL_REGISTERS[name].code
@@ -86,7 +85,7 @@ def _special_code(name: str, code: str) -> str:
 
 
 def _pack(machine: Machine, item: Instruction) -> Executor:
-    """mov.b64 {a, b}, c and mov.b64 c, {a, b}: low part first."""
+    """Return the executor of mov.b64 {a, b}, c or mov.b64 c, {a, b}: low part first."""
     target, source = item.operands
     widths, line, whole = machine.program.widths, item.line, WIDTHS[item.words[-1]]
     if isinstance(target, Vector):
@@ -117,7 +116,7 @@ def _pack(machine: Machine, item: Instruction) -> Executor:
 
 @executes(Traits("cvta", "ds", check=check_change))
 def change_space(machine: Machine, item: Instruction) -> Executor:
-    """cvta: only shared and local addresses have a generic form of their own."""
+    """Return the executor of cvta: only shared and local addresses have a distinct generic form."""
     words = item.words
     to = words[1] == "to"
     window = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(item.space, 0)
@@ -135,7 +134,7 @@ def change_space(machine: Machine, item: Instruction) -> Executor:
 
 @executes(Traits("isspacep", "dv"))
 def is_space(machine: Machine, item: Instruction) -> Executor:
-    """Whether a generic address lies in a space."""
+    """Return the executor that tests whether a generic address lies in a space."""
     get = reader(item.operands[1], "u64", machine.program.widths, item.line)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)
     number = {"shared": 1, "local": 2}.get(item.space)

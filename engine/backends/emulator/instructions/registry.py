@@ -1,10 +1,10 @@
-"""Who makes the executors of which instructions: one decorator, beside the function that makes them.
+"""Register the functions that make executors, with one decorator:
 
-    @executes(Traits("isspacep", "dv"))
-    def is_space(machine, item): ...
+@executes(Traits("isspacep", "dv"))
+def is_space(machine, item): ...
 
-An executor is a closure `execute(registers, mask)` that runs one instruction for the lanes of a mask. The registers are
-in the mask's own rows and columns (`running` sees to that), so arithmetic never looks at the mask.
+An executor is a closure `execute(registers, mask)` that runs one instruction for the lanes of a mask. The registers
+have the mask's own rows and columns (set up by `running`), so arithmetic never looks at the mask.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.backends.emulator.registers.operands import Registers
 from engine.backends.emulator.state.machine import Machine
 
 Executor = Callable[[Registers, Mask], None]
-Maker = Callable[[Machine, Instruction], Executor | None]  # None: nothing to be done
+Maker = Callable[[Machine, Instruction], Executor | None]  # None: nothing to execute
 
 Made = TypeVar("Made", bound=Maker)
 

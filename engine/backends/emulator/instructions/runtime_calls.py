@@ -1,4 +1,4 @@
-"""Functions of the CUDA runtime that a kernel may call: printf and assert. All others are refused by name."""
+"""Functions of the CUDA runtime that a kernel may call: printf and assert. Others are refused by name."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from engine.backends.emulator.state.memory import LOCAL_WINDOW, RANGE_BITS, SHAR
 from engine.compile.names import readable
 from engine.records import Array
 
-_MOST_CALLS = 1000  # of printf that are shown
-_MOST_BYTES = 1 << 20  # of what they print, as much as a GPU's own buffer has
+_MOST_CALLS = 1000  # printf calls that are shown
+_MOST_BYTES = 1 << 20  # printed characters that are shown, as in a GPU's own buffer
 _LONGEST = 1 << 16  # bytes of a text
-_WIDEST = 1 << 12  # characters that a field may ask for
-_MOST_ARGUMENTS = 32  # CUDA programming guide, "Formatted output": fields beyond are printed as they stand
-_CUT = "(The rest of what printf wrote is left out.)\n"
+_WIDEST = 1 << 12  # characters of a field
+_MOST_ARGUMENTS = 32  # CUDA programming guide, "Formatted output": further fields are printed unchanged
+_CUT = "(The rest of printf's output is left out.)\n"
 _FIELD = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\*|\d*))?(hh|h|ll|l|z|j|t)?([diouxXeEfFgGaAcsp%])")
 
 
 @executes(Traits("call"))
 def runtime_call(machine: Machine, item: Instruction) -> Executor:
-    """The executor of `call.NAME (results) arguments…`."""
+    """Return the executor of `call.NAME (results) arguments…`."""
     name = item.opcode.split(".", 1)[1]
     if name == "vprintf":
         return _print(machine, item)
     if name == "__assertfail":
         return _assert(machine, item)
-    if name.startswith("_Z"):  # a C++ name: none of the runtime's
+    if name.startswith("_Z"):  # a C++ name, so not a runtime function
         clause = f"the function {readable(name)} is declared but not defined"
         raise PtxError(clause, item.line, advice="write its body in the same file")
     raise PtxError(f"a call of {name} is not emulated", item.line)
@@ -72,7 +72,7 @@ def _print(machine: Machine, item: Instruction) -> Executor:
 
 
 def _bytes_at(machine: Machine, address: int, lane: tuple[int, int]) -> bytes:
-    """What lies behind a generic address, to the end of its array; `lane` is a place in the chunk."""
+    """Return the bytes from a generic address to the end of its array; `lane`: row and column in the chunk."""
     row, column = lane
     window = address >> RANGE_BITS << RANGE_BITS
     if window in (SHARED_WINDOW, LOCAL_WINDOW):
@@ -91,7 +91,9 @@ def _text_at(machine: Machine, address: int, lane: tuple[int, int]) -> str:
 
 
 def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -> str:
-    """C's printf for one lane: integers take 4 or 8 bytes by their length modifier, floating numbers and pointers 8."""
+    """Format like C's printf for one lane: integers take 4 or 8 bytes by their length modifier; floats and
+    pointers 8.
+    """
     place = taken = 0
 
     def take(size: int) -> bytes:
@@ -111,7 +113,7 @@ def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -
         width = _size(int.from_bytes(take(4), "little", signed=True) if width == "*" else width)
         if precision:
             digits = _size(int.from_bytes(take(4), "little", signed=True) if precision == ".*" else precision[1:] or 0)
-            precision = "" if digits.startswith("-") else f".{digits}"  # a negative one is none
+            precision = "" if digits.startswith("-") else f".{digits}"  # a negative precision is ignored
         head = f"%{flags}{width}{precision or ''}"
         if kind in "eEfFgGaA":
             value: float = struct.unpack("<d", take(8))[0]
@@ -132,12 +134,12 @@ def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -
 
 
 def _size(asked: str | int | None) -> str:
-    """A width or precision, as wide as is shown."""
+    """Return a width or precision as text, limited to `_WIDEST`."""
     return "" if asked is None else str(max(-_WIDEST, min(int(asked), _WIDEST)))
 
 
 def _hexadecimal(value: float, kind: str) -> str:
-    """1.5 -> "0x1.8p+0": as Python, without zeros at the end."""
+    """Format 1.5 as "0x1.8p+0": Python's format without trailing zeros."""
     text = re.sub(r"\.?0*p", "p", value.hex())
     return text.upper() if kind == "A" else text
 

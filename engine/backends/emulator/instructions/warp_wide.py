@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.instructions.meetings import (
+from engine.backends.emulator.instructions.convergence import (
     LANES,
     ballot,
+    broadcast_to_warps,
     by_party,
     by_warp,
-    for_warp,
     in_all_rows,
     in_mask_rows,
     members_reader,
 )
 from engine.backends.emulator.instructions.registry import Executor, executes
-from engine.backends.emulator.ptx.check import ends_in_type
 from engine.backends.emulator.ptx.syntax import Instruction, Pair, PtxError
-from engine.backends.emulator.ptx.traits import Traits, describe
+from engine.backends.emulator.ptx.traits import Traits, check_type, describe
 from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.registers.operands import Registers, reader, writer
 from engine.backends.emulator.state.machine import Machine
@@ -25,33 +24,33 @@ from engine.records import Array
 
 
 def check_warp_of_old(item: Instruction) -> None:
-    """The forms of shuffle and vote from before Volta."""
-    clause = f"{item.opcode} does not say which lanes take part, which GPUs since Volta want to know"
-    raise PtxError(clause, advice="write the function whose name ends in _sync, such as __shfl_down_sync")
+    """Refuse the forms of shuffle and vote from before Volta."""
+    clause = f"{item.opcode} does not name the lanes that take part, which GPUs since Volta require"
+    raise PtxError(clause, advice="use the function whose name ends in _sync, such as __shfl_down_sync")
 
 
 describe(Traits("shfl", check=check_warp_of_old), Traits("vote", check=check_warp_of_old))
 
 
-@executes(Traits("bar.warp.sync", "v", writes=False, meets="named", called="__syncwarp()"))
+@executes(Traits("bar.warp.sync", "v", writes=False, converges="named", called="__syncwarp()"))
 def sync_warp(machine: Machine, item: Instruction) -> Executor | None:
-    """Lanes meet, and nothing else."""
+    """Return None: the lanes only converge."""
     return None
 
 
 @executes(Traits("activemask", "d", varies=True, unsteady=True))
 def active_mask(machine: Machine, item: Instruction) -> Executor:
-    """The lanes that execute it."""
+    """Return the executor that gives the lanes executing it."""
     put = writer(item.operands[0], "u32", machine.program.widths, item.line)
     return lambda registers, mask: put(registers, ballot(mask.row_lanes(), mask))
 
 
 @executes(
-    Traits("shfl.sync", "pvvvv", ("up", "down", "bfly", "idx"), meets="named", varies=True,
+    Traits("shfl.sync", "pvvvv", ("up", "down", "bfly", "idx"), converges="named", varies=True,
            called="a shuffle (__shfl_…_sync)")
 )  # fmt: skip
 def shuffle(machine: Machine, item: Instruction) -> Executor:
-    """shfl: a register of another lane, and whether there is such a lane."""
+    """Return the executor of shfl: the register of another lane, and whether that lane exists."""
     widths, line = machine.program.widths, item.line
     target = item.operands[0]
     kind = item.words[2]
@@ -78,7 +77,7 @@ def shuffle(machine: Machine, item: Instruction) -> Executor:
 
 
 def _sources(kind: str, amount: Array, clamp: Array, mask: Mask) -> tuple[Array, Array]:
-    """(row that each row reads from, whether that lies inside the segment), as PTX defines shfl."""
+    """Return (the row that each row reads, whether it lies inside the segment), as PTX defines shfl."""
     rows = mask.rows.size
     lane = np.tile(LANES, rows // WARP)[:, None]
     steps = in_all_rows(amount, mask).astype(np.int64) & 31
@@ -105,10 +104,10 @@ def _sources(kind: str, amount: Array, clamp: Array, mask: Mask) -> tuple[Array,
     return rows_read, inside
 
 
-@executes(Traits("vote.sync", "dvv", ("all", "any", "uni", "ballot"), meets="named", varies=True,
+@executes(Traits("vote.sync", "dvv", ("all", "any", "uni", "ballot"), converges="named", varies=True,
                  called="a vote (__ballot_sync, __any_sync, __all_sync)"))  # fmt: skip
 def vote(machine: Machine, item: Instruction) -> Executor:
-    """vote: what the lanes say of a predicate."""
+    """Return the executor of vote: the combined predicates of the lanes."""
     members = members_reader(machine, item)
     widths, line, kind = machine.program.widths, item.line, item.words[2]
     chosen = reader(item.operands[1], "pred", widths, line)
@@ -120,8 +119,8 @@ def vote(machine: Machine, item: Instruction) -> Executor:
         def counted(named: Array) -> tuple[Array, ...]:
             if kind == "ballot":
                 return (ballot(yes & named, mask),)
-            every = for_warp(np.logical_and.reduce(by_warp(yes | ~named), axis=1, keepdims=True), mask)
-            some = for_warp(np.logical_or.reduce(by_warp(yes & named), axis=1, keepdims=True), mask)
+            every = broadcast_to_warps(np.logical_and.reduce(by_warp(yes | ~named), axis=1, keepdims=True), mask)
+            some = broadcast_to_warps(np.logical_or.reduce(by_warp(yes & named), axis=1, keepdims=True), mask)
             return (every if kind == "all" else some if kind == "any" else every | ~some,)
 
         put(registers, by_party(members(registers), mask, counted)[0])
@@ -129,10 +128,10 @@ def vote(machine: Machine, item: Instruction) -> Executor:
     return step
 
 
-@executes(*(Traits(head, form, check=ends_in_type, meets="named", varies=True, called="__match_…_sync()")
+@executes(*(Traits(head, form, check=check_type, converges="named", varies=True, called="__match_…_sync()")
             for head, form in (("match.any.sync", "dvv"), ("match.all.sync", "pvv"))))  # fmt: skip
 def match_values(machine: Machine, item: Instruction) -> Executor:
-    """match: the lanes that hold the same value."""
+    """Return the executor of match: the lanes with the same value."""
     members = members_reader(machine, item)
     words, widths, line = item.words, machine.program.widths, item.line
     target = item.operands[0]
@@ -169,9 +168,9 @@ _REDUX = {"add": (np.add, 0), "min": (np.minimum, None), "max": (np.maximum, Non
           "or": (np.bitwise_or, 0), "xor": (np.bitwise_xor, 0)}  # fmt: skip
 
 
-@executes(Traits("redux.sync", "dvv", check=ends_in_type, meets="named", varies=True, called="__reduce_…_sync()"))
+@executes(Traits("redux.sync", "dvv", check=check_type, converges="named", varies=True, called="__reduce_…_sync()"))
 def redux(machine: Machine, item: Instruction) -> Executor:
-    """redux: a value of all lanes together."""
+    """Return the executor of redux: the combined value of all lanes."""
     members = members_reader(machine, item)
     words, widths, line = item.words, machine.program.widths, item.line
     name, code = words[2], words[-1]
@@ -189,16 +188,16 @@ def redux(machine: Machine, item: Instruction) -> Executor:
 
         def combined(named: Array) -> tuple[Array, ...]:
             whole = np.where(named, data, filler)
-            return (for_warp(combine.reduce(by_warp(whole), axis=1, keepdims=True, dtype=data.dtype), mask),)
+            return (broadcast_to_warps(combine.reduce(by_warp(whole), axis=1, keepdims=True, dtype=data.dtype), mask),)
 
         put(registers, by_party(members(registers), mask, combined)[0])
 
     return step
 
 
-@executes(Traits("elect.sync", "pv", meets="named", varies=True))
+@executes(Traits("elect.sync", "pv", converges="named", varies=True))
 def elect(machine: Machine, item: Instruction) -> Executor:
-    """elect: one lane, the same for all, and whether it is this one."""
+    """Return the executor of elect: one lane, the same for all, and whether it is this one."""
     members = members_reader(machine, item)
     widths, line, target = machine.program.widths, item.line, item.operands[0]
     put = writer(target.first if isinstance(target, Pair) else target, "b32", widths, line)
@@ -208,7 +207,7 @@ def elect(machine: Machine, item: Instruction) -> Executor:
         def elected(named: Array) -> tuple[Array, ...]:
             leader = by_warp(named).argmax(axis=1, keepdims=True).astype(np.uint32)
             lanes = np.arange(WARP, dtype=np.uint32)[None, :, None]
-            return for_warp(leader, mask), in_mask_rows((lanes == leader).reshape(-1, named.shape[1]), mask)
+            return broadcast_to_warps(leader, mask), in_mask_rows((lanes == leader).reshape(-1, named.shape[1]), mask)
 
         leader, chosen = by_party(members(registers), mask, elected)
         put(registers, leader)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import bit_mask, unsigned
-from engine.backends.emulator.meanings.registry import BITS, INTEGERS, computes
+from engine.backends.emulator.meanings.registry import BITS, INTEGERS, bit_mask, computes, unsigned
 from engine.records import Array
 
 LOGICAL = ("pred", *BITS)
 FIELDS = ("u32", "u64", "s32", "s64")
 WORDS = ("b32", "b64")
 HALF_MASKS = (0x55555555_55555555, 0x33333333_33333333, 0x0F0F0F0F_0F0F0F0F)
-NONE = np.uint32(0xFFFFFFFF)  # what PTX answers where there is no such bit
+NONE = np.uint32(0xFFFFFFFF)  # PTX's answer if there is no such bit
 
 
 @computes("and.{t}", "t t -> t", t=LOGICAL)
@@ -35,7 +34,7 @@ def differ(a: Array, b: Array) -> Array:
 
 @computes("not.{t}", "t -> t", t=LOGICAL)
 def invert(a: Array) -> Array:
-    """Every bit turned."""
+    """All bits inverted."""
     return ~a
 
 
@@ -58,19 +57,21 @@ def look_up(a: Array, b: Array, c: Array, table: Array) -> Array:
 
 
 def _count(count: Array, a: Array) -> Array:
-    """A shift count of a's dtype. Counts of the width and above are clamped by PTX, and by NumPy once they fit."""
+    """Return a shift count in a's dtype. PTX clamps counts of the width and above, and NumPy does once they fit the
+    type.
+    """
     return np.minimum(count, np.uint32(64)).astype(a.dtype)
 
 
 @computes("shl.{t}", "t u32 -> t", t=BITS)
 def shift_left(a: Array, count: Array) -> Array:
-    """Zeros come in; nothing is left from the width on."""
+    """a shifted left; zeros come in, and a count of the width or more gives 0."""
     return a << _count(count, a)
 
 
 @computes("shr.{t}", "t u32 -> t", t=BITS + INTEGERS)
 def shift_right(a: Array, count: Array) -> Array:
-    """A signed type shifts copies of its sign in; a count of the width or more leaves nothing else."""
+    """a shifted right; a signed type shifts in its sign bit, and a count of the width or more leaves only that."""
     return a >> _count(count, a)
 
 
@@ -84,21 +85,25 @@ def shift_funnel(low: Array, high: Array, count: Array, *, side: str, mode: str)
 
 
 def _ones(count: Array, dtype: np.dtype[np.generic]) -> Array:
-    """The lowest `count` bits set; all of them from the width on (there NumPy's shift gives 0, and 0 - 1 wraps)."""
+    """Return the lowest `count` bits set, all of them from the width on: NumPy's shift then gives 0, and 0 -
+    1 wraps.
+    """
     one = np.array(1, dtype)
     result: Array = (one << np.minimum(count, 64).astype(dtype)) - one
     return result
 
 
 def _place_of_field(count: Array, a: Array) -> Array:
-    """The start or length of a field. The GPU has an instruction for 32 bits, which looks at the count's lowest 8.
-    Fields of 64 bits are made of shifts, which clamp: PTX leaves counts above 255 open."""
+    """Return the start or length of a field. The 32-bit instruction reads the lowest 8 bits of the count.
+
+    64-bit fields consist of shifts, which clamp; PTX leaves counts above 255 undefined.
+    """
     return count & np.uint32(255) if a.dtype.itemsize == 4 else np.minimum(count, np.uint32(64))
 
 
 @computes("bfe.{t}", "t u32 u32 -> t", t=FIELDS)
 def extract_field(a: Array, start: Array, length: Array) -> Array:
-    """`length` bits from `start`. A signed field continues with its top bit, also above the register's top."""
+    """`length` bits from `start`. A signed field continues with its top bit, even beyond the register's top."""
     start, length = _place_of_field(start, a), _place_of_field(length, a)
     width = a.dtype.itemsize * 8
     field = shift_right(unsigned(a), start)
@@ -121,7 +126,7 @@ def insert_field(a: Array, b: Array, start: Array, length: Array) -> Array:
 
 @computes("bmsk.{mode}.b32", "u32 u32 -> b32", mode=("wrap", "clamp"))
 def make_mask(start: Array, width: Array, *, mode: str) -> Array:
-    """`width` ones from bit `start`; both modulo 32, or cut off at 32."""
+    """`width` ones from bit `start`; both modulo 32, or clamped to 32."""
     if mode == "wrap":
         start, width = start & np.uint32(31), width & np.uint32(31)
     return shift_left(_ones(width, np.dtype("u4")), start)
@@ -129,7 +134,7 @@ def make_mask(start: Array, width: Array, *, mode: str) -> Array:
 
 @computes("szext.{mode}.{t}", "t u32 -> t", mode=("wrap", "clamp"), t=("u32", "s32"))
 def extend(a: Array, width: Array, *, mode: str) -> Array:
-    """The low `width` bits of a, continued by zeros or by their top bit. Clamped, 32 bits and more are all of a."""
+    """The low `width` bits of a, extended by zeros or by their top bit. Clamped widths of 32 and more give all of a."""
     width = width & np.uint32(31) if mode == "wrap" else np.minimum(width, np.uint32(32))
     kept = _ones(width, np.dtype("u4"))
     low = unsigned(a) & kept
@@ -142,14 +147,15 @@ def extend(a: Array, width: Array, *, mode: str) -> Array:
 
 @computes("popc.{t}", "t -> u32", t=WORDS)
 def count_ones(a: Array) -> Array:
-    """How many bits are set."""
+    """The number of set bits."""
     return np.bitwise_count(a).astype(np.uint32)
 
 
 @computes("clz.{t}", "t -> u32", t=WORDS)
 def count_leading_zeros(a: Array) -> Array:
-    # The exponent of a float64 is the place of the top bit. Clearing the bit below it keeps rounding from raising it.
-    """Zeros above the top bit; the width for 0."""
+    # The exponent of a float64 is the position of the top bit. Clearing the bit below it keeps rounding from raising
+    # it.
+    """The number of zeros above the top bit; the width for 0."""
     exponent = (a & ~(a >> a.dtype.type(1))).astype(np.float64).view(np.uint64) >> np.uint64(52)
     width = a.dtype.itemsize * 8
     result: Array = np.minimum(np.uint32(1022 + width) - exponent.astype(np.uint32), np.uint32(width))
@@ -158,7 +164,9 @@ def count_leading_zeros(a: Array) -> Array:
 
 @computes("bfind.shiftamt?.{t}", "t -> u32", t=FIELDS)
 def find_top(a: Array, *, shiftamt: bool) -> Array:
-    """The place of the top bit that is not the sign, or how far it must be shifted to be the top; all ones if none."""
+    """The position of the top bit other than the sign, or the shift that moves it to the top; all ones if there is
+    none.
+    """
     bits = unsigned(a ^ a >> a.dtype.type(a.dtype.itemsize * 8 - 1)) if a.dtype.kind == "i" else a
     zeros = count_leading_zeros(bits)
     top = np.uint32(a.dtype.itemsize * 8 - 1)
@@ -177,9 +185,9 @@ def reverse_bits(a: Array) -> Array:
 
 @computes("fns.b32", "b32 u32 s32 -> u32")
 def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
-    """The |offset|-th set bit of the mask from `base` on, upwards or downwards; with offset 0 `base` itself if set.
+    """The |offset|-th set bit of the mask from `base`, upwards or downwards; with offset 0 `base` itself if set.
 
-    For the lowest offset, which has no absolute value, the GPU answers 0.
+    The lowest offset has no absolute value; the GPU returns 0 for it.
     """
     mask, base, offset = np.broadcast_arrays(mask, base, offset)
     found = np.full(mask.shape, NONE)
@@ -218,7 +226,7 @@ def _selectors(mode: str, select: Array) -> list[Array]:
 
 @computes("prmt.b32.{mode?}", "b32 b32 u32 -> b32", mode=("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"))
 def permute_bytes(a: Array, b: Array, select: Array, *, mode: str) -> Array:
-    """Any four of the eight bytes of b:a; in the plain mode bit 3 of a selector spreads the byte's sign instead."""
+    """Any four of the eight bytes of b:a; in the plain mode bit 3 of a selector repeats the byte's sign instead."""
     if not mode and select.size == 1:
         return _permuted(a, b, int(select.item()))
     if mode:
@@ -237,7 +245,7 @@ def permute_bytes(a: Array, b: Array, select: Array, *, mode: str) -> Array:
 
 
 def _permuted(a: Array, b: Array, select: int) -> Array:
-    """As `permute_bytes` with one selector for all: whole words are shifted and masked, nothing is looked up."""
+    """Permute bytes with one selector for all lanes: whole words are shifted and masked, without lookups."""
     a, b = np.broadcast_arrays(a, b)
     result = np.zeros_like(a)
     for index in range(4):

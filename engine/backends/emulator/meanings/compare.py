@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import bit_mask
-from engine.backends.emulator.meanings.registry import BITS, DTYPES, INTEGERS, SIGNED, UNSIGNED, computes
+from engine.backends.emulator.meanings.registry import BITS, DTYPES, INTEGERS, SIGNED, UNSIGNED, bit_mask, computes
 from engine.backends.emulator.meanings.rounding import flushed
 from engine.records import Array
 
@@ -18,7 +17,7 @@ ORDERED: dict[str, Callable[..., Array]] = {
 LOWER: dict[str, Callable[..., Array]] = {
     "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
 }  # fmt: skip
-# True as well where an operand is NaN, as the negation of the opposite comparison is.
+# Also true if an operand is NaN, as the negation of the opposite comparison.
 UNORDERED: dict[str, Callable[..., Array]] = {
     "equ": np.not_equal, "neu": np.equal, "ltu": np.greater_equal, "leu": np.greater, "gtu": np.less_equal,
     "geu": np.less,
@@ -28,7 +27,9 @@ FLOAT_TESTS = (*ORDERED, *UNORDERED, "num", "nan")
 
 
 def compare(a: Array, b: Array, test: str) -> Array:
-    """One comparison by its PTX name. Without a `u`, comparisons with NaN are false: also `ne`, unlike NumPy's."""
+    """Return one comparison by its PTX name. Without a `u`, comparisons with NaN are false, even `ne`,
+    unlike NumPy's.
+    """
     if test == "ne" and a.dtype.kind == "f":
         return np.less(a, b) | np.greater(a, b)
     if test == "equ":
@@ -45,7 +46,7 @@ def compare(a: Array, b: Array, test: str) -> Array:
 
 
 def unordered(a: Array, b: Array) -> Array:
-    """Is one of the two NaN?"""
+    """Return whether an operand is NaN."""
     return np.isnan(a) | np.isnan(b)
 
 
@@ -84,7 +85,7 @@ def set_joined_predicate_flushed(a: Array, b: Array, other: Array, *, test: str,
 @computes("set.{test}.{d}.{t}", "t t -> d", test=(*ORDERED, *LOWER), d=("u32", "s32", "f32"), t=UNSIGNED)
 @computes("set.{test}.{d}.{t}", "t t -> d", test=FLOAT_TESTS, d=("u32", "s32", "f32"), t=("f32", "f64"))
 def set_value(a: Array, b: Array, *, test: str, d: str) -> Array:
-    """True is all ones as an integer and 1.0 as a float."""
+    """a `test` b as a value: true is all ones as an integer and 1.0 as a float."""
     return truth(compare(a, b, test), d)
 
 
@@ -109,14 +110,14 @@ def set_value_flushed(a: Array, b: Array, *, test: str, d: str) -> Array:
 
 
 def truth(condition: Array, code: str) -> Array:
-    """A condition as a value of a PTX type."""
+    """Return a condition as a value of a PTX type."""
     kind = DTYPES[code]
     result: Array = condition.astype(kind) if kind.kind == "f" else bit_mask(condition, kind).view(kind)
     return result
 
 
 def select(a: Array, b: Array, condition: Array) -> Array:
-    """a where the condition holds, else b, for unsigned a and b: bits, because np.where costs ten times as much."""
+    """Return a where the condition holds, else b, for unsigned a and b; np.where would cost ten times as much."""
     result: Array = b ^ ((a ^ b) & bit_mask(condition, a.dtype))
     return result
 
@@ -130,7 +131,7 @@ def select_by_predicate(a: Array, b: Array, condition: Array) -> Array:
 @computes("slct.{t}.s32", "bits:t bits:t s32 -> bits:t", t=(*BITS, *INTEGERS, "f32", "f64"))
 @computes("slct.{t}.f32", "bits:t bits:t f32 -> bits:t", t=(*BITS, *INTEGERS, "f32", "f64"))
 def select_by_sign(a: Array, b: Array, sign: Array) -> Array:
-    """-0 counts as not negative, NaN as negative: as the comparison says."""
+    """a if the sign is not negative, else b; -0 counts as not negative, NaN as negative."""
     return select(a, b, sign >= 0)
 
 
@@ -145,7 +146,7 @@ def select_by_flushed_sign(a: Array, b: Array, sign: Array) -> Array:
     what=("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
 )  # fmt: skip
 def test_property(a: Array, *, what: str) -> Array:
-    """What kind of number a is. Zero is a normal one, as on the GPU."""
+    """Whether a is of this kind. Zero is a normal number, as on the GPU."""
     tiny = np.finfo(a.dtype).tiny
     tests: dict[str, Callable[[], Array]] = {
         "finite": lambda: np.isfinite(a),

@@ -1,7 +1,6 @@
 """Half precision: float16 and bfloat16, one value or two packed in a word.
 
-The work is done in float32 or float64, where sums and products of halves are exact or rounded to odd, and rounded once
-to the half at the end.
+Results are computed in float32 or float64, exactly or rounded to odd, and rounded once to the half at the end.
 """
 
 from __future__ import annotations
@@ -10,31 +9,30 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import packed
 from engine.backends.emulator.meanings.compare import FLOAT_TESTS, JOINS, compare, truth
 from engine.backends.emulator.meanings.extremes import EXTREMES
-from engine.backends.emulator.meanings.registry import computes
+from engine.backends.emulator.meanings.registry import computes, packed
 from engine.backends.emulator.meanings.rounding import saturated, to_odd, two_sum
 from engine.records import Array
 
 HALVES = ("f16", "bf16", "f16x2", "bf16x2")
 SINGLE = ("f16", "bf16")
 DOUBLE = ("f16x2", "bf16x2")
-NAN = np.uint16(0x7FFF)  # the GPU's
+NAN = np.uint16(0x7FFF)  # the GPU's NaN
 
 
 def from_bfloat(a: Array) -> Array:
-    """bfloat16 bits -> float32: the upper half of one."""
+    """Convert bfloat16 bits to float32: they are its upper half."""
     result: Array = (a.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return result
 
 
 def to_bfloat(value: Array, rounding: str = "rn") -> Array:
-    """float32 or float64 -> bfloat16 bits, rounded once ("rn" or "rz")."""
+    """Convert float32 or float64 to bfloat16 bits, rounded once ("rn" or "rz")."""
     single = value.astype(np.float32)
     bits = single.view(np.uint32)
     if value.dtype == np.float64:
-        # Rounded to odd, so that the second rounding sees on which side the value lay.
+        # Rounding to odd shows the second rounding on which side the value lay.
         error = value - single.astype(np.float64)
         outward = np.signbit(error) == np.signbit(single)
         inexact = (error != 0) & ~np.isnan(error) & (bits & np.uint32(1) == 0)
@@ -44,16 +42,16 @@ def to_bfloat(value: Array, rounding: str = "rn") -> Array:
     return np.where(np.isnan(single), NAN, (bits >> np.uint32(16)).astype(np.uint16))
 
 
-def opened(a: Array, t: str) -> list[Array]:
-    """The values in an operand, low half first, as float32: a widening without loss."""
+def unpack_halves(a: Array, t: str) -> list[Array]:
+    """Return the values in an operand, low half first, as float32, exactly."""
     parts = [a] if t in SINGLE else [a.astype(np.uint16), (a >> np.uint32(16)).astype(np.uint16)]
     if t.startswith("b"):
         return [from_bfloat(part) for part in parts]
     return [part.view(np.float16).astype(np.float32) for part in parts]
 
 
-def closed(parts: list[Array], t: str) -> Array:
-    """Values of float32 or float64 -> an operand of type t, each rounded once."""
+def pack_halves(parts: list[Array], t: str) -> Array:
+    """Pack float32 or float64 values into an operand of type t, each rounded once."""
     if t.startswith("b"):
         made = [to_bfloat(part) for part in parts]
         return made[0] if t in SINGLE else packed(*made)
@@ -62,12 +60,12 @@ def closed(parts: list[Array], t: str) -> Array:
 
 
 def flushed(part: Array) -> Array:
-    """.ftz on the value of a float16: below 2^-14 it becomes a zero of its sign."""
+    """Apply .ftz to values of a float16: below 2^-14 they become zeros of the same sign."""
     return np.where(np.abs(part) < 2.0**-14, np.copysign(part.dtype.type(0), part), part)
 
 
 def rectified(part: Array) -> Array:
-    """.relu: negative becomes +0, NaN stays."""
+    """Apply .relu: negative values become +0; NaN stays."""
     result: Array = np.maximum(part, part.dtype.type(0)) + part.dtype.type(0)
     return result
 
@@ -76,23 +74,23 @@ def _each(
     function: Callable[..., Array], t: str, operands: tuple[Array, ...], ftz: bool = False, sat: bool = False,
     relu: bool = False,
 ) -> Array:  # fmt: skip
-    """A function of values applied to each half, with the modifiers."""
+    """Apply a function to each half, with the modifiers."""
     results = []
-    for values in zip(*(opened(a, t) for a in operands), strict=True):
+    for values in zip(*(unpack_halves(a, t) for a in operands), strict=True):
         result = function(*(flushed(value) for value in values)) if ftz else function(*values)
         if ftz:
-            # What rounds up to a normal half is none to flush: round first.
+            # Round first: a value that rounds up to a normal half is not flushed.
             result = flushed(result.astype(np.float16).astype(np.float32))
         if sat:
             result = saturated(result)
         if relu:
             result = rectified(result)
         results.append(result)
-    return closed(results, t)
+    return pack_halves(results, t)
 
 
 def _product(a: Array, b: Array) -> Array:
-    """Exact: 22 bits, in float64 so that bfloat16's smallest products are too."""
+    """Return the product, exactly: 22 bits, in float64 to include bfloat16's smallest products."""
     return a.astype(np.float64) * b
 
 
@@ -101,14 +99,14 @@ def _fused(a: Array, b: Array, c: Array) -> Array:
     return to_odd(total, lost)
 
 
-# A float32 sum of halves, rounded again to the half, is the sum rounded once: it has more than twice the digits.
+# A float32 sum of halves, rounded again to half, equals the sum rounded once: float32 has over twice the digits.
 ARITHMETIC: dict[str, Callable[..., Array]] = {"add": np.add, "sub": np.subtract, "mul": _product}
 
 
 @computes("{name}.ftz?.sat?.{t}", "t t -> t", name=ARITHMETIC, t=("f16", "f16x2"))
 @computes("{name}.rn.ftz?.sat?.{t}", "t t -> t", name=ARITHMETIC, t=("f16", "f16x2"))
 def calculate(a: Array, b: Array, *, name: str, t: str, ftz: bool, sat: bool) -> Array:
-    """a sum, difference or product."""
+    """A sum, difference or product."""
     return _each(ARITHMETIC[name], t, (a, b), ftz, sat)
 
 
@@ -127,7 +125,7 @@ def fuse(a: Array, b: Array, c: Array, *, t: str, ftz: bool, sat: bool) -> Array
 
 @computes("fma.rn.ftz?.relu.{t}", "t t t -> t", t=("f16", "f16x2"))
 def fuse_positive(a: Array, b: Array, c: Array, *, t: str, ftz: bool) -> Array:
-    """a * b + c, rounded once, negative to +0."""
+    """a * b + c, rounded once; negative results become +0."""
     return _each(_fused, t, (a, b, c), ftz, relu=True)
 
 
@@ -138,46 +136,46 @@ def fuse_bfloat(a: Array, b: Array, c: Array, *, t: str, relu: bool) -> Array:
 
 
 def _signs(a: Array, t: str) -> tuple[Array, Array]:
-    """The bits of an operand and its sign bits."""
+    """Return the bits of an operand, and the mask of its sign bits."""
     bits = a.view(f"u{a.dtype.itemsize}")
     return bits, bits.dtype.type(0x8000 if t in SINGLE else 0x80008000)
 
 
 @computes("neg.{t}", "t -> t", t=HALVES)
 def negate(a: Array, *, t: str) -> Array:
-    """The sign turned."""
+    """The negated value."""
     bits, signs = _signs(a, t)
     return (bits ^ signs).view(a.dtype)
 
 
 @computes("abs.{t}", "t -> t", t=HALVES)
 def absolute(a: Array, *, t: str) -> Array:
-    """The sign cleared."""
+    """The absolute value."""
     bits, signs = _signs(a, t)
     return (bits & ~signs).view(a.dtype)
 
 
 @computes("{name}.ftz.{t}", "t -> t", name=("neg", "abs"), t=("f16", "f16x2"))
 def change_sign_flushed(a: Array, *, name: str, t: str) -> Array:
-    """The sign turned or cleared, denormals to zero."""
+    """The negated or absolute value; denormals become zero."""
     return _each(np.negative if name == "neg" else np.abs, t, (a,), ftz=True)
 
 
 @computes("{name}.{t}", "t t -> t", name=EXTREMES, t=HALVES)
 def extreme(a: Array, b: Array, *, name: str, t: str) -> Array:
-    """The smaller or larger one; a NaN loses."""
+    """The minimum or maximum; a number beats a NaN."""
     return _each(EXTREMES[name], t, (a, b))
 
 
 @computes("{name}.ftz.{t}", "t t -> t", name=EXTREMES, t=("f16", "f16x2"))
 def extreme_flushed(a: Array, b: Array, *, name: str, t: str) -> Array:
-    """As without `.ftz`, of denormals as zeros."""
+    """As without `.ftz`, with denormals as zeros."""
     return _each(EXTREMES[name], t, (a, b), ftz=True)
 
 
 @computes("{name}.NaN.{t}", "t t -> t", name=EXTREMES, t=HALVES)
 def extreme_or_nan(a: Array, b: Array, *, name: str, t: str) -> Array:
-    """With `.NaN` a NaN wins."""
+    """The minimum or maximum; a NaN beats a number."""
 
     def function(x: Array, y: Array) -> Array:
         return np.where(np.isnan(x) | np.isnan(y), np.float32(np.nan), EXTREMES[name](x, y))
@@ -188,7 +186,7 @@ def extreme_or_nan(a: Array, b: Array, *, name: str, t: str) -> Array:
 @computes("setp.{test}.{t}", "t t -> pred", test=FLOAT_TESTS, t=SINGLE)
 def set_predicate(a: Array, b: Array, *, test: str, t: str) -> Array:
     """a `test` b."""
-    return compare(opened(a, t)[0], opened(b, t)[0], test)
+    return compare(unpack_halves(a, t)[0], unpack_halves(b, t)[0], test)
 
 
 @computes("setp.{test}.{join}.{t}", "t t pred -> pred", test=FLOAT_TESTS, join=JOINS, t=SINGLE)
@@ -199,8 +197,8 @@ def set_joined_predicate(a: Array, b: Array, other: Array, *, test: str, join: s
 
 @computes("setp.{test}.{t}", "t t -> pred pred", test=FLOAT_TESTS, t=DOUBLE)
 def set_predicates(a: Array, b: Array, *, test: str, t: str) -> tuple[Array, Array]:
-    """One predicate a half, the low one first."""
-    low, high = (compare(x, y, test) for x, y in zip(opened(a, t), opened(b, t), strict=True))
+    """One predicate per half, the low one first."""
+    low, high = (compare(x, y, test) for x, y in zip(unpack_halves(a, t), unpack_halves(b, t), strict=True))
     return low, high
 
 
@@ -220,19 +218,19 @@ def set_value(a: Array, b: Array, *, test: str, d: str, t: str) -> Array:
 
 @computes("set.{test}.bf16.bf16", "bf16 bf16 -> bf16", test=FLOAT_TESTS)
 def set_bfloat(a: Array, b: Array, *, test: str) -> Array:
-    """1.0 or 0.0."""
+    """1.0 if a `test` b, else 0.0."""
     return to_bfloat(set_predicate(a, b, test=test, t="bf16").astype(np.float32))
 
 
 @computes("set.{test}.{t}.{t}", "t t -> t", test=FLOAT_TESTS, t=DOUBLE)
 def set_values(a: Array, b: Array, *, test: str, t: str) -> Array:
-    """1.0 or 0.0 in each half."""
-    return closed([part.astype(np.float32) for part in set_predicates(a, b, test=test, t=t)], t)
+    """1.0 or 0.0 for each half."""
+    return pack_halves([part.astype(np.float32) for part in set_predicates(a, b, test=test, t=t)], t)
 
 
 @computes("set.{test}.{d}.{t}", "t t -> d", test=FLOAT_TESTS, d=("u32", "s32"), t=DOUBLE)
 def set_masks(a: Array, b: Array, *, test: str, d: str, t: str) -> Array:
-    """All ones or zeros in each half."""
+    """All ones or zeros for each half."""
     low, high = (truth(part, "u16") for part in set_predicates(a, b, test=test, t=t))
     return packed(low, high).view(np.int32 if d == "s32" else np.uint32)
 
@@ -241,6 +239,6 @@ def set_masks(a: Array, b: Array, *, test: str, d: str, t: str) -> Array:
 @computes("{name}.approx.{t}", "t -> t", name=("tanh",), t=HALVES)
 @computes("{name}.approx.ftz.{t}", "t -> t", name=("ex2",), t=("bf16", "bf16x2"))
 def approximate(a: Array, *, name: str, t: str) -> Array:
-    """The correctly rounded value; the GPU's is allowed about one unit in the last place more."""
+    """The correctly rounded value; the GPU's may be about one unit in the last place off."""
     function = np.exp2 if name == "ex2" else np.tanh
     return _each(lambda value: function(value.astype(np.float64)), t, (a,))

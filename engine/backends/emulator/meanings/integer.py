@@ -1,11 +1,19 @@
-"""Integer arithmetic. NumPy's arrays wrap as PTX does; where the two differ a comment says how."""
+"""Integer arithmetic, carries, and dot products of packed bytes. NumPy wraps as PTX does; comments name exceptions."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.meanings.bit_patterns import bit_mask, halves, packed, unsigned, widened
-from engine.backends.emulator.meanings.registry import INTEGERS, SIGNED, computes
+from engine.backends.emulator.meanings.registry import (
+    INTEGERS,
+    SIGNED,
+    bit_mask,
+    computes,
+    halves,
+    packed,
+    unsigned,
+    widened,
+)
 from engine.records import Array
 
 NARROW = ("u16", "s16", "u32", "s32")
@@ -14,26 +22,26 @@ PAIRS = ("u16x2", "s16x2")
 
 @computes("add.{t}", "t t -> t", t=INTEGERS)
 def add(a: Array, b: Array) -> Array:
-    """a + b; wraps."""
+    """a + b, wrapped."""
     return a + b
 
 
 @computes("sub.{t}", "t t -> t", t=INTEGERS)
 def subtract(a: Array, b: Array) -> Array:
-    """a - b; wraps."""
+    """a - b, wrapped."""
     return a - b
 
 
 @computes("{name}.sat.s32", "s32 s32 -> s32", name=("add", "sub"))
 def add_saturating(a: Array, b: Array, *, name: str) -> Array:
-    """The sum or difference, kept within 32 bits."""
+    """The sum or difference, clamped to 32 bits."""
     exact = a.astype(np.int64) + b if name == "add" else a.astype(np.int64) - b
     return np.clip(exact, -(2**31), 2**31 - 1).astype(np.int32)
 
 
 @computes("{name}.{t}", "t t -> t", name=("add", "min", "max"), t=PAIRS)
 def combine_pairs(a: Array, b: Array, *, name: str, t: str) -> Array:
-    """Both 16-bit halves by themselves."""
+    """Both 16-bit halves separately."""
     function = {"add": np.add, "min": np.minimum, "max": np.maximum}[name]
     (a_low, a_high), (b_low, b_high) = halves(a, t == "s16x2"), halves(b, t == "s16x2")
     return packed(function(a_low, b_low), function(a_high, b_high))
@@ -53,7 +61,7 @@ def multiply_wide(a: Array, b: Array) -> Array:
 
 @computes("mul.hi.{t}", "t t -> t", t=INTEGERS)
 def multiply_high(a: Array, b: Array) -> Array:
-    """The upper half of the product, which NumPy does not offer."""
+    """The upper half of the product, which NumPy lacks."""
     bits = a.dtype.itemsize * 8
     if bits < 64:
         return (widened(a) * widened(b) >> bits).astype(a.dtype)
@@ -64,7 +72,7 @@ def multiply_high(a: Array, b: Array) -> Array:
     high: Array = high_a * high_b + (cross >> np.uint64(32)) + (other >> np.uint64(32))
     if a.dtype.kind == "u":
         return high
-    # A negative factor was read as itself + 2^64.
+    # A negative factor was read as itself plus 2^64.
     signed: Array = high.view(np.int64) - ((a >> 63) & b) - ((b >> 63) & a)
     return signed
 
@@ -77,20 +85,20 @@ def multiply_add(a: Array, b: Array, c: Array) -> Array:
 
 @computes("mad.hi.{t}", "t t t -> t", t=INTEGERS)
 def multiply_add_high(a: Array, b: Array, c: Array) -> Array:
-    """The upper half of a * b, plus c; wraps."""
+    """The upper half of a * b, plus c, wrapped."""
     result: Array = multiply_high(a, b) + c
     return result
 
 
 @computes("mad.hi.sat.s32", "s32 s32 s32 -> s32")
 def multiply_add_high_saturating(a: Array, b: Array, c: Array) -> Array:
-    """The upper half of a * b, plus c, kept within 32 bits."""
+    """The upper half of a * b, plus c, clamped to 32 bits."""
     return add_saturating(multiply_high(a, b), c, name="add")
 
 
 @computes("mad.wide.{t}", "t t wide:t -> wide:t", t=NARROW)
 def multiply_add_wide(a: Array, b: Array, c: Array) -> Array:
-    """The whole of a * b, plus c."""
+    """The whole product a * b, plus c."""
     return widened(a) * widened(b) + c
 
 
@@ -111,7 +119,7 @@ def multiply_add_24(a: Array, b: Array, c: Array, *, half: str) -> Array:
 
 @computes("mad24.hi.sat.s32", "s32 s32 s32 -> s32")
 def multiply_add_24_saturating(a: Array, b: Array, c: Array) -> Array:
-    """As mul24.hi, plus c, kept within 32 bits."""
+    """As mul24.hi, plus c, clamped to 32 bits."""
     return add_saturating(multiply_24(a, b, half="hi"), c, name="add")
 
 
@@ -122,13 +130,13 @@ def add_absolute_difference(a: Array, b: Array, c: Array) -> Array:
 
 
 def _magnitude(a: Array) -> Array:
-    """|a| as unsigned: |INT_MIN| has no signed form."""
+    """Return |a| as unsigned, because |INT_MIN| has no signed form."""
     return unsigned(np.abs(a)) if a.dtype.kind == "i" else a
 
 
 @computes("div.{t}", "t t -> t", t=INTEGERS)
 def divide(a: Array, b: Array) -> Array:
-    """PTX truncates towards zero, NumPy rounds down; a division by zero gives all ones on the GPU."""
+    """a / b, truncated toward zero, where NumPy rounds down; a division by zero gives all ones on the GPU."""
     quotient = _magnitude(a) // _magnitude(b)
     if a.dtype.kind == "i":
         sign = unsigned((a ^ b) >> a.dtype.type(a.dtype.itemsize * 8 - 1))
@@ -138,10 +146,10 @@ def divide(a: Array, b: Array) -> Array:
 
 @computes("rem.{t}", "t t -> t", t=INTEGERS)
 def remainder(a: Array, b: Array) -> Array:
-    """The sign is the dividend's, in NumPy the divisor's; by zero the GPU gives all ones."""
+    """The remainder with the sign of the dividend, where NumPy has the divisor's; by zero the GPU gives all ones."""
     divisor = _magnitude(b)
     rest = _magnitude(a)
-    # NumPy divides fast by one common divisor, but takes its remainder slowly.
+    # NumPy divides fast by a common divisor, but computes its remainder slowly.
     rest = rest - rest // divisor * divisor
     if a.dtype.kind == "i":
         sign = unsigned(a >> a.dtype.type(a.dtype.itemsize * 8 - 1))
@@ -160,3 +168,115 @@ def absolute(a: Array) -> Array:
 def negate(a: Array) -> Array:
     """-a; the most negative number stays."""
     return np.negative(a)
+
+
+CARRYING = ("u32", "s32", "u64", "s64")
+
+
+@computes("add.cc.{t}", "t t -> t carry", t=CARRYING)
+def add_carrying(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b and its carry."""
+    total = a + b
+    return total, (unsigned(total) < unsigned(a)).astype(np.uint32)
+
+
+@computes("addc.{t}", "t t carry -> t", t=CARRYING)
+def add_carried(a: Array, b: Array, carry: Array) -> Array:
+    """a + b + carry."""
+    result: Array = a + b + carry.astype(a.dtype)
+    return result
+
+
+@computes("addc.cc.{t}", "t t carry -> t carry", t=CARRYING)
+def add_carried_carrying(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    """a + b + carry, and the new carry."""
+    part, first = add_carrying(a, b)
+    total, second = add_carrying(part, carry.astype(a.dtype))
+    return total, first | second
+
+
+@computes("sub.cc.{t}", "t t -> t carry", t=CARRYING)
+def subtract_borrowing(a: Array, b: Array) -> tuple[Array, Array]:
+    """a - b and its borrow."""
+    return a - b, (unsigned(a) < unsigned(b)).astype(np.uint32)
+
+
+@computes("subc.{t}", "t t carry -> t", t=CARRYING)
+def subtract_borrowed(a: Array, b: Array, borrow: Array) -> Array:
+    """a - b - borrow."""
+    result: Array = a - b - borrow.astype(a.dtype)
+    return result
+
+
+@computes("subc.cc.{t}", "t t carry -> t carry", t=CARRYING)
+def subtract_borrowed_borrowing(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
+    """a - b - borrow, and the new borrow."""
+    part, first = subtract_borrowing(a, b)
+    rest, second = subtract_borrowing(part, borrow.astype(a.dtype))
+    return rest, first | second
+
+
+@computes("mad.{half}.cc.{t}", "t t t -> t carry", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carrying(a: Array, b: Array, c: Array, *, half: str) -> tuple[Array, Array]:
+    """One half of a * b, plus c, and the sum's carry."""
+    return add_carrying(_half_product(a, b, half), c)
+
+
+@computes("madc.{half}.{t}", "t t t carry -> t", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carried(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> Array:
+    """One half of a * b, plus c, plus carry."""
+    return add_carried(_half_product(a, b, half), c, carry)
+
+
+@computes("madc.{half}.cc.{t}", "t t t carry -> t carry", half=("lo", "hi"), t=CARRYING)
+def multiply_add_carried_carrying(a: Array, b: Array, c: Array, carry: Array, *, half: str) -> tuple[Array, Array]:
+    """One half of a * b, plus c, plus carry, and the new carry."""
+    return add_carried_carrying(_half_product(a, b, half), c, carry)
+
+
+def _half_product(a: Array, b: Array, half: str) -> Array:
+    """Return the lower or the upper half of a * b."""
+    return a * b if half == "lo" else multiply_high(a, b)
+
+
+def _lane(a: Array, bits: int, index: int) -> Array:
+    """Return the index-th group of `bits` bits, extended by the array's own signedness."""
+    kind = a.dtype.type
+    result: Array = a << kind(32 - bits * (index + 1)) >> kind(32 - bits)
+    return result
+
+
+def _dot(a: Array, b: Array, c: Array, bits: tuple[int, int], first_b: int) -> Array:
+    """Return c + the sum of products of the groups of a and b; unsigned only if both are."""
+    total = c
+    for index in range(32 // bits[0]):
+        total = total + _lane(a, bits[0], index).astype(c.dtype) * _lane(b, bits[1], first_b + index).astype(c.dtype)
+    return total
+
+
+@computes("dp4a.u32.u32", "u32 u32 u32 -> u32")
+@computes("dp4a.s32.s32", "s32 s32 s32 -> s32")
+@computes("dp4a.u32.s32", "u32 s32 s32 -> s32")
+@computes("dp4a.s32.u32", "s32 u32 s32 -> s32")
+def dot_bytes(a: Array, b: Array, c: Array) -> Array:
+    """c + the sum of the products of four bytes."""
+    return _dot(a, b, c, (8, 8), 0)
+
+
+@computes("dp2a.{half}.u32.u32", "u32 u32 u32 -> u32", half=("lo", "hi"))
+@computes("dp2a.{half}.s32.s32", "s32 s32 s32 -> s32", half=("lo", "hi"))
+@computes("dp2a.{half}.u32.s32", "u32 s32 s32 -> s32", half=("lo", "hi"))
+@computes("dp2a.{half}.s32.u32", "s32 u32 s32 -> s32", half=("lo", "hi"))
+def dot_halves(a: Array, b: Array, c: Array, *, half: str) -> Array:
+    """c + two 16-bit groups of a times two bytes of b, the low two or the high two."""
+    return _dot(a, b, c, (16, 8), 0 if half == "lo" else 2)
+
+
+@computes("vabsdiff4.{t}.{t}.{t}.add?", "t t u32 -> u32", t=("u32", "s32"))
+def absolute_differences(a: Array, b: Array, c: Array, *, add: bool) -> Array:
+    """|a - b| of each byte, packed, or with `.add` summed and added to c."""
+    total = c if add else np.zeros_like(c)
+    for index in range(4):
+        difference = np.abs(_lane(a, 8, index).astype(np.int32) - _lane(b, 8, index).astype(np.int32)).astype(np.uint32)
+        total = total + (difference if add else difference << np.uint32(8 * index))
+    return total

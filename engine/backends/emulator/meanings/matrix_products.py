@@ -1,10 +1,10 @@
-"""The sums of products of the tensor cores: D = A B + C of small matrices, as an H200 rounds them.
+"""The matrix products of the tensor cores: D = A B + C of small matrices, rounded as on an H200.
 
-NVIDIA does not document the rounding. It was found out with test vectors (Fasi et al., PeerJ CS 7:e330, 2021; Xie et
-al., arXiv 2511.10909, 2025; Khattak and Mikaitis, arXiv 2512.07004, 2025), and for Hopper they agree: products are
-exact; the products of one step and the number that they are added to are cut, toward zero, to 25 binary places below
-the largest exponent among them; the sum of what is left is exact, and it is cut to float, or rounded to half. A step
-takes 32 bytes of a row of A. Not yet compared with an H200 bit by bit: `tests/gpu/test_gpu_tensor_cores.py` does that.
+NVIDIA does not document the rounding. Studies with test vectors (Fasi et al., PeerJ CS 7:e330, 2021; Xie et al., arXiv
+2511.10909, 2025; Khattak and Mikaitis, arXiv 2512.07004, 2025) agree for Hopper: products are exact; the products of
+one step and the number added to them are truncated toward zero to 25 binary places below their largest exponent; the
+sum of these is exact, and is truncated to float or rounded to half. A step takes 32 bytes of a row of A.
+`tests/gpu/test_gpu_tensor_cores.py` makes the bitwise comparison with an H200, which is still to be done.
 
 Matrices are arrays (rows, columns, N) of N products side by side.
 """
@@ -17,18 +17,21 @@ from engine.backends.emulator.meanings.half import NAN, from_bfloat
 from engine.backends.emulator.meanings.rounding import fused
 from engine.records import Array
 
-PLACES = 25  # binary places that are kept below the largest exponent of a sum
-_STEP = {"f16": 16, "bf16": 16, "tf32": 8}  # products that are added at once
+PLACES = 25  # binary places below the largest exponent of a sum
+_STEP = {"f16": 16, "bf16": 16, "tf32": 8}  # products added at once
 _LEAST = {"f16": -14, "bf16": -126, "tf32": -126, "f32": -126}  # the exponent of denormals
-_ZERO = np.int16(-10_000)  # the exponent of a zero, which is never the largest
+_ZERO = np.int16(-10_000)  # the exponent of zero, which is never the largest
 _SLICE = 32  # matrices whose temporaries stay in the cache
 _INFINITY = 2.0**128
-_TF32 = np.uint32(0xFFFFE000)  # the bits of a float that tf32 has
+_TF32 = np.uint32(0xFFFFE000)  # the bits of a float in tf32
 
 
 def product(a: Array, b: Array, c: Array, kinds: tuple[str, str, str, str], saturate: bool = False) -> Array:
-    """A (m, k, N) times B (k, n, N) plus C (m, n, N), as (m, n, N). `kinds`: the PTX types of D, A, B and C; numbers as
-    `DTYPES` has them, C and D in their own type. `saturate`: a sum beyond int32 becomes its largest or smallest."""
+    """Return A (m, k, N) times B (k, n, N) plus C (m, n, N), as (m, n, N).
+
+    `kinds`: the PTX types of D, A, B and C; numbers are stored as in `DTYPES`, C and D in their own type. `saturate`:
+    clamp sums to int32.
+    """
     made, kind = kinds[0], kinds[1]
     if made == "s32":
         return _integers(a, b, c, saturate)
@@ -37,7 +40,7 @@ def product(a: Array, b: Array, c: Array, kinds: tuple[str, str, str, str], satu
             left, right = np.broadcast_to(a[:, step, None], c.shape), np.broadcast_to(b[None, step], c.shape)
             c = fused(left, right, c)
         return c
-    left, right, total = _opened(a, kind), _opened(b, kind), _opened(c, kinds[3])
+    left, right, total = _as_float64(a, kind), _as_float64(b, kind), _as_float64(c, kinds[3])
     result = np.empty(c.shape, np.float16 if made == "f16" else np.float32)
     for start in range(0, c.shape[2], _SLICE):
         here = slice(start, start + _SLICE)
@@ -59,8 +62,8 @@ def _integers(a: Array, b: Array, c: Array, saturate: bool) -> Array:
     return total.astype(np.int32)
 
 
-def _opened(value: Array, kind: str) -> Array:
-    """Numbers of a type as float64."""
+def _as_float64(value: Array, kind: str) -> Array:
+    """Return numbers of a type as float64."""
     if kind == "bf16":
         return from_bfloat(value).astype(np.float64)
     if kind == "tf32":
@@ -69,13 +72,15 @@ def _opened(value: Array, kind: str) -> Array:
 
 
 def _exponents(value: Array, kind: str) -> Array:
-    """int16: the exponents, of denormals that of the smallest normal number."""
+    """Return the exponents, int16; for denormals that of the smallest normal number."""
     found = np.frexp(value)[1] - 1
     return np.where(value == 0, _ZERO, np.maximum(found, _LEAST[kind])).astype(np.int16)
 
 
 def _step(a: Array, b: Array, c: Array, kind: str, code: str, made: str) -> Array:
-    """One step of the sums, rounded to the type `made`. All float64; `kind` the type of A and B, `code` that of C."""
+    """Return one step of the sums, rounded to the type `made`. All float64; `kind`: the type of A and B,
+    `code`: of C.
+    """
     exponents = _exponents(a, kind)[:, :, None] + _exponents(b, kind)[None]  # m, k, n, N
     largest = np.maximum(_exponents(c, code), np.int16(_LEAST["f32"]))
     np.maximum(largest, exponents.max(axis=1), out=largest)
@@ -87,12 +92,12 @@ def _step(a: Array, b: Array, c: Array, kind: str, code: str, made: str) -> Arra
 
 
 def _to_half(value: Array) -> Array:
-    """Rounded to nearest; a NaN is the GPU's."""
+    """Round to nearest; a NaN becomes the GPU's."""
     return np.where(np.isnan(value), NAN.view(np.float16), value.astype(np.float16))
 
 
 def _cut(value: Array) -> Array:
-    """float64 -> float32, toward zero; what is 2^128 or more becomes infinite."""
+    """Truncate float64 to float32; values of 2^128 or more become infinite."""
     near = value.astype(np.float32)
     beyond = (np.abs(near) > np.abs(value)) & (np.abs(value) < _INFINITY)
     made = np.where(beyond, np.nextafter(near, np.float32(0)), near)

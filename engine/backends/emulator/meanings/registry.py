@@ -1,15 +1,17 @@
-"""The table of instructions: one decorator, one place per instruction.
+"""The table of instructions, filled by one decorator:
 
-    @computes("mad.{half}.{t}", "t t t -> t", half=("lo", "hi"), t=INTEGERS)
-    def multiply_and_add(a, b, c, *, half): ...
+@computes("mad.{half}.{t}", "t t t -> t", half=("lo", "hi"), t=INTEGERS)
+def multiply_and_add(a, b, c, *, half): ...
 
 The pattern is the PTX opcode. `{name}` stands for each value of the keyword, `{name?}` also for its absence (""), and
-`word?` for a modifier that may be there. A function receives those that it names as keyword-only parameters. The
-signature has PTX type codes, choices of the pattern, `wide:t` (twice the bits of t), `bits:t` (t as untyped bits) and
-`carry` (the condition code, always last).
+`word?` for an optional modifier. A function receives the ones that it names as keyword-only parameters. The signature
+has PTX type codes, choices of the pattern, `wide:t` (twice the bits of t), `bits:t` (t as untyped bits) and `carry`
+(the condition code, always last).
 
 `compute` is a pure function of broadcasting arrays of the operands' dtypes. It may divide by zero, overflow and meet
 NaN: the caller wraps it once in `np.errstate(all="ignore")`.
+
+The helpers below convert bit patterns.
 """
 
 from __future__ import annotations
@@ -23,10 +25,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-Compute = Callable[..., Any]  # (Array, ...) -> Array, or a tuple of arrays where there are several results
+from engine.records import Array
+
+Compute = Callable[..., Any]  # (Array, ...) -> Array, or a tuple of arrays for several results
 Function = TypeVar("Function", bound=Compute)
 
-# PTX type code -> how an array of it is stored. Untyped bits are unsigned; NumPy has no bfloat16, nothing packed.
+# PTX type code -> the dtype of its arrays. Untyped bits are unsigned; NumPy has no bfloat16 and no packed types.
 DTYPES: dict[str, np.dtype[Any]] = {
     **{f"{kind}{bits}": np.dtype(f"u{bits // 8}") for kind in "ub" for bits in (8, 16, 32, 64)},
     **{f"s{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
@@ -45,11 +49,11 @@ ROUNDINGS = ("rn", "rz", "rm", "rp")
 
 @dataclass(frozen=True)
 class Operation:
-    """What one PTX instruction computes. `operands`, `results`: PTX type codes, keys of DTYPES.
+    """The computation of one PTX instruction. `operands`, `results`: PTX type codes, keys of DTYPES.
 
-    An operand whose register is wider than its type comes narrowed to the low bits; a result that is narrower than its
-    register is widened by the caller, by sign where the result's type is signed. With `reads_carry` the condition code,
-    uint32 0 or 1, is one more, last operand of `compute`; with `writes_carry` it is one more, last result.
+    The caller narrows an operand from a wider register to its low bits, and widens a result to a wider register, by
+    sign if its type is signed. With `reads_carry`, the condition code (uint32 0 or 1) is an additional last operand of
+    `compute`; with `writes_carry` it is an additional last result.
     """
 
     results: tuple[str, ...]
@@ -63,7 +67,7 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def computes(pattern: str, signature: str, **choices: Iterable[str]) -> Callable[[Function], Function]:
-    """Register a function as the meaning of every opcode of `pattern`. Asserts that no opcode has two meanings."""
+    """Register a function for every opcode of `pattern`. Asserts that no opcode is registered twice."""
     words = [_alternatives(word, choices) for word in pattern.split(".")]
     operands, results = (part.split() for part in signature.split("->"))
 
@@ -77,7 +81,7 @@ def computes(pattern: str, signature: str, **choices: Iterable[str]) -> Callable
             opcode = ".".join(text for text, _, _ in chosen if text)
             values = {name: value for _, name, value in chosen if name}
             if any(values[name] != value for _, name, value in chosen if name):
-                continue  # a name that stands twice has one value
+                continue  # a repeated name has one value
             assert opcode not in OPERATIONS, f"{opcode} has two meanings"
             named = {name: values[name] for name in wanted}
             OPERATIONS[opcode] = Operation(
@@ -93,7 +97,7 @@ def computes(pattern: str, signature: str, **choices: Iterable[str]) -> Callable
 
 
 def _alternatives(word: str, choices: dict[str, Iterable[str]]) -> list[tuple[str, str, Any]]:
-    """[(text in the opcode, keyword, its value)] of one dotted word of a pattern."""
+    """Return [(text in the opcode, keyword, its value)] for one dotted word of a pattern."""
     if word.startswith("{"):
         name = word.strip("{}?")
         optional = [("", name, "")] if word.endswith("?}") else []
@@ -113,3 +117,32 @@ def _type(token: str, values: dict[str, Any]) -> str:
         code = f"b{DTYPES[code].itemsize * 8}"
     assert code in DTYPES, code
     return code
+
+
+def unsigned(a: Array) -> Array:
+    """Return the same bits as unsigned integers."""
+    return a.view(f"u{a.dtype.itemsize}")
+
+
+def widened(a: Array) -> Array:
+    """Return the same values in twice the bits."""
+    return a.astype(f"{a.dtype.kind}{2 * a.dtype.itemsize}")
+
+
+def bit_mask(condition: Array, dtype: str | np.dtype[np.generic]) -> Array:
+    """Return a select mask: all ones where `condition` holds. Negating bytes first is one cheap pass; sign
+    extends it.
+    """
+    dtype = np.dtype(dtype)
+    return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}").view(f"u{dtype.itemsize}")
+
+
+def halves(a: Array, signed: bool) -> tuple[Array, Array]:
+    """Return the low and the high 16 bits of each word."""
+    low, high = a.astype(np.uint16), (a >> np.uint32(16)).astype(np.uint16)
+    return (low.view(np.int16), high.view(np.int16)) if signed else (low, high)
+
+
+def packed(low: Array, high: Array) -> Array:
+    """Pack two arrays of 16 bits into words."""
+    return unsigned(low).astype(np.uint32) | unsigned(high).astype(np.uint32) << np.uint32(16)

@@ -1,6 +1,6 @@
-"""What every PTX instruction computes: `operation("mad.lo.s32")` -> Operation. The meanings stand beside it.
+"""All meanings of PTX instructions: `operation("mad.lo.s32")` -> Operation.
 
-Not here, because they need more than their operands: mov, ld, st, atom, red, bar, bra, shfl, vote and the like.
+Missing are instructions that need more than their operands: mov, ld, st, atom, red, bar, bra, shfl, vote and others.
 `compute` may overflow and divide by zero; the caller wraps the run once in `np.errstate(all="ignore")`.
 """
 
@@ -9,26 +9,11 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
-from engine.backends.emulator.meanings import (
-    approximate,
-    bits,
-    carries,
-    compare,
-    convert,
-    division,
-    dot_products,
-    extremes,
-    floating,
-    fp8,
-    half,
-    integer,
-)
+from engine.backends.emulator.meanings import bits, compare, convert, extremes, floating, half, integer
 from engine.backends.emulator.meanings.registry import DTYPES, OPERATIONS, Operation
 
-# To import one registers what its opcodes compute.
-MEANINGS: tuple[ModuleType, ...] = (
-    approximate, bits, carries, compare, convert, division, dot_products, extremes, floating, fp8, half, integer,
-)  # fmt: skip
+# Importing a module registers its opcodes.
+MEANINGS: tuple[ModuleType, ...] = (bits, compare, convert, extremes, floating, half, integer)
 
 __all__ = ["DTYPES", "MEANINGS", "OPERATIONS", "Operation", "UnknownInstruction", "operation"]
 
@@ -43,7 +28,7 @@ class UnknownInstruction(Exception):
 
 @cache
 def operation(opcode: str) -> Operation:
-    """The meaning of a full dotted PTX opcode ("setp.ge.and.u32"). UnknownInstruction where there is none."""
+    """Return the meaning of a full PTX opcode ("setp.ge.and.u32"). UnknownInstruction if there is none."""
     found = OPERATIONS.get(opcode)
     if found is None:
         raise UnknownInstruction(opcode)

@@ -1,1 +1,1 @@
-"""PTX text -> Module -> Program: read, checked, inlined, cut into basic blocks."""
+"""PTX text -> Module -> Program: parsed, checked, inlined, cut into basic blocks."""

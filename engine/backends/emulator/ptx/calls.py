@@ -1,4 +1,4 @@
-"""Which functions a kernel calls when it runs: those that come back to themselves, and those that pointers may lead to.
+"""Which functions of a kernel are called at run time: the recursive ones, and the ones that pointers may lead to.
 
 All others are inlined.
 """
@@ -23,8 +23,8 @@ from engine.backends.emulator.ptx.syntax import (
 )
 from engine.backends.emulator.ptx.traits import Traits, describe, traits_of
 
-# How `inlining` writes a call that stays one: `enter (results), function or pointer, (arguments)`. Numbers are passed
-# in registers; what has brackets lies in the local memory of the call, and its name stands for it.
+# The form that `inlining` gives to a remaining call: `enter (results), function or pointer, (arguments)`. Numbers are
+# passed in registers; a parameter with brackets lies in the local memory of the call and is given by name.
 describe(
     Traits("enter", control="call"),
     Traits("leave", writes=False, control="return"),
@@ -33,9 +33,12 @@ describe(
 
 @dataclass(frozen=True)
 class Callee:
-    """A function that is called. `entry`: its first block. `params`, `results`: a register each, or the name of what
-    lies in the call's own local memory; `places`, `sizes`: where there, and bytes; `size`: bytes of it all. `base`: the
-    register that holds where it starts."""
+    """A function that is called at run time.
+
+    `entry`: its first block. `params`, `results`: a register each, or the name of a variable in the call's local
+    memory; `places`, `sizes`: the offset and the bytes of each variable there; `size`: the bytes of all. `base`: the
+    register with the start of that memory.
+    """
 
     name: str
     entry: int
@@ -47,8 +50,8 @@ class Callee:
     base: int
 
 
-def passed(items: Iterable[Instruction], callees: Mapping[str, Callee]) -> Iterator[Instruction]:
-    """A move for each register that the calls among these may copy to another one. Structures go through memory."""
+def argument_moves(items: Iterable[Instruction], callees: Mapping[str, Callee]) -> Iterator[Instruction]:
+    """Yield a move for each register copy that these calls may make. Structures are passed through memory."""
     for item in items:
         if traits_of(item.opcode).control != "call":
             continue
@@ -62,7 +65,7 @@ def passed(items: Iterable[Instruction], callees: Mapping[str, Callee]) -> Itera
 
 
 def callees_of(call: Instruction, callees: Mapping[str, Callee]) -> tuple[Callee, ...]:
-    """What an `enter` may call: one function, or those that take and give back as many in registers and in memory."""
+    """Return the functions that an `enter` may call: one by name, or all whose parameters and results match."""
     returned, target, given = call.operands
     if isinstance(target, Symbol):
         return (callees[target.name],)
@@ -83,33 +86,34 @@ def _registers(group: Group) -> list[Register]:
 
 
 @dataclass(frozen=True)
-class Call:
+class CallOperands:
     """The operands of a call. `given`, `returned`: the names of its parameters; `target`: a function or a register."""
 
     returned: tuple[str, ...]
     target: Operand | None
     given: tuple[str, ...]
-    kind: str = ""  # the label of what a pointer may lead to
+    kind: str = ""  # the label of a pointer call's prototype or target list
 
     @staticmethod
-    def of(item: Instruction) -> Call:
-        """`call (results), target, (arguments), label`; brackets of nothing may be left out."""
+    def of(item: Instruction) -> CallOperands:
+        """Parse `call (results), target, (arguments), label`; empty brackets may be missing."""
         groups = [operand for operand in item.operands if isinstance(operand, Group)]
         others = [operand for operand in item.operands if not isinstance(operand, Group)]
         returns = groups[0] if groups and item.operands[0] is groups[0] else Group(())
         arguments = groups[-1] if groups and (len(groups) == 2 or not returns.items) else Group(())
         label = others[1].name if len(others) > 1 and isinstance(others[1], Symbol) else ""
-        return Call(_names(returns), others[0] if others else None, _names(arguments), label)
+        return CallOperands(_symbol_names(returns), others[0] if others else None, _symbol_names(arguments), label)
 
 
-def _names(group: Group) -> tuple[str, ...]:
+def _symbol_names(group: Group) -> tuple[str, ...]:
     return tuple(operand.name for operand in group.items if isinstance(operand, Symbol))
 
 
 @dataclass
 class CallGraph:
-    """Who calls whom in the kernel `entry` and all that it calls. `called`: the functions that are not inlined;
-    `recursive`: whether one of them comes back to itself; `depth`: how many calls may be open at once, if none does."""
+    """The calls among the kernel `entry` and the functions it calls. `called`: the functions that are not inlined;
+    `recursive`: whether any function calls itself, directly or not; `depth`: the most open calls without recursion.
+    """
 
     module: Module
     entry: str
@@ -137,21 +141,21 @@ class CallGraph:
         self.called, self.recursive = frozenset(circular | pointed), bool(circular)
         self.depth = len(self.called)
 
-    def may_call(self, function: Function, call: Call) -> tuple[str, ...]:
-        """The functions that a call through a pointer may lead to."""
+    def may_call(self, function: Function, call: CallOperands) -> tuple[str, ...]:
+        """Return the functions that a call through a pointer may lead to."""
         if call.kind in function.choices:
             names = function.choices[call.kind]
             return tuple(name for name in names if name in self.module.functions)
         form = function.prototypes.get(call.kind)
         if form is None:
-            raise InvalidPtx("a call through a pointer does not say what it calls")
+            raise InvalidPtx("a call through a pointer names no possible targets")
         return tuple(name for name in sorted(self._pointed()) if _form(self.module.functions[name]) == form)
 
     def _callees(self, function: Function) -> tuple[set[str], set[str]]:
         direct: set[str] = set()
         indirect: set[str] = set()
         for item in calls_of(function):
-            call = Call.of(item)
+            call = CallOperands.of(item)
             if not isinstance(call.target, Symbol):
                 try:
                     indirect |= set(self.may_call(function, call))
@@ -171,7 +175,7 @@ class CallGraph:
         return found
 
     def _pointed(self) -> frozenset[str]:
-        """The functions whose address is in a register or in a variable's initial value."""
+        """Return the functions whose address is in a register or in a variable's initial value."""
         if self._taken is None:
             functions = self.module.functions
             named = {name for one in self.module.variables.values() for _, name in one.references}
@@ -184,7 +188,7 @@ class CallGraph:
 
 
 def calls_of(function: Function) -> Iterator[Instruction]:
-    """The calls in a function."""
+    """Return the calls in a function."""
     return (item for item in function.body if isinstance(item, Instruction) and traits_of(item.opcode).head == "call")
 
 
@@ -193,8 +197,8 @@ def _form(function: Function) -> object:
 
 
 @dataclass
-class Frame:
-    """The local memory of a called function, while it is laid out. `base`: the register that holds where it starts."""
+class FrameLayout:
+    """The local memory of a called function during layout. `base`: the register with its start."""
 
     base: int
     places: dict[str, int] = field(default_factory=dict)
@@ -202,7 +206,7 @@ class Frame:
     size: int = 0
 
     def add(self, variable: Variable) -> None:
-        """Give a variable its place."""
+        """Append a variable."""
         start = -(-self.size // max(8, variable.alignment)) * max(8, variable.alignment)
         self.places[variable.name], self.sizes[variable.name] = start, variable.size
         self.size = start + variable.size

@@ -1,18 +1,24 @@
-"""PTX text -> Module. Reads what NVRTC writes and what inline assembly adds: scopes, vectors, calls, tables, `.loc`.
+"""Parse PTX text into a Module: what NVRTC writes and what inline assembly adds (scopes, vectors, calls, tables).
 
-Every instruction carries the line of the .cu file that it came from.
+Every instruction carries its line in the .cu file. Code inlined from a header gets the .cu line that called it, because
+that is the line a student sees.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
-from engine.backends.emulator.ptx.check import check_instruction
-from engine.backends.emulator.ptx.constants import DECLARED, immediate, signature, split, variable, whole
-from engine.backends.emulator.ptx.control import check_targets
+from engine.backends.emulator.ptx.declarations import (
+    DECLARED,
+    parse_immediate,
+    parse_signature,
+    parse_variable,
+    split_at_commas,
+    whole_number,
+)
 from engine.backends.emulator.ptx.special_registers import is_special
-from engine.backends.emulator.ptx.statements import Statements
 from engine.backends.emulator.ptx.syntax import (
     WIDTHS,
     Address,
@@ -35,19 +41,110 @@ from engine.backends.emulator.ptx.syntax import (
     Vector,
     form_of,
 )
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import check_instruction, check_targets, traits_of
+
+_IGNORED = (".version", ".target", ".address_size", ".file", ".pragma", ".weak_alias", ".alias")
+_LABEL = re.compile(r"([$%A-Za-z_][\w$]*)\s*:(?!:)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_LAST_LINE = 1 << 30  # larger numbers come from a #line directive
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
+
+
+class Statements:
+    """Iterate over the statements of a text: without `;`, scope braces, labels with `:`, function headers with `{`.
+
+    `line`: the .cu line of the last statement, 0 if unknown; `place`: its line in the PTX. `main_name`: the name of the
+    .cu file.
+    """
+
+    def __init__(self, text: str, main_name: str) -> None:
+        files = _FILE.findall(text)
+        self._main = next((number for number, path in files if main_name and path.endswith(main_name)), "1")
+        self._text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S) if "/*" in text else text
+        self._origin: dict[tuple[str, str, str], int] = {}
+        self._depth = 0  # open braces of the function
+        self.line = self.place = 0
+
+    def __iter__(self) -> Iterator[str]:
+        pending, skip = "", False
+        for place, raw in enumerate(self._text.split("\n"), 1):
+            self.place, line = place, raw.strip()
+            if skip:  # the body of a `.section`
+                skip = line != "}"
+                continue
+            if not line or line.startswith("//"):
+                continue
+            if not pending:
+                if line.startswith(".loc") and line[4:5].isspace():
+                    self._location(line)
+                    continue
+                if line.startswith(".section"):
+                    skip = True
+                    continue
+                if line.startswith(_IGNORED):
+                    continue
+            if "//" in line:
+                line = line[: line.index("//")].rstrip()
+            pending = f"{pending} {line}" if pending else line
+            while pending:
+                statement, pending = self._take(pending)
+                if statement is None:
+                    break
+                self._follow(statement)
+                yield statement
+
+    def _follow(self, statement: str) -> None:
+        """Track the depth of functions and scopes."""
+        if self._depth:
+            self._depth += (statement == "{") - (statement == "}")
+        elif statement.endswith("{") and re.search(r"\.(entry|func)\b", statement):
+            self._depth, self.line = 1, 0
+
+    def _take(self, pending: str) -> tuple[str | None, str]:
+        """Return the first whole statement of `pending` and the rest; (None, pending) if it is incomplete."""
+        first = pending[0]
+        if first in "{}":
+            return first, pending[1:].lstrip()
+        if first == ";":
+            return "", pending[1:].lstrip()
+        label = _LABEL.match(pending)
+        if label:
+            return label[1] + ":", pending[label.end() :].lstrip()
+        if not self._depth and first == ".":
+            found = re.search(r"[;{]", pending) if re.search(r"\.(entry|func)\b", pending) else re.search(";", pending)
+        else:
+            found = re.search(";", pending)
+        if not found:
+            return None, pending
+        keep = found.end() if found[0] == "{" else found.start()
+        return pending[:keep].strip(), pending[found.end() :].lstrip()
+
+    def _location(self, line: str) -> None:
+        found = _LOC.match(line)
+        if not found:
+            return
+        file, number, column, *outer = found.groups()
+        if int(number) > _LAST_LINE:
+            return
+        if file == self._main:
+            self.line = int(number) or self.line
+        elif outer[0] is not None:
+            at = (outer[0], outer[1], outer[2])
+            self.line = self._origin.get(at) or (int(outer[1]) if outer[0] == self._main else self.line)
+        self._origin[(file, number, column)] = self.line
+
 
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _MOST_REGISTERS = 100_000
 
 
 def parse(text: str, main_name: str = "") -> Module:
-    """The module of `text`. `main_name`: what the .cu file was called. PtxError where it cannot be read."""
+    """Parse a PTX text. `main_name`: the name of the .cu file. PtxError if it cannot be read."""
     return _Parser(text, main_name).module()
 
 
 class _Parser:
-    """State of one pass over the text: the open function and its scopes."""
+    """The state of one pass over the text: the open function and its scopes."""
 
     def __init__(self, text: str, main_name: str) -> None:
         self.statements = Statements(text, main_name)
@@ -58,7 +155,7 @@ class _Parser:
         self.refused: PtxError | None = None
 
     def module(self) -> Module:
-        """Read everything. What is valid and not emulated is the matter of the function where it stands."""
+        """Parse everything. A valid but unsupported statement refuses only its own function."""
         for statement in self.statements:
             try:
                 if self.scopes:
@@ -69,7 +166,7 @@ class _Parser:
                 placed = error.at(self.statements.line if self.scopes else None, self.statements.place)
                 if not self.scopes or (isinstance(error, InvalidPtx) and self.refused is None):
                     raise placed from None
-                self.refused = self.refused or placed  # what follows in this function may be its consequence
+                self.refused = self.refused or placed  # later errors in this function may be consequences
         if self.scopes:
             raise InvalidPtx(f"the PTX of {self.name} does not end", self.statements.line, self.statements.place)
         return Module(self.functions, self.variables, frozenset(self.declared))
@@ -80,13 +177,13 @@ class _Parser:
         if re.search(r"\.(entry|func)\b", statement):
             self._header(statement)
         elif re.search(r"\.(global|const|shared)\b", statement):
-            found = variable(statement)
+            found = parse_variable(statement)
             self.variables[found.name] = found
 
     def _header(self, statement: str) -> None:
         kind = re.search(r"\.(entry|func)\b", statement)
-        assert kind  # it is why the statement is a header
-        returns, name, params = signature(statement[kind.end() :].strip())
+        assert kind  # the caller found it
+        returns, name, params = parse_signature(statement[kind.end() :].strip())
         if not name:
             raise InvalidPtx(f"a function has no name: {statement[:60]}")
         if not statement.endswith("{"):
@@ -103,7 +200,7 @@ class _Parser:
         self.renamed = 0
         self.scopes = [{}]
         self.last_label = ""
-        self.opened, self.open = 0, [0]  # how many scopes there were, and which of them are open
+        self.opened, self.open = 0, [0]  # the number of scopes so far, and the open ones
         self.labels: dict[tuple[int, str], str] = {}
         self.jumps: list[tuple[int, tuple[int, ...]]] = []
         self.table_scopes: dict[str, tuple[int, ...]] = {}
@@ -129,17 +226,17 @@ class _Parser:
         else:
             self.body.append(self._instruction(statement))
 
-    # Labels hold in their own scope: an asm statement that is inlined twice brings each of its labels twice.
+    # Labels are local to their scope: an asm statement that is inlined twice defines its labels twice.
 
     def _label(self, name: str) -> None:
         scope = self.open[-1]
         if (scope, name) in self.labels:
-            raise InvalidPtx(f"the label {name} stands twice")
+            raise InvalidPtx(f"the label {name} is defined twice")
         self.last_label = self.labels[(scope, name)] = f"{name}:{scope}" if scope else name
         self.body.append(Label(self.last_label))
 
-    def _found(self, name: str, scopes: tuple[int, ...]) -> str:
-        """The label that `name` means in the innermost of the scopes that has it."""
+    def _resolve_label(self, name: str, scopes: tuple[int, ...]) -> str:
+        """Return the label of this name in the innermost scope that has one."""
         return next((self.labels[(scope, name)] for scope in reversed(scopes) if (scope, name) in self.labels), name)
 
     def _resolve(self) -> None:
@@ -149,10 +246,10 @@ class _Parser:
             last = item.operands[-1]
             if isinstance(last, Symbol):
                 self.body[place] = replace(
-                    item, operands=(*item.operands[:-1], Symbol(self._found(last.name, scopes), last.offset))
+                    item, operands=(*item.operands[:-1], Symbol(self._resolve_label(last.name, scopes), last.offset))
                 )
         for label, scopes in self.table_scopes.items():
-            self.tables[label] = tuple(self._found(name, scopes) for name in self.tables[label])
+            self.tables[label] = tuple(self._resolve_label(name, scopes) for name in self.tables[label])
 
     def _close(self) -> None:
         if any(scope for scope, _ in self.labels):
@@ -177,8 +274,8 @@ class _Parser:
             for name in statement[found.end() :].split(","):
                 self._declare_registers(name.strip(), width)
         elif statement.startswith((".shared", ".local", ".global", ".const", ".param")):
-            declared = variable(statement)
-            self.renamed += 1  # call sequences reuse `param0`: every declaration is its own variable
+            declared = parse_variable(statement)
+            self.renamed += 1  # calls reuse `param0`: each declaration is a new variable
             unique = f"{declared.name}#{self.renamed}" if declared.space == "param" else declared.name
             self.scopes[-1][declared.name] = Symbol(unique)
             if declared.space in ("global", "const"):
@@ -189,7 +286,7 @@ class _Parser:
             self.table_scopes[self.last_label] = tuple(self.open)
             self.tables[self.last_label] = tuple(name.strip() for name in statement[14:].split(","))
         elif statement.startswith(".callprototype"):
-            returns, _, params = signature(statement[14:].strip())
+            returns, _, params = parse_signature(statement[14:].strip())
             self.prototypes[self.last_label.split(":")[0]] = form_of(returns, params)
         elif statement.startswith(".calltargets"):
             self.choices[self.last_label.split(":")[0]] = tuple(name.strip() for name in statement[12:].split(","))
@@ -211,10 +308,10 @@ class _Parser:
             if not isinstance(found, Register) or self.widths[found.index] != 1:
                 raise InvalidPtx(f"a guard must be a predicate register: @{name}")
             if not statement.strip():
-                raise InvalidPtx(f"nothing stands behind the guard @{name}")
+                raise InvalidPtx(f"no instruction follows the guard @{name}")
             guard, statement = found, statement.strip()
         opcode, _, rest = statement.partition(" ") if "\t" not in statement else _split_opcode(statement)
-        operands = tuple(self._operand(part) for part in split(rest)) if rest.strip() else ()
+        operands = tuple(self._operand(part) for part in split_at_commas(rest)) if rest.strip() else ()
         item = Instruction(opcode, operands, guard, self.statements.line, self.statements.place)
         check_instruction(item, self.widths)
         if traits_of(opcode).control in ("branch", "switch"):
@@ -229,9 +326,9 @@ class _Parser:
         if first == "[":
             return self._address(text[1:-1].strip())
         if first == "{":
-            return Vector(tuple(self._operand(part) for part in split(text[1:-1])))
+            return Vector(tuple(self._operand(part) for part in split_at_commas(text[1:-1])))
         if first == "(":
-            return Group(tuple(self._operand(part) for part in split(text[1:-1]) if part.strip()))
+            return Group(tuple(self._operand(part) for part in split_at_commas(text[1:-1]) if part.strip()))
         if "|" in text:
             left, _, right = text.partition("|")
             return Pair(self._operand(left), self._operand(right))
@@ -242,7 +339,7 @@ class _Parser:
             if isinstance(inner, Register):
                 return Register(inner.index, not inner.negated)
         if first.isdigit() or first == "-":
-            return immediate(text, self.statements.line)
+            return parse_immediate(text, self.statements.line)
         return self._name(text)
 
     def _name(self, text: str) -> Operand:
@@ -260,7 +357,7 @@ class _Parser:
         name, plus, offset = text.partition("+")
         base = self._name(name.strip()) if plus else Symbol(text)
         if plus and isinstance(base, Symbol):
-            return Symbol(base.name, whole(offset))
+            return Symbol(base.name, whole_number(offset))
         return base
 
     def _address(self, text: str) -> Address:
@@ -269,9 +366,9 @@ class _Parser:
         found = re.match(r"([^+]+?)\s*(?:\+\s*(-?\w+))?$", text)
         if not found:
             raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)
-        offset = whole(found[2]) if found[2] else 0
+        offset = whole_number(found[2]) if found[2] else 0
         if found[1][0].isdigit():
-            return Address(None, whole(found[1]) + offset)
+            return Address(None, whole_number(found[1]) + offset)
         base = self._name(found[1])
         if not isinstance(base, Register | Symbol):
             raise PtxError(f"this address is not emulated: [{text}]", self.statements.line)

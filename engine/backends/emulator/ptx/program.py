@@ -1,10 +1,9 @@
-"""A kernel of a Module -> Program: device functions inlined, basic blocks cut, live registers known.
+"""Link a kernel of a Module into a Program: inline device functions, cut basic blocks, compute live registers.
 
-Blocks are numbered in program order, so that "the group with the smallest program counter" is the group in the
-lowest block; a function that cannot be inlined has blocks of its own behind the kernel's. A block ends at a branch, a
-call, a barrier or an exit, before every warp-synchronous instruction, where lanes may have to wait for each other, and
-before every look at a clock, which so shows all instructions before it. Sets of registers are bit sets in Python
-integers.
+Blocks are numbered in program order, so the group with the smallest program counter is the group in the lowest block;
+blocks of called functions follow the kernel's. A block ends at a branch, call, barrier or exit, before every
+warp-synchronous instruction, where lanes may wait for each other, and before every read of a clock, which thus counts
+all instructions before it. Sets of registers are bit sets in Python integers.
 """
 
 from __future__ import annotations
@@ -13,18 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from engine.backends.emulator.ptx.calls import Callee, passed
-from engine.backends.emulator.ptx.control import ends_block, stops, targets
-from engine.backends.emulator.ptx.inlining import Inliner
-from engine.backends.emulator.ptx.parameters import with_places
-from engine.backends.emulator.ptx.register_use import (
-    has_destination,
-    reads,
-    tells_time,
-    uses_and_defs,
-    writes,
-)
-from engine.backends.emulator.ptx.requests import Requests
+from engine.backends.emulator.ptx.calls import Callee, argument_moves
+from engine.backends.emulator.ptx.inlining import Inliner, with_known_parameters
 from engine.backends.emulator.ptx.syntax import (
     Instruction,
     Label,
@@ -35,16 +24,51 @@ from engine.backends.emulator.ptx.syntax import (
     Symbol,
     Variable,
 )
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import (
+    branch_targets,
+    ends_block,
+    has_destination,
+    never_falls_through,
+    reads,
+    tells_time,
+    traits_of,
+    uses_and_defs,
+    writes,
+)
 
-_SEEN = {"volatile", "acquire", "relaxed"}  # loads that see what other lanes write meanwhile
+
+@dataclass(frozen=True)
+class SharedRequest:
+    """The assembler's request to shared memory for a load or store of the PTX.
+
+    `size`: bytes per lane; 0: none, because another request serves this access. If iterations of a loop are combined,
+    only one of them makes a request: the one whose address, plus `shift`, lies in the first `below` bytes of `size`.
+    """
+
+    size: int
+    shift: int = 0
+    below: int = 0
+
+
+NO_REQUEST = SharedRequest(0)
+
+
+@dataclass(frozen=True)
+class SharedRequests:
+    """The requests that differ from the PTX, by PTX line. `unsure`: the .cu lines whose requests are unknown."""
+
+    by_place: Mapping[int, SharedRequest] = field(default_factory=dict)
+    unsure: frozenset[int] = frozenset()
+
+
+_STRONG = {"volatile", "acquire", "relaxed"}  # loads that observe concurrent writes
 
 
 @dataclass(frozen=True)
 class BasicBlock:
     """A basic block. `uses`: registers read before written; `live_in`, `live_out`, `defs`: bit sets of registers.
 
-    `terminator` is a branch, barrier or exit, or None when control falls through. `successors`: block numbers; for a
+    `terminator` is a branch, barrier or exit, or None if control falls through. `successors`: block numbers; for a
     conditional branch the taken one first.
     """
 
@@ -59,19 +83,18 @@ class BasicBlock:
 
     @property
     def line(self) -> int:
-        """The .cu line of the block's end, which is where a loop decides."""
+        """Return the .cu line of the block's end; a loop decides there."""
         last = self.terminator or (self.body[-1] if self.body else None)
         return last.line if last else 0
 
 
-@dataclass(frozen=True, eq=False)  # only itself: what was found out about it is remembered
+@dataclass(frozen=True, eq=False)  # compared by identity, so it can be a cache key
 class Program:
-    """A kernel ready to run. `carry` is the number of the register that stands for the carry flag.
+    """A kernel ready to run. `carry`: the number of the register that stands for the carry flag.
 
-    `requests`: where the assembler asks for something else of shared memory than the PTX says. `callees`: the functions
-    that are called when it runs; `passed`: what their calls move, as moves from register to register; `deepest`: how
-    many may be open at once, None where they come back to themselves. `functions`: all device functions of the module.
-    `placed`: the parameters that are read at computed addresses.
+    `requests`: the shared memory requests that differ from the PTX. `callees`: the functions called at run time;
+    `passed`: the moves of their calls; `deepest`: the most open calls, None with recursion. `functions`: all device
+    functions of the module. `placed`: the parameters read at computed addresses.
     """
 
     name: str
@@ -82,7 +105,7 @@ class Program:
     shared: tuple[Variable, ...]
     local: tuple[Variable, ...]
     constants: Mapping[str, Variable]  # module-level .global and .const variables
-    requests: Requests = field(default_factory=Requests)
+    requests: SharedRequests = field(default_factory=SharedRequests)
     callees: Mapping[str, Callee] = field(default_factory=dict)
     passed: tuple[Instruction, ...] = ()
     deepest: int | None = 0
@@ -90,31 +113,31 @@ class Program:
     placed: tuple[Variable, ...] = ()
 
     def block_at(self, place: int) -> BasicBlock:
-        """The block at a place: its number, less a multiple of all blocks' in a call (`running.frames`)."""
+        """Return the block at a place. In a call, a place is a block number minus a multiple of the block count."""
         return self.blocks[place % len(self.blocks)]
 
     @cached_property
     def instructions(self) -> tuple[Instruction, ...]:
-        """All that compute or move anything, those that stand for what calls pass among them."""
+        """Return all instructions that compute or move values, including the moves of calls."""
         return (*(item for block in self.blocks for item in block.body), *self.passed)
 
     @cached_property
     def in_callees(self) -> frozenset[int]:
-        """The blocks of functions that are called."""
+        """Return the blocks of the called functions."""
         start = min((callee.entry for callee in self.callees.values()), default=len(self.blocks))
         return frozenset(range(start, len(self.blocks)))
 
 
 def link(module: Module, name: str) -> Program:
-    """The program of the kernel `name`. PtxError when there is no such kernel or it calls what cannot be inlined."""
+    """Return the program of the kernel `name`. PtxError if the kernel is missing or contains an unsupported call."""
     function = module.functions.get(name)
     if function is None or not function.entry:
         raise PtxError(f"the source has no kernel named {name}")
     inliner = Inliner(module, function)
-    items = with_places(tuple(inliner.run()), {param.name for param in function.params})
+    items = with_known_parameters(tuple(inliner.run()), {param.name for param in function.params})
     carry = len(inliner.widths)
     widths = (*inliner.widths, 32)
-    cut, places = _cut(items, inliner.tables, carry, inliner.entries)
+    cut, places = _cut_blocks(items, inliner.tables, carry, inliner.entries)
     blocks = tuple(_without_unread(block, carry) for block in _with_liveness(cut))
     shared = tuple(v for v in (*module.variables.values(), *inliner.locals) if v.space == "shared")
     local = tuple(v for v in inliner.locals if v.space == "local")
@@ -122,50 +145,52 @@ def link(module: Module, name: str) -> Program:
     entries = {callee: places[label] for label, callee in inliner.entries.items()}
     callees = {each.name: replace(each, entry=entries[each.name]) for each in inliner.callees.values()}
     functions = tuple(each.name for each in module.functions.values() if not each.entry)
-    moves = tuple(passed([block.terminator for block in blocks if block.terminator], callees))
+    moves = tuple(argument_moves([block.terminator for block in blocks if block.terminator], callees))
     deepest = None if inliner.graph.recursive else inliner.graph.depth
     return Program(
-        name, function.params, blocks, widths, carry, _once(shared), local, constants, Requests(), callees, moves,
-        deepest, functions, _placed(function.params, blocks),
+        name, function.params, blocks, widths, carry, _unique(shared), local, constants, SharedRequests(), callees,
+        moves, deepest, functions, _addressed_parameters(function.params, blocks),
     )  # fmt: skip
 
 
-def _placed(params: tuple[Variable, ...], blocks: tuple[BasicBlock, ...]) -> tuple[Variable, ...]:
-    """The parameters whose address is in a register."""
+def _addressed_parameters(params: tuple[Variable, ...], blocks: tuple[BasicBlock, ...]) -> tuple[Variable, ...]:
+    """Return the parameters whose address is in a register."""
     operands = (each for block in blocks for item in block.body for each in item.operands)
     named = {each.name for each in operands if isinstance(each, Symbol)}
     return tuple(param for param in params if param.name in named)
 
 
-def _once(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
+def _unique(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
     return tuple({variable.name: variable for variable in variables}.values())
 
 
 def polls(program: Program, block: BasicBlock) -> bool:
-    """True when the block closes a loop in which memory is read that other lanes may change."""
+    """Return whether the block closes a loop that reads memory other lanes may change."""
     if not block.successors or block.successors[0] > block.index:
         return False
     items = [item for each in program.blocks[block.successors[0] : block.index + 1] for item in each.body]
-    return any(item.words[0] == "atom" or (item.words[0] == "ld" and _SEEN & set(item.words)) for item in items)
+    return any(item.words[0] == "atom" or (item.words[0] == "ld" and _STRONG & set(item.words)) for item in items)
 
 
 # ---- basic blocks
 
 
 @dataclass
-class _Open:
-    """A block while it is being cut."""
+class _OpenBlock:
+    """A block under construction."""
 
     body: list[Instruction] = field(default_factory=list)
     terminator: Instruction | None = None
 
 
-def _cut(
+def _cut_blocks(
     items: Sequence[Instruction | Label], tables: Mapping[str, tuple[str, ...]], carry: int, entries: Iterable[str]
 ) -> tuple[list[BasicBlock], dict[str, int]]:
-    """The basic blocks, and which of them start at labels: those of `entries` among them."""
-    wanted = {name for item in items if isinstance(item, Instruction) for name in targets(item, tables)} | {*entries}
-    blocks, current = [_Open()], _Open()
+    """Return the basic blocks, and the block of each needed label, including those of `entries`."""
+    wanted = {name for item in items if isinstance(item, Instruction) for name in branch_targets(item, tables)} | {
+        *entries
+    }
+    blocks, current = [_OpenBlock()], _OpenBlock()
     places: dict[str, int] = {}
     blocks[0] = current
     for item in items:
@@ -173,35 +198,35 @@ def _cut(
         if isinstance(item, Label):
             if item.name in wanted:
                 if fresh:
-                    current = _Open()
+                    current = _OpenBlock()
                     blocks.append(current)
                 places[item.name] = len(blocks) - 1
             continue
         if current.terminator or (fresh and _begins_block(item)):
-            current = _Open()
+            current = _OpenBlock()
             blocks.append(current)
         if ends_block(item):
             current.terminator = item
         else:
             current.body.append(item)
-    if not stops(blocks[-1].terminator):
+    if not never_falls_through(blocks[-1].terminator):
         if blocks[-1].terminator:
-            blocks.append(_Open())
+            blocks.append(_OpenBlock())
         blocks[-1].terminator = Instruction("exit", (), None, 0)
     made = []
     for index, block in enumerate(blocks):
         after = block.terminator
-        goes = tuple(places[name] for name in targets(after, tables)) if after else ()
-        successors = goes if stops(after) else (*goes, index + 1)
+        goes = tuple(places[name] for name in branch_targets(after, tables)) if after else ()
+        successors = goes if never_falls_through(after) else (*goes, index + 1)
         uses, defs = uses_and_defs((*block.body, after) if after else tuple(block.body), carry)
         made.append(BasicBlock(index, tuple(block.body), after, successors, uses, defs, 0, 0))
     return made, places
 
 
 def _begins_block(item: Instruction) -> bool:
-    """True where lanes may have to wait, or a clock shows all instructions before it."""
+    """Return whether lanes may have to wait here, or a clock is read."""
     traits = traits_of(item.opcode)
-    return bool(traits.meets) or traits.waits or tells_time(item)
+    return bool(traits.converges) or traits.waits or tells_time(item)
 
 
 def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
@@ -221,7 +246,7 @@ def _with_liveness(blocks: list[BasicBlock]) -> tuple[BasicBlock, ...]:
 
 
 def _without_unread(block: BasicBlock, carry: int) -> BasicBlock:
-    """An atomic gets no place for a result that nobody reads: the GPU's compiler then makes it a `red`."""
+    """Drop unused results of atomics: the GPU's compiler turns such an atomic into a `red`."""
     body, live = list(block.body), block.live_out
     if block.terminator:
         live |= sum({1 << index for index in reads(block.terminator, carry)})

@@ -1,4 +1,4 @@
-"""The words of a PTX module as frozen records. Nothing here runs; `parser` makes them, `program` links them."""
+"""The parts of a PTX module as frozen records; `parser` creates them, `program` links them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SPACES = ("global", "shared", "local", "const", "param")
 
 
 class PtxError(Exception):
-    """The emulator cannot take this PTX. `line` is the .cu line, where it is known; `str(error)` one clause.
+    """The emulator cannot run this PTX. `line`: the .cu line, if known; `str(error)`: one clause.
 
-    `ptx_line` is the line of the PTX, which is told where there is no .cu line; `advice` what the student can do.
+    `ptx_line`: the line of the PTX, shown if there is no .cu line; `advice`: how the student can proceed.
     """
 
     usual_advice = "run it on a GPU"
@@ -33,17 +33,17 @@ class PtxError(Exception):
         return str(self.args[0])
 
     def at(self, line: int | None, ptx_line: int | None) -> PtxError:
-        """The same error at this place, unless it knows its own."""
+        """Return the same error with this location, unless it has its own."""
         return type(self)(str(self), self.line or line, self.ptx_line or ptx_line, self.advice)
 
     def sentence(self, name: str) -> str:
-        """One sentence: where in the file `name`, what, and what to do."""
+        """Return one sentence: the location in the file `name`, the reason, and the advice."""
         place = f", line {self.line}" if self.line else f", PTX line {self.ptx_line}" if self.ptx_line else ""
         return f"{name}{place}: {self}; {self.advice}."
 
 
 class InvalidPtx(PtxError):
-    """No GPU takes this PTX either: it comes from an asm statement, because the compiler makes none like it."""
+    """No GPU accepts this PTX: it comes from an asm statement, because the compiler never makes such PTX."""
 
     usual_advice = "this PTX is not valid, so correct the asm statement that it comes from"
 
@@ -65,7 +65,7 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A literal. `bits` is set for `0f…` and `0d…`, which are bit patterns of that many bits; otherwise an integer."""
+    """A literal. `bits`: for `0f…` and `0d…`, the size of the bit pattern; 0 for an integer."""
 
     value: int
     bits: int = 0
@@ -89,7 +89,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """`{%r1, %r2}`; a sink `_` is None."""
+    """`{%r1, %r2}`: several registers at once."""
 
     items: tuple[Operand, ...]
 
@@ -111,14 +111,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """`_`: a destination that nobody reads."""
+    """`_`: an unused destination."""
 
 
 Operand = Register | Special | Immediate | Symbol | Address | Vector | Pair | Group | Sink
 
 
-def shown(operand: Operand) -> str:
-    """An operand as PTX writes it; registers have lost their names."""
+def operand_text(operand: Operand) -> str:
+    """Return an operand as PTX writes it; registers have lost their names."""
     match operand:
         case Register():
             return "a register"
@@ -129,14 +129,14 @@ def shown(operand: Operand) -> str:
         case Special(name):
             return name
         case Address(base, offset):
-            inner = shown(base) if base is not None else ""
+            inner = operand_text(base) if base is not None else ""
             return f"[{inner}+{offset}]" if inner and offset else f"[{inner or offset}]"
         case Vector(items):
-            return "{" + ", ".join(shown(item) for item in items) + "}"
+            return "{" + ", ".join(operand_text(item) for item in items) + "}"
         case Group(items):
-            return "(" + ", ".join(shown(item) for item in items) + ")"
+            return "(" + ", ".join(operand_text(item) for item in items) + ")"
         case Pair(first, second):
-            return f"{shown(first)}|{shown(second)}"
+            return f"{operand_text(first)}|{operand_text(second)}"
     return "_"
 
 
@@ -152,10 +152,7 @@ def _space_of(opcode: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One PTX statement. `guard` is the predicate of `@%p`; `line` the .cu line it came from, 0 if unknown.
-
-    `place` is its line in the PTX.
-    """
+    """One PTX statement. `guard`: the predicate of `@%p`; `line`: its .cu line, 0 if unknown; `place`: its PTX line."""
 
     opcode: str
     operands: tuple[Operand, ...]
@@ -165,17 +162,17 @@ class Instruction:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The opcode's dotted parts."""
+        """Return the opcode's dotted parts."""
         return _words_of(self.opcode)
 
     @property
     def count(self) -> int:
-        """How many values it moves at once: 2, 4 or 8 of a vector, else 1."""
+        """Return how many values it moves at once: 2, 4 or 8 for a vector, else 1."""
         return next((int(word[1:]) for word in self.words if word in ("v2", "v4", "v8")), 1)
 
     @property
     def space(self) -> str:
-        """The memory that the opcode names, the first if several; "" where only the address tells."""
+        """Return the first memory space that the opcode names; "" if only the address determines it."""
         return _space_of(self.opcode)
 
 
@@ -188,9 +185,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A declared variable or parameter: `size` bytes in `space`; `data` its initial bytes, else zeros.
+    """A declared variable or parameter: `size` bytes in `space`; `data`: its initial bytes, else zeros.
 
-    `array`: it is declared with brackets, as every structure is that is passed by value.
+    `array`: it is declared with brackets, like every structure passed by value.
     """
 
     name: str
@@ -203,23 +200,23 @@ class Variable:
     array: bool = False
 
 
-# What a function gives back and takes: (bytes, whether they are an array) of each.
+# The results and parameters of a function: (bytes, whether it is an array) of each.
 Form = tuple[tuple[tuple[int, bool], ...], tuple[tuple[int, bool], ...]]
 
 
 def form_of(returns: tuple[Variable, ...], params: tuple[Variable, ...]) -> Form:
-    """The form of a function with these."""
+    """Return the form of a function with these results and parameters."""
     one, other = (tuple((each.size, each.array) for each in group) for group in (returns, params))
     return one, other
 
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel or device function. `widths[i]` is the width in bits of register i (1 for a predicate).
+    """A kernel or device function. `widths[i]`: the bits of register i (1 for a predicate).
 
-    By label: `tables`, where a `brx.idx` may go; `prototypes` and `choices`, what a call through a pointer may call: a
-    function of this form, or one of these. `refused`: why nothing that calls it can be emulated; then its body is not
-    whole.
+    By label: `tables`, the targets of a `brx.idx`; `prototypes` and `choices`, the possible targets of a call through a
+    pointer: functions of this form, or these functions. `refused`: why no caller of it can be emulated; its body is
+    then incomplete.
     """
 
     name: str

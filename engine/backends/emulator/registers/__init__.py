@@ -1,1 +1,1 @@
-"""Registers as arrays over lanes: a register is as small as what it depends on."""
+"""Registers as arrays over lanes, each as small as its dependences allow."""

@@ -1,9 +1,9 @@
-"""Integer instructions on outer sums: an index stays `rows + columns + constant` while that is exact.
+"""Integer instructions on outer sums: an index stays `rows + columns + constant` as long as that is exact.
 
-`rule(opcode)` gives, for the few instructions that indices are made of, a function of the raw operand values. It
-returns the result, or None where the operands are no outer sums or the result would not be one; the instruction is
-then computed lane by lane like any other. A register is a sum modulo 2**width, so add, sub, mul and shl need no
-overflow check; whatever reads the sum as a number of a type (widening, comparing) first makes sure that it fits.
+`rule(opcode)` returns, for the few instructions that indices consist of, a function of the raw operand values. It
+returns the result, or None if no operand is an outer sum or the result would not be one; the instruction is then
+computed lane by lane. A register is a sum modulo 2**width, so add, sub, mul and shl need no overflow check. Widening
+and comparing read the sum as a number, so they first check that it fits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from engine.records import Array
 
 Rule = Callable[..., Value | None]
 _ndarray = np.ndarray
-_SAFE = 1 << 61  # sums of two such bounds still fit int64
+_SAFE = 1 << 61  # the sum of two such bounds fits int64
 
 
 def rule(opcode: str) -> Rule | None:
-    """The rule of an opcode, or None if it has none."""
+    """Return the rule of an opcode, None if it has none."""
     words = opcode.split(".")
     kind = words[-1]
     if kind[:1] not in "usb" or kind[1:] not in ("32", "64") or {"cc", "sat", "hi"} & set(words):
@@ -53,8 +53,10 @@ def rule(opcode: str) -> Rule | None:
     return None
 
 
-def _meets(a: Value, b: Value) -> bool:
-    """True when one operand depends on rows only and the other on columns only, or one is an outer sum already."""
+def _is_outer(a: Value, b: Value) -> bool:
+    """Return whether the operands together form an outer sum: one varies by row and the other by column, or one is a
+    sum.
+    """
     if a.__class__ is not _ndarray or b.__class__ is not _ndarray:
         return True
     (p, q), (r, s) = a.shape, b.shape
@@ -62,7 +64,7 @@ def _meets(a: Value, b: Value) -> bool:
 
 
 def _terms(value: Value) -> OuterSum | None:
-    """The value as an outer sum of signed numbers; None for an array over rows and columns."""
+    """Return the value as an outer sum of signed numbers; None for an array over rows and columns."""
     if value.__class__ is OuterSum:
         return value
     bits = value.dtype.itemsize * 8
@@ -77,21 +79,21 @@ def _terms(value: Value) -> OuterSum | None:
     return OuterSum(axis, ZERO, 0, bits) if value.shape[1] == 1 else OuterSum(ZERO, axis, 0, bits)
 
 
-def _made(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | None:
+def _outer_sum(rows: Axis, columns: Axis, constant: int, width: int) -> OuterSum | None:
     if rows.low < -_SAFE or columns.low < -_SAFE or rows.high > _SAFE or columns.high > _SAFE or abs(constant) > _SAFE:
         return None
     return OuterSum(rows, columns, constant, width)
 
 
 def add(a: Value, b: Value, width: int, sign: int = 1) -> OuterSum | None:
-    """a + sign * b."""
-    if not _meets(a, b):
+    """Return a + sign * b."""
+    if not _is_outer(a, b):
         return None
     x, y = _terms(a), _terms(b)
     if x is None or y is None:
         return None
     rows = axes_sum(x.rows, y.rows.scaled(sign))
-    return _made(rows, axes_sum(x.columns, y.columns.scaled(sign)), x.constant + sign * y.constant, width)
+    return _outer_sum(rows, axes_sum(x.columns, y.columns.scaled(sign)), x.constant + sign * y.constant, width)
 
 
 def _times(a: OuterSum, factor: int, width: int) -> OuterSum | None:
@@ -99,29 +101,29 @@ def _times(a: OuterSum, factor: int, width: int) -> OuterSum | None:
         return None
     if max(-a.rows.low, a.rows.high, -a.columns.low, a.columns.high) * abs(factor) > _SAFE:
         return None
-    return _made(a.rows.scaled(factor), a.columns.scaled(factor), a.constant * factor, width)
+    return _outer_sum(a.rows.scaled(factor), a.columns.scaled(factor), a.constant * factor, width)
 
 
-def _single(value: Value) -> int | None:
-    """The signed number of a value that is the same for all lanes."""
+def _single_number(value: Value) -> int | None:
+    """Return the signed number of a value that is the same for all lanes."""
     if value.__class__ is not _ndarray or value.size != 1:
         return None
     return int(value.view(np.int64 if value.dtype.itemsize == 8 else np.int32).item())
 
 
 def multiply(a: Value, b: Value, width: int) -> OuterSum | None:
-    """The low half of a * b, where one is an outer sum and the other one number."""
+    """Return the low half of an outer sum times one number."""
     if b.__class__ is OuterSum:
         a, b = b, a
-    factor = _single(b) if a.__class__ is OuterSum else None
+    factor = _single_number(b) if a.__class__ is OuterSum else None
     return None if factor is None else _times(a, factor, width)
 
 
 def multiply_wide(a: Value, b: Value, is_signed: bool) -> OuterSum | None:
-    """The whole product of two 32-bit numbers."""
+    """Return the whole product of two 32-bit numbers."""
     if b.__class__ is OuterSum:
         a, b = b, a
-    factor = _single(b) if a.__class__ is OuterSum else None
+    factor = _single_number(b) if a.__class__ is OuterSum else None
     if factor is None:
         return None
     exact = fitted(a, 32, is_signed)
@@ -129,7 +131,7 @@ def multiply_wide(a: Value, b: Value, is_signed: bool) -> OuterSum | None:
 
 
 def multiply_add(a: Value, b: Value, c: Value, width: int) -> OuterSum | None:
-    """The low half of a * b + c."""
+    """Return the low half of a * b + c."""
     if a.__class__ is OuterSum or b.__class__ is OuterSum:
         return _then_add(multiply(a, b, width), c)
     rows, columns = max(a.shape[0], b.shape[0]), max(a.shape[1], b.shape[1])
@@ -146,14 +148,14 @@ def _then_add(product: OuterSum | None, c: Value) -> OuterSum | None:
 
 
 def shift_left(a: Value, b: Value, width: int) -> OuterSum | None:
-    """a << b for one b below the width."""
-    places = _single(b) if a.__class__ is OuterSum else None
+    """Return a << b for a single b below the width."""
+    places = _single_number(b) if a.__class__ is OuterSum else None
     return None if places is None or not 0 <= places < width else _times(a, 1 << places, width)
 
 
 def join(a: Value, b: Value, width: int) -> OuterSum | None:
-    """a | b where no bit is set in both: then it is a + b."""
-    if not _meets(a, b):
+    """Return a | b as a + b, if no bit can be set in both."""
+    if not _is_outer(a, b):
         return None
     x, y = _terms(a), _terms(b)
     if x is None or y is None:
@@ -167,18 +169,18 @@ def join(a: Value, b: Value, width: int) -> OuterSum | None:
 
 
 def insert(a: Value, b: Value, place: Value, length: Value, width: int) -> OuterSum | None:
-    """bfi where the field reaches the top: (b & low bits) + (a << place)."""
-    at, count = _single(place), _single(length)
+    """Return bfi of a field that reaches the top bit: (b & low bits) + (a << place)."""
+    at, count = _single_number(place), _single_number(length)
     if at is None or count is None or at + count != width or at <= 0:
         return None
-    if a.__class__ is not _ndarray or b.__class__ is not _ndarray or not _meets(a, b):
+    if a.__class__ is not _ndarray or b.__class__ is not _ndarray or not _is_outer(a, b):
         return None
     kind = np.dtype(f"u{width // 8}")
     return join(a.view(kind) << kind.type(at), b.view(kind) & kind.type((1 << at) - 1), width)
 
 
 def convert(a: Value, source: int, target: int, is_signed: bool) -> OuterSum | None:
-    """An integer conversion that keeps or changes the width."""
+    """Return an integer conversion to the same or another width."""
     if a.__class__ is not OuterSum:
         return None
     if target <= source:
@@ -188,7 +190,7 @@ def convert(a: Value, source: int, target: int, is_signed: bool) -> OuterSum | N
 
 
 def fitted(a: OuterSum, width: int, is_signed: bool) -> OuterSum | None:
-    """The same register as a sum that equals the register's number in every lane; None when lanes wrap differently."""
+    """Return a sum that equals the register's number in every lane; None if lanes wrap differently."""
     span = 1 << width
     bottom = -(span >> 1) if is_signed else 0
     turns = (a.low - bottom) // span
@@ -211,7 +213,7 @@ _UFUNCS: dict[str, np.ufunc] = {
 
 
 def compare(name: str, a: Value, b: Value, width: int, is_signed: bool) -> Array | None:
-    """a < b and its kin: from the bounds of a - b where they decide, else from rows against columns."""
+    """Return a comparison, from the bounds of a - b if they decide it, else from rows against columns."""
     if a.__class__ is _ndarray and b.__class__ is _ndarray:
         return None
     x, y = _terms(a), _terms(b)

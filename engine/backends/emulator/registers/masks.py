@@ -1,8 +1,8 @@
-"""Which lanes of a chunk are active.
+"""Sets of active lanes of a chunk.
 
-A mask is a set of rows (threads) times a set of columns (blocks): that is what structured code makes, and registers
-are then sliced instead of selected, so the work is proportional to the active lanes. Only where the data decide lane
-by lane is there a `dense` array of bools inside the rectangle. Masks are immutable and their counts are cached.
+A mask is a set of rows (threads) times a set of columns (blocks). Structured code produces such rectangles; registers
+are then sliced rather than selected, so the work is proportional to the active lanes. Only data-dependent branches need
+a `dense` array of bools inside the rectangle. Masks are immutable and their counts are cached.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from engine.records import Array
 
 WARP = 32
 _BITS = (np.uint32(1) << np.arange(WARP, dtype=np.uint32))[None, :, None]
-_WORTH_CUTTING = 8  # times smaller: cutting scattered rows and columns out and back costs more than idle lanes do
+_WORTH_CUTTING = 8  # factor: cutting scattered rows and columns out and back costs more than idle lanes
 
 
 class Mask:
-    """A non-empty set of lanes. `rows`, `columns`: bool arrays of T and B. `row_index`, `column_index` address the
-    rectangle: a slice where the set is evenly spaced, an index array, or None for all. `height`, `width`: its size.
-    `dense`: bool[height, width] or None when every lane of the rectangle is active."""
+    """A non-empty set of lanes.
+
+    `rows`, `columns`: bool arrays of T and B. `row_index`, `column_index`: the index of the rectangle: a slice if the
+    set is evenly spaced, an index array, or None for all. `height`, `width`: its size. `dense`: bool[height, width], or
+    None if every lane of the rectangle is active.
+    """
 
     def __init__(self, rows: Array, columns: Array, dense: Array | None = None) -> None:
         self.rows, self.columns, self.dense = rows, columns, dense
@@ -35,28 +38,28 @@ class Mask:
 
     @cached_property
     def row_key(self) -> bytes:
-        """The rows as a dictionary key that outlives the chunk."""
+        """Return the rows as a dictionary key that outlives the chunk."""
         return self.rows.tobytes()
 
     @cached_property
     def lanes(self) -> int:
-        """Active lanes."""
+        """Return the number of active lanes."""
         return self.height * self.width if self.dense is None else int(np.count_nonzero(self.dense))
 
     @cached_property
     def warp_bits(self) -> Array:
-        """bool[T / 32, 1 or B]: the warps with an active lane; one column stands for `width` equal blocks."""
+        """Return the warps with an active lane, bool[T / 32, 1 or B]; one column stands for `width` equal blocks."""
         lanes = self.rows[:, None] if self.dense is None else self.full_dense()
         return any_per_warp(lanes)
 
     @cached_property
     def warps(self) -> int:
-        """Warps with an active lane."""
+        """Return the number of warps with an active lane."""
         count = int(np.count_nonzero(self.warp_bits))
         return count * self.width if self.dense is None else count
 
     def full_dense(self) -> Array:
-        """bool[T, B]."""
+        """Return the lanes as bool[T, B]."""
         full = np.zeros((self.rows.size, self.columns.size), bool)
         self.mark(full)
         return full
@@ -66,14 +69,14 @@ class Mask:
         if self.dense is None:
             full[self.place()] = True
         elif isinstance(self.row_index, np.ndarray) and isinstance(self.column_index, np.ndarray):
-            # NumPy gathers and scatters whole rectangles slowly; of scattered lanes few are active.
+            # NumPy gathers and scatters whole rectangles slowly, and few scattered lanes are active.
             row, column = np.divmod(np.flatnonzero(self.dense), self.width)
             full[self.row_index[row], self.column_index[column]] = True
         else:
             full[self.place()] |= self.dense
 
     def place(self) -> Any:
-        """The index of the mask's rectangle in an array of (T, B)."""
+        """Return the index of the mask's rectangle in an array of (T, B)."""
         rows = slice(None) if self.row_index is None else self.row_index
         columns = slice(None) if self.column_index is None else self.column_index
         if isinstance(rows, slice) or isinstance(columns, slice):
@@ -81,7 +84,7 @@ class Mask:
         return rows[:, None], columns[None, :]
 
     def row_lanes(self) -> Array:
-        """bool[T, 1] when the mask is a rectangle, else bool[T, width]: the active lanes in the mask's own columns."""
+        """Return the active lanes in the mask's own columns: bool[T, 1] for a rectangle, else bool[T, width]."""
         if self.dense is None:
             return self.rows[:, None]
         full = np.zeros((self.rows.size, self.width), bool)
@@ -89,7 +92,7 @@ class Mask:
         return full
 
     def words(self, size: int) -> Array:
-        """All-ones words of `size` bytes for the active lanes of a dense mask, zeros for the others."""
+        """Return all-ones words of `size` bytes for the active lanes of a dense mask, zeros for the others."""
         found = self._words.get(size)
         if found is None:
             assert self.dense is not None
@@ -98,16 +101,16 @@ class Mask:
         return found
 
     def columns_at(self) -> Array:
-        """The block numbers (within the chunk) of the mask's columns."""
+        """Return the block numbers (within the chunk) of the mask's columns."""
         return self.columns.nonzero()[0]
 
     def rows_at(self) -> Array:
-        """The thread numbers of the mask's rows."""
+        """Return the thread numbers of the mask's rows."""
         return self.rows.nonzero()[0]
 
 
 def _index_of(members: Array) -> tuple[Any, int]:
-    """How to address the members of a bool vector, and how many there are."""
+    """Return an index for the members of a bool vector, and their number."""
     at = members.nonzero()[0]
     count = at.size
     if count == members.size:
@@ -119,19 +122,19 @@ def _index_of(members: Array) -> tuple[Any, int]:
 
 
 def any_per_warp(lanes: Array) -> Array:
-    """bool[T, B] -> bool[T / 32, B]: the warps with a set lane."""
+    """Return the warps with a set lane: bool[T, B] -> bool[T / 32, B]."""
     made: Array = np.logical_or.reduce(lanes.reshape(-1, WARP, lanes.shape[1]), axis=1)
     return made
 
 
 def lane_words(lanes: Array) -> Array:
-    """bool[W, 32, C] -> uint32[W, 1, C]: one bit for each lane of a warp that is set."""
+    """Return one bit per set lane of a warp: bool[W, 32, C] -> uint32[W, 1, C]."""
     made: Array = np.bitwise_or.reduce(np.where(lanes, _BITS, np.uint32(0)), axis=1, keepdims=True)
     return made
 
 
 class Masks:
-    """The masks of one chunk of T threads by B blocks; rectangles are interned, so equal ones are the same object."""
+    """The masks of one chunk of T threads by B blocks. Rectangles are interned, so equal ones are one object."""
 
     def __init__(self, threads: int, rows: int, blocks: int) -> None:
         self.shape = (rows, blocks)
@@ -144,7 +147,7 @@ class Masks:
         self.start = self.rectangle(live, self.all_columns)
 
     def rectangle(self, rows: Array, columns: Array) -> Mask:
-        """The mask of rows x columns; neither may be empty."""
+        """Return the mask of rows x columns; neither may be empty."""
         rows, columns = self._vector(rows), self._vector(columns)
         found = self._known.get((id(rows), id(columns)))
         if found is None:
@@ -152,11 +155,13 @@ class Masks:
         return found
 
     def _vector(self, members: Array) -> Array:
-        """The one array that stands for these members, so that `is` compares sets."""
+        """Return the one array for these members, so sets can be compared with `is`."""
         return self._vectors.setdefault(members.tobytes(), members)
 
     def from_dense(self, rows: Array, columns: Array, dense: Array) -> Mask | None:
-        """The mask of the lanes set in `dense`, an array over the given rows and columns; None when there are none."""
+        """Return the mask of the lanes set in `dense`, an array over the given rows and columns; None if there are
+        none.
+        """
         in_rows, in_columns = np.logical_or.reduce(dense, axis=1), np.logical_or.reduce(dense, axis=0)
         height, width = int(np.count_nonzero(in_rows)), int(np.count_nonzero(in_columns))
         if not height:
@@ -169,7 +174,9 @@ class Masks:
         return self.rectangle(rows, columns) if dense.all() else Mask(self._vector(rows), self._vector(columns), dense)
 
     def split(self, mask: Mask, chosen: Array) -> tuple[Mask | None, Mask | None]:
-        """The lanes of `mask` where `chosen` (in the mask's rows and columns, or broadcast) is true, and the others."""
+        """Return the lanes of `mask` for which `chosen` (in its rows and columns, or broadcast) is true, and the
+        others.
+        """
         if chosen.size == 1:
             return (mask, None) if chosen[0, 0] else (None, mask)
         if mask.dense is None:
@@ -196,7 +203,7 @@ class Masks:
                 self.from_dense(mask.rows, mask.columns, mask.dense & ~chosen))  # fmt: skip
 
     def _halves(self, mask: Mask, members: Array, along_rows: bool) -> tuple[Mask, Mask]:
-        """A rectangle cut in two: its rows (or columns) of which `members` says so, and the others."""
+        """Cut a rectangle in two: the rows (or columns) in `members`, and the others."""
         side = mask.rows if along_rows else mask.columns
         one = _subset(side, members)
         if along_rows:
@@ -204,7 +211,7 @@ class Masks:
         return self.rectangle(mask.rows, one), self.rectangle(mask.rows, side ^ one)
 
     def union(self, a: Mask, b: Mask) -> Mask:
-        """The lanes of either."""
+        """Return the lanes of either mask."""
         if a is b:
             return a
         if a.dense is None and b.dense is None:
@@ -217,7 +224,7 @@ class Masks:
         return made
 
     def whole_warps(self, mask: Mask) -> Mask:
-        """All lanes of the warps with a lane in `mask`."""
+        """Return all lanes of the warps with a lane in `mask`."""
         if mask.dense is None:
             return self.rectangle(np.repeat(mask.warp_bits[:, 0], WARP), mask.columns)
         made = self.from_dense(self.all_rows, self.all_columns, np.repeat(mask.warp_bits, WARP, axis=0))
@@ -225,7 +232,7 @@ class Masks:
         return made
 
     def minus(self, a: Mask, b: Mask) -> Mask | None:
-        """The lanes of `a` that are not in `b`; `a` itself where their rectangles do not meet."""
+        """Return the lanes of `a` that are not in `b`; `a` itself if the rectangles are disjoint."""
         if a is b:
             return None
         if not (a.rows & b.rows).any() or not (a.columns & b.columns).any():
@@ -240,7 +247,7 @@ class Masks:
         return self.from_dense(self.all_rows, self.all_columns, a.full_dense() & ~b.full_dense())
 
     def common(self, a: Mask, b: Mask) -> Mask | None:
-        """The lanes of both."""
+        """Return the lanes in both masks."""
         if a is b:
             return a
         if a.dense is None and b.dense is None:
@@ -250,7 +257,7 @@ class Masks:
 
     @staticmethod
     def same(a: Mask, b: Mask) -> bool:
-        """True when both hold the same lanes."""
+        """Return whether both masks contain the same lanes."""
         if a is b:
             return True
         if a.lanes != b.lanes:
@@ -261,14 +268,14 @@ class Masks:
 
 
 def _subset(members: Array, kept: Array) -> Array:
-    """The members (a bool vector) of which `kept` says which stay."""
+    """Return the members (a bool vector) selected by `kept`."""
     made = np.zeros(members.size, bool)
     made[members.nonzero()[0][kept]] = True
     return made
 
 
 def _collapsed(chosen: Array) -> Array:
-    """(T, B) -> (T, 1) or (1, B) where all columns or all rows are equal."""
+    """Reduce (T, B) to (T, 1) or (1, B) if all columns or all rows are equal."""
     if (chosen[:, 0] == chosen[:, -1]).all() and (chosen == chosen[:, :1]).all():
         return chosen[:, :1]
     if (chosen[0] == chosen[-1]).all() and (chosen == chosen[:1]).all():

@@ -1,12 +1,12 @@
-"""What a register holds while a chunk of blocks runs.
+"""The values of registers while a chunk of blocks runs.
 
-T threads (rows, a multiple of 32) by B blocks (columns) run together. A register is an array of shape {1, T} x {1, B}:
-as small as what it depends on. `threadIdx.x` is (T, 1), `blockIdx.x` is (1, B), a kernel argument (1, 1), and NumPy's
-broadcasting keeps the shapes small by itself. Two further forms save more:
+T threads (rows, a multiple of 32) by B blocks (columns) run together. A register is an array of shape {1, T} x {1, B},
+as small as its dependences allow: `threadIdx.x` is (T, 1), `blockIdx.x` is (1, B), a kernel argument (1, 1), and
+NumPy's broadcasting keeps shapes small. Two further forms save more:
 
-* `OuterSum`: rows[T, 1] + columns[1, B] + constant, kept apart. Almost every index is one, and whether it is below n,
-  inside a buffer or aligned is then decided from T + B numbers instead of T * B.
-* `Part`: a value that is known only for the lanes of one mask, in that mask's own rows and columns.
+* `OuterSum`: rows[T, 1] + columns[1, B] + constant, not added up. Almost every index is one, so T + B numbers instead
+  of T * B decide whether it is below n, inside a buffer, or aligned.
+* `Part`: a value for the lanes of one mask only, in that mask's own rows and columns.
 
 Values are never changed in place.
 """
@@ -23,7 +23,7 @@ UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits i
 
 
 class Axis:
-    """One side of an outer sum: int64 values along the rows or the columns, with their bounds and the bits they use."""
+    """One side of an outer sum: int64 values along rows or columns, with their bounds and the union of their bits."""
 
     __slots__ = ("_scaled", "_shifted", "_taken", "bits", "high", "low", "values")
 
@@ -36,14 +36,14 @@ class Axis:
         self._taken: dict[int, tuple[Any, Axis]] = {}
 
     def shifted(self, bits: int) -> Array:
-        """values >> bits, remembered: an address becomes an index the same way in every turn of a loop."""
+        """Return values >> bits, cached: every iteration of a loop turns an address into an index in the same way."""
         found = self._shifted.get(bits)
         if found is None:
             found = self._shifted[bits] = self.values >> bits
         return found
 
     def scaled(self, factor: int) -> Axis:
-        """values * factor, remembered."""
+        """Return values * factor, cached."""
         if factor == 1 or self.low == self.high == 0:
             return self
         found = self._scaled.get(factor)
@@ -52,7 +52,7 @@ class Axis:
         return found
 
     def take(self, index: Any, axis: int) -> Axis:
-        """The values at `index` (a slice or an index array), remembered by the index object."""
+        """Return the values at `index` (a slice or an index array), cached by the index object."""
         found = self._taken.get(id(index))
         if found is None:
             part = self.values[index] if axis == 0 else self.values[:, index]
@@ -64,16 +64,16 @@ ZERO = Axis(np.zeros((1, 1), np.int64))
 
 
 def axes_sum(a: Axis, b: Axis) -> Axis:
-    """a + b along one side."""
+    """Return a + b along one side."""
     if a is ZERO:
         return b
     return a if b is ZERO else Axis(a.values + b.values)
 
 
 class OuterSum:
-    """An integer register as rows + columns + constant; the register holds the sum modulo 2**width.
+    """An integer register as rows + columns + constant, modulo 2**width.
 
-    `low`, `high` bound the exact sum over the lanes, which need not fit the register.
+    `low`, `high` bound the exact sum over the lanes, which may not fit the register.
     """
 
     __slots__ = ("_array", "columns", "constant", "high", "low", "rows", "width")
@@ -85,7 +85,7 @@ class OuterSum:
         self._array: Array | None = None
 
     def array(self) -> Array:
-        """The register's bits as one unsigned array."""
+        """Return the register's bits as one unsigned array."""
         if self._array is None:
             total = self.rows.values + (self.columns.values + self.constant)
             if self.width == 64:
@@ -95,7 +95,7 @@ class OuterSum:
         return self._array
 
     def plus(self, constant: int) -> OuterSum:
-        """The sum moved by a constant."""
+        """Return the sum plus a constant."""
         return OuterSum(self.rows, self.columns, self.constant + constant, self.width) if constant else self
 
 
@@ -108,22 +108,22 @@ class Part:
         self.value, self.mask = value, mask
 
 
-Value = Any  # ndarray, OuterSum or Part: not a union, because every instruction would have to narrow it again
+Value = Any  # ndarray, OuterSum or Part; a union type would require narrowing in every instruction
 
 
 def plain(value: Value) -> Array:
-    """The value as an array."""
+    """Return the value as an array."""
     made: Array = value if value.__class__ is np.ndarray else value.array()
     return made
 
 
 def spread(value: Array, shape: tuple[int, ...]) -> Array:
-    """np.broadcast_to, quick where there is nothing to do."""
+    """Return np.broadcast_to, without its cost if the shape is right."""
     return value if value.shape == shape else np.broadcast_to(value, shape)
 
 
 def restrict(value: Value, rows: Any, columns: Any) -> Value:
-    """A whole-chunk value at some rows and columns (slices, index arrays, or None for all)."""
+    """Return a whole-chunk value at some rows and columns (slices, index arrays, or None for all)."""
     if value.__class__ is OuterSum:
         over_rows = value.rows if rows is None or value.rows.values.size == 1 else value.rows.take(rows, 0)
         over_columns = value.columns
@@ -138,9 +138,9 @@ def restrict(value: Value, rows: Any, columns: Any) -> Value:
 
 
 def select(words: Array, new: Array, old: Array) -> Array:
-    """new where `words` is all ones, old where it is zero: bit by bit, much cheaper than np.where on data masks.
+    """Return `new` where `words` is all ones and `old` where it is zero, bit by bit: much cheaper than np.where.
 
-    All three have one item size; `new` decides the type of the result.
+    All three have one item size; the result has the type of `new`.
     """
     if new.dtype == np.bool_:
         return (words & new) | (~words & old)

@@ -1,1 +1,1 @@
-"""Groups of lanes that run together: which is next, where they wait, when they meet again."""
+"""Scheduling of lane groups: which runs next, where lanes wait, where they converge."""

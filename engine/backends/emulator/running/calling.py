@@ -1,4 +1,4 @@
-"""Lanes call functions and return: what is passed goes from the registers of one frame to those of another."""
+"""Function calls and returns of lanes: values move between the registers of two frames."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ import numpy as np
 from engine.backends.emulator.ptx.calls import Callee, callees_of
 from engine.backends.emulator.ptx.syntax import Group, Instruction, Register, Symbol
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.operands import constant
-from engine.backends.emulator.registers.parts import fetch, put_back
+from engine.backends.emulator.registers.operands import constant, fetch, put_back
 from engine.backends.emulator.registers.values import plain
-from engine.backends.emulator.running.frames import Frame
-from engine.backends.emulator.running.groups import Key
-from engine.backends.emulator.running.lanes import Lanes
+from engine.backends.emulator.running.lanes import Frame, Key, Lanes
 from engine.backends.emulator.state.machine import MOST_CALLS, STACK_ALIGNMENT
 from engine.compile.names import readable
 from engine.records import RunFailed
 
 
-def call(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> None:
-    """The lanes of a group execute `enter`; they will come back to the place `back`."""
+def enter_function(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> None:
+    """Let the lanes of a group execute `enter`; they will return to the place `back`."""
     frame = lanes.frames.of(key[0])
     returned, target, given = item.operands
     assert isinstance(returned, Group) and isinstance(given, Group)
-    for callee, part in _parties(lanes, item, target, mask):
-        inner = _entered(lanes, item, frame, callee, back, part)
+    for callee, part in _lanes_by_callee(lanes, item, target, mask):
+        inner = _open_frame(lanes, item, frame, callee, back, part)
         sources = tuple(each.index for each in given.items if isinstance(each, Register))
         params = tuple(each for each in callee.params if isinstance(each, int))
         fetch(sources, frame.registers, lanes.scratch, part)
@@ -42,8 +39,8 @@ def call(lanes: Lanes, item: Instruction, key: Key, back: int, mask: Mask) -> No
         lanes.groups.add((lanes.frames.place(inner, callee.entry), key[1]), part)
 
 
-def give_back(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
-    """The lanes of a group execute `leave`. `values`: what the registers hold that are given back."""
+def leave_function(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
+    """Let the lanes of a group execute `leave`. `values`: the contents of the returned registers."""
     frame = lanes.frames.of(key[0])
     caller, callee, made = frame.caller, frame.callee, frame.call
     assert caller is not None and callee is not None and made is not None
@@ -61,8 +58,8 @@ def give_back(lanes: Lanes, key: Key, mask: Mask, values: list[Any]) -> None:
     lanes.groups.add((frame.back, key[1]), mask)
 
 
-def _parties(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> list[tuple[Callee, Mask]]:
-    """Who calls what: each function that a pointer leads lanes to."""
+def _lanes_by_callee(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> list[tuple[Callee, Mask]]:
+    """Split the lanes of a call by the function that their pointer leads to."""
     machine = lanes.machine
     chosen = callees_of(item, machine.program.callees)
     if not isinstance(target, Register):
@@ -72,12 +69,12 @@ def _parties(lanes: Lanes, item: Instruction, target: object, mask: Mask) -> lis
     found = {machine.code[callee.name]: callee for callee in chosen}
     for address, part in parties:
         if address not in found:
-            what = "that is null" if not address else "that leads to no function which takes and gives what is passed"
+            what = "that is null" if not address else "to no function with these parameters and results"
             raise machine.failure("crashed", f"{lanes.name(part)} calls through a pointer {what}", item.line)
     return [(found[address], part) for address, part in parties]
 
 
-def _entered(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, back: int, mask: Mask) -> Frame:
+def _open_frame(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, back: int, mask: Mask) -> Frame:
     machine = lanes.machine
     start = frame.start + (frame.callee.size if frame.callee else machine.kernel_local)
     start += -start % STACK_ALIGNMENT
@@ -91,18 +88,18 @@ def _entered(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, back
 def _too_deep(lanes: Lanes, item: Instruction, frame: Frame, callee: Callee, mask: Mask) -> RunFailed:
     clause = (
         f"{lanes.name(mask)} calls `{readable(callee.name)}` while {frame.depth:,} calls are open: the recursion does "
-        "not end, or goes deeper than a GPU's stack, which has 1,024 bytes a thread unless the host asks for more"
+        "not end, or is deeper than a GPU's stack, which has 1,024 bytes per thread unless the host asks for more"
     )
     return lanes.machine.failure("crashed", clause, item.line, "step-limit")
 
 
 def _start(lanes: Lanes, frame: Frame, name: str) -> int:
-    """Where a structure that is passed lies in the caller's local memory."""
+    """Return the address of a passed structure in the caller's local memory."""
     return lanes.machine.local_places[name] if frame.callee is None else frame.start + frame.callee.places[name]
 
 
 def _copy(lanes: Lanes, mask: Mask, source: int, target: int, size: int) -> None:
-    """Bytes of the lanes' local memory, from one place to another."""
+    """Copy bytes of the lanes' local memory."""
     words = lanes.machine.words("local")
     count, place = -(-size // words.unit), (slice(None), *mask.place())
     there = words.words[target // words.unit :][:count]

@@ -1,54 +1,139 @@
-"""Blocks of a launch that run together, and who of their lanes runs next.
+"""Execute a launch chunk by chunk: as many blocks at a time as fit, in the order of blocks.
 
-Lanes that stand at one place of the program form a group. The group with the smallest program counter runs one basic
-block; groups that meet become one. Lanes at a barrier wait until all living lanes of their block have come.
+Lanes at one place of the program form a group. The group with the smallest program counter runs one basic block; groups
+that reach the same place become one. Lanes at a barrier wait for all living lanes of their block. Lanes at a gate (a
+wait for an mbarrier phase) wait until the phase ends or no other lane can run.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.program import BasicBlock
+from engine.backends.emulator.ptx.program import BasicBlock, Program, polls
 from engine.backends.emulator.registers.masks import Mask
-from engine.backends.emulator.registers.parts import fetch, put_back
-from engine.backends.emulator.running.barriers import Waiting
-from engine.backends.emulator.running.calling import call, give_back
+from engine.backends.emulator.registers.operands import fetch, put_back
+from engine.backends.emulator.running.calling import enter_function, leave_function
 from engine.backends.emulator.running.code import Code, Codes
-from engine.backends.emulator.running.endless.loops import Watch
-from engine.backends.emulator.running.gates import Gates
-from engine.backends.emulator.running.groups import Key
-from engine.backends.emulator.running.lanes import Lanes
-from engine.backends.emulator.running.traps import trapped
-from engine.backends.emulator.state.faults import FORESEEN, EmulatorFault
-from engine.backends.emulator.state.machine import Machine
-from engine.records import Array
+from engine.backends.emulator.running.lanes import Key, Lanes, Waiting
+from engine.backends.emulator.running.loops import LoopWatch
+from engine.backends.emulator.state.machine import EXPECTED_ERRORS, EmulatorFault, Machine
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS
+from engine.records import Array, Progress, RunFailed
 
-_CHECKED_STEPS = 128  # basic blocks between two looks at the clock
+_PATIENCE = 64  # futile attempts before the run ends: the program may change course after some
+
+
+class Gates:
+    """The gates of a chunk. `shut`: the places where lanes are parked at a gate."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self.shut: set[int] = set()
+        self._seen = self._vain = 0
+
+    def admit(self, code: Code, place: int, mask: Mask) -> Mask | None:
+        """Return the lanes that need not wait, and park the others."""
+        assert code.gate is not None
+        lanes = self._lanes
+        lanes.registers = lanes.frames.of(place).registers
+        parked = lanes.parked.pop(place, None)
+        if parked is not None:
+            mask = lanes.masks.union(parked, mask)
+        on, waiting = lanes.masks.split(mask, code.gate.passed(lanes.inside(code, mask), mask))
+        self.shut.discard(place)
+        if waiting is not None:
+            lanes.parked[place] = waiting
+            self.shut.add(place)
+        return on
+
+    def may_open(self) -> bool:
+        """Return whether a barrier has changed since the last call."""
+        changes, before = self._lanes.machine.resident.phases.changes, self._seen
+        self._seen = changes
+        return changes != before
+
+    def opened(self) -> Iterator[tuple[int, Mask]]:
+        """Yield the waiting lanes, to test their gates again."""
+        self._vain = 0
+        for place in sorted(self.shut):
+            yield place, self._lanes.parked.pop(place)
+        self.shut.clear()
+
+    def pass_anyway(self, code: Code, place: int, mask: Mask) -> None:
+        """Let lanes pass without their condition, as no other lane can run. RunFailed after too many attempts."""
+        assert code.gate is not None
+        self.shut.discard(place)
+        self._vain += 1
+        if self._vain > _PATIENCE:
+            lanes, item = self._lanes, code.block.body[0]
+            lanes.registers = lanes.frames.of(place).registers
+            lacking = code.gate.lacking(lanes.inside(code, mask), mask)
+            clause = f"{lanes.name(mask)} waits for a barrier phase that never ends: {lacking}"
+            raise lanes.machine.failure("deadlock", clause, item.line, "divergent-barrier")
+
+
+_ATOMIC = re.compile(r"\batomic\w+\s*\(\s*&?\s*(\w+)")
+_ELSEWHERE = re.compile(r"__(?:shared|device|managed|constant)__|\b(?:return|extern)\b")
+
+
+def trap_failure(machine: Machine, line: int) -> RunFailed:
+    """Return the failure of a trap; `line`: 0 if unknown."""
+    found = local_atomic(machine.source.text) if machine.source and not line else None
+    if found:
+        line, name = found
+        clause = (
+            f"an atomic cannot be used on the local variable `{name}`: each thread has its own copy, which no other "
+            "thread can access; use shared or global memory, or add without an atomic"
+        )
+    else:
+        uses_grid = any("%envreg" in str(item) for block in machine.program.blocks for item in block.body)
+        hint = "; grid.sync() needs a cooperative launch" if uses_grid and not machine.cooperative else ""
+        clause = f"the kernel stops itself here (trap){hint}"
+    return machine.failure("crashed", clause, line)
+
+
+def local_atomic(text: str) -> tuple[int, str] | None:
+    """Return (line, name) of the first atomic on a variable that the .cu text declares as local.
+
+    The compiler turns the code after such an atomic into a trap without a line.
+    """
+    for call in _ATOMIC.finditer(text):
+        name = call[1]
+        declared = re.compile(rf"^[ \t]*(?:[\w:]+[ \t]+)+{name}\s*(?:\[[^;]*|=[^;]*|\{{[^;]*)?;", re.MULTILINE)
+        found = [match[0] for match in declared.finditer(text) if not re.match(r"\s*\w+\s*\(", match[0])]
+        if found and not any(_ELSEWHERE.search(declaration) for declaration in found):
+            return text.count("\n", 0, call.start()) + 1, name
+    return None
+
+
+_CHECKED_STEPS = 128  # basic blocks between two checks of the clock
 
 
 class Chunk:
-    """The resident blocks of a machine while they run."""
+    """The execution of a machine's resident blocks."""
 
     def __init__(self, machine: Machine, codes: Codes) -> None:
         self.machine, self.codes = machine, codes
         self.lanes = Lanes(machine)
-        self.watch = Watch(self.lanes)
+        self.watch = LoopWatch(self.lanes)
         self.gates = Gates(self.lanes)
         self.steps = 0
         self.hooks = machine.hooks
         self.calls = bool(machine.program.callees)
 
     def close(self) -> None:
-        """Let the registers go now: the traceback of a failure would keep them."""
+        """Release the registers now: the traceback of a failure would keep them."""
         self.lanes.close()
 
     def run(self) -> None:
-        """Until every lane has ended."""
+        """Run until every lane has ended."""
         lanes, groups, watch = self.lanes, self.lanes.groups, self.watch
-        self._meet(0, [lanes.masks.start])
+        self._resume_converged(0, [lanes.masks.start])
         while groups or self._unblock():
             if not groups:
                 continue
@@ -56,16 +141,16 @@ class Chunk:
             code, mask = self.codes.at(key[0]), groups.pop(key)
             if code.members is not None:
                 lanes.registers = lanes.frames.of(key[0]).registers
-                ready = lanes.met(code, key[0], mask)
+                ready = lanes.converged(code, key[0], mask)
                 if ready is None:
                     continue
                 mask = ready
             if code.gate is not None:
-                ready = self.gates.let_on(code, key[0], mask)
+                ready = self.gates.admit(code, key[0], mask)
                 if ready is None:
                     continue
                 mask = ready
-            if watch.watching and watch.look(key, mask):
+            if watch.watching and watch.stalls(key, mask):
                 groups.add(key, mask)
                 continue
             self._execute(code, key, mask)
@@ -110,13 +195,13 @@ class Chunk:
             elif code.kept:
                 put_back(code.kept, lanes.registers, registers, mask, lanes.live(frame))
             self._leave(code, key, mask, decided)
-        except FORESEEN:
+        except EXPECTED_ERRORS:
             raise
         except Exception as error:
             raise EmulatorFault(code.line_of(step)) from error
 
     def _count_step(self, code: Code) -> None:
-        """One more basic block is done; now and then, is there time for another?"""
+        """Count a basic block; at intervals check the limits of time and steps."""
         self.steps += 1
         if self.steps % _CHECKED_STEPS:
             return
@@ -134,7 +219,7 @@ class Chunk:
 
     def _leave(self, code: Code, key: Key, mask: Mask, decided: Any) -> None:
         block, lanes = code.block, self.lanes
-        here = key[0] - block.index  # less than zero in a call
+        here = key[0] - block.index  # negative in a call
         if code.kind == "branch":
             taken, other = lanes.masks.split(mask, decided)
             if code.counted:
@@ -148,7 +233,7 @@ class Chunk:
                 self.watch.turn(here + block.successors[0], mask)
         elif code.kind in ("fall", "jump"):
             if code.members is not None:
-                self._meet(here + block.successors[0], [mask])
+                self._resume_converged(here + block.successors[0], [mask])
             else:
                 lanes.groups.add((here + block.successors[0], key[1]), mask)
             if code.polls:
@@ -159,11 +244,11 @@ class Chunk:
             self._switch(block, key, mask, decided)
         elif code.kind == "call":
             assert block.terminator is not None
-            call(lanes, block.terminator, key, here + block.successors[0], mask)
+            enter_function(lanes, block.terminator, key, here + block.successors[0], mask)
         elif code.kind == "return":
-            give_back(lanes, key, mask, decided)
+            leave_function(lanes, key, mask, decided)
         elif code.kind == "trap":
-            raise trapped(self.machine, block.line)
+            raise trap_failure(self.machine, block.line)
         else:
             self._end(mask)
 
@@ -188,17 +273,17 @@ class Chunk:
         if self.lanes.barriers:
             self._go_on(self.lanes.barriers.release_any(self.lanes.alive))
 
-    # ---- where lanes meet
+    # ---- where lanes converge
 
-    def _meet(self, place: int, masks: list[Mask]) -> None:
-        """Lanes go on at `place` after a point where they met: under "independent" they part again."""
+    def _resume_converged(self, place: int, masks: list[Mask]) -> None:
+        """Let converged lanes continue at `place`; under "independent" they split into crews again."""
         lanes = self.lanes
         if lanes.crews is None:
             for mask in masks:
                 lanes.groups.add((place, 0), mask)
             return
         if self.watch.watching and lanes.alive and sum(mask.lanes for mask in masks) == lanes.alive.lanes:
-            self.watch.all_met(place, lanes.alive)
+            self.watch.note_convergence(place, lanes.alive)
         for mask in masks:
             for number, crew in enumerate(lanes.crews.deal()):
                 part = lanes.masks.common(mask, lanes.masks.rectangle(crew, lanes.masks.all_columns))
@@ -206,7 +291,7 @@ class Chunk:
                     lanes.groups.add((place, number), part)
 
     def _arrive(self, code: Code, place: int, mask: Mask, vote: Array | None) -> None:
-        """Lanes come to a barrier, to go on at `place`."""
+        """Let lanes arrive at a barrier, to continue at `place`."""
         item, lanes = code.block.terminator, self.lanes
         self._end_leavers()
         assert item is not None and lanes.alive is not None
@@ -227,39 +312,39 @@ class Chunk:
             other = lanes.barriers.contradicted(number, entry)
             if other is not None:
                 clause = (
-                    f"{lanes.name(part)} comes to barrier {number} for {count} threads, but at line {other.line} the "
-                    f"same barrier is for {other.count}"
+                    f"{lanes.name(part)} comes to barrier {number} for {count} threads, but line {other.line} uses "
+                    f"the same barrier for {other.count}"
                 )
                 raise self.machine.failure("deadlock", clause, item.line, "divergent-barrier")
             gone += lanes.barriers.arrive(number, entry, lanes.alive)
         self._go_on(gone)
         if not stays:
-            self._meet(place, [mask])
+            self._resume_converged(place, [mask])
 
     def _end_leavers(self) -> None:
-        """Lanes that have nothing left to do but to end do so before others wait for them at a barrier."""
+        """End lanes whose only remaining step is to exit, before others wait for them at a barrier."""
         for key in list(self.lanes.groups):
             code = self.codes.at(key[0])
             if code.kind == "exit" and not code.steps:
                 self._execute(code, key, self.lanes.groups.pop(key))
 
     def _go_on(self, entries: list[Waiting]) -> None:
-        """Lanes that a barrier let go run again; the observers hear of all before any of them runs."""
+        """Let lanes continue after a barrier; the observers see all releases before any lane runs."""
         for entry in entries:
             for hook in self.hooks.on_release if entry.count is None else self.hooks.on_part_released:
                 hook(entry.mask)
         for place, there in groupby(entries, lambda entry: entry.place):
-            self._meet(place, [entry.mask for entry in there])
+            self._resume_converged(place, [entry.mask for entry in there])
 
-    # ---- when nobody can run
+    # ---- when no lane can run
 
     def _open_gates(self) -> None:
-        """What lanes wait for may have come: they look again."""
+        """Let waiting lanes test their gates again."""
         for place, mask in self.gates.opened():
-            self._meet(place, [mask])
+            self._resume_converged(place, [mask])
 
     def _unblock(self) -> bool:
-        """Let lanes go on though others that they name never came; False when nobody is left who can."""
+        """Let lanes continue without the lanes they name; False if no lane is left that could."""
         lanes = self.lanes
         if not lanes.parked:
             return False
@@ -269,7 +354,7 @@ class Chunk:
         place = min(lanes.parked, key=lambda place: (place in self.gates.shut, place))
         mask, code = lanes.parked.pop(place), self.codes.at(place)
         if code.gate is not None:
-            self.gates.give_up(code, place, mask)
+            self.gates.pass_anyway(code, place, mask)
         else:
             for hook in self.hooks.on_incomplete:
                 hook(code.block.body[0].line, code.block.body[0].opcode, mask)
@@ -284,3 +369,80 @@ class Chunk:
         where = " and ".join(f"line {line}" for line in lines)
         clause = f"{name} waits at the barrier of {where} for threads that never come there"
         raise self.machine.failure("deadlock", clause, lines[0], "divergent-barrier")
+
+
+LANES_PER_CHUNK = 1 << 17
+_RESIDENT_LANES = MULTIPROCESSORS * GPU.threads  # blocks may wait for any blocks that the GPU holds at the same time
+_SHARED_BYTES_PER_CHUNK = 1 << 26
+_LOCAL_BYTES_PER_CHUNK = 1 << 28
+_STATIC_SHARED = 48 << 10  # bytes that a block may declare
+_MOST_SHARED = 227 << 10  # bytes of a block in total, on sm_90
+_MOST_LOCAL = 512 << 10
+
+
+def run(machine: Machine, progress: Progress | None = None) -> None:
+    """Execute all blocks of a launch. RunFailed or PtxError if it fails."""
+    _check_memory_limits(machine)
+    codes = Codes(machine)
+    with np.errstate(all="ignore"):
+        for first, count in _chunks(machine):
+            resident = machine.admit(first, count)
+            for started in machine.hooks.on_chunk:
+                started(resident.info)
+            chunk = Chunk(machine, codes)
+            try:
+                chunk.run()
+            finally:
+                chunk.close()
+            for ended in machine.hooks.on_chunk_end:
+                ended()
+            if progress is not None:
+                done = first + count
+                progress(done / machine.blocks, f"{machine.program.name}: {done} of {machine.blocks} blocks")
+
+
+def _check_memory_limits(machine: Machine) -> None:
+    """Refuse sizes that no GPU runs."""
+    name, shared, local = machine.program.name, machine.shared_size, machine.local_size
+    static = shared - machine.dynamic_shared
+    if static > _STATIC_SHARED or shared > _MOST_SHARED:
+        size, limit = (static, _STATIC_SHARED) if static > _STATIC_SHARED else (shared, _MOST_SHARED)
+        clause = f"{name} uses {size:,} bytes of shared memory; a block can have {limit:,}"
+        raise machine.failure("crashed", clause, 0)
+    if local > _MOST_LOCAL:
+        clause = f"{name} uses {local:,} bytes of local memory; a thread can have {_MOST_LOCAL:,}"
+        raise machine.failure("crashed", clause, 0)
+
+
+def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
+    """Yield (first block, number of blocks). The last block of a row may be partial and gets its own chunk."""
+    blocks, schedule = machine.blocks, machine.schedule
+    if machine.cooperative:
+        yield 0, blocks
+        return
+    if schedule.kind == "waves" and schedule.blocks_per_wave:
+        size = schedule.blocks_per_wave
+        yield from ((first, min(size, blocks - first)) for first in range(0, blocks, size))
+        return
+    waiting = any(polls(machine.program, block) for block in machine.program.blocks)
+    lanes = machine.options.lanes or (_RESIDENT_LANES if waiting else _lanes_for(machine.program))
+    size = max(1, lanes // machine.rows)
+    size = min(size, max(1, _SHARED_BYTES_PER_CHUNK // max(1, machine.shared_size)))
+    size = min(size, max(1, _LOCAL_BYTES_PER_CHUNK // max(1, machine.local_size * machine.rows)))
+    # In a grid of rows and columns a whole side may be partial; blocks that wait for each other stay together.
+    apart = blocks == machine.grid[0] > 1 and not waiting
+    whole = blocks - apart
+    yield from ((first, min(size, whole - first)) for first in range(0, whole, size))
+    if apart:
+        yield whole, 1
+
+
+def _lanes_for(program: Program) -> int:
+    """Return the lanes per chunk: fewer for double precision, whose registers would leave the cache, and for recursion,
+    with registers per call.
+    """
+    if program.deepest is None:
+        return LANES_PER_CHUNK >> 4
+    items = [item.opcode for block in program.blocks for item in block.body]
+    doubles = sum(opcode.endswith(".f64") for opcode in items)
+    return LANES_PER_CHUNK >> 2 if doubles > 40 and doubles > len(items) / 3 else LANES_PER_CHUNK

@@ -1,17 +1,16 @@
-"""Basic blocks made executable, when they are first reached."""
+"""Translate basic blocks into executable code when they are first reached."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.backends.emulator.instructions.convergence import members_reader, members_register
 from engine.backends.emulator.instructions.dispatch import executors_of
-from engine.backends.emulator.instructions.mbarriers import Gate, gate_of
-from engine.backends.emulator.instructions.meetings import members_reader, members_register
+from engine.backends.emulator.instructions.mbarriers import PhaseGate, phase_gate_of
 from engine.backends.emulator.ptx.program import BasicBlock, polls
-from engine.backends.emulator.ptx.register_use import uses_and_defs
 from engine.backends.emulator.ptx.syntax import Immediate, Instruction, Register
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import traits_of, uses_and_defs
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.operands import Reader, Registers, numbers_of, reader
 from engine.backends.emulator.state.machine import Machine
@@ -19,46 +18,46 @@ from engine.backends.emulator.state.machine import Machine
 
 @dataclass(frozen=True)
 class Code:
-    """A basic block made executable."""
+    """An executable basic block."""
 
     block: BasicBlock
     steps: tuple[Callable[[Registers, Mask], None], ...]
     lines: tuple[int, ...]  # of the steps
     kind: str  # "fall", "jump", "branch", "barrier", "call", "return", "exit", "trap", "switch"
-    decide: Reader | None  # the predicate of a branch, the index of a switch, the vote at a barrier, results
-    numbers: tuple[Reader, ...]  # of a barrier: its number, and how many threads it wants
+    decide: Reader | None  # the predicate of a branch, the index of a switch, the vote at a barrier, or the results
+    numbers: tuple[Reader, ...]  # of a barrier: its number and thread count
     used: tuple[int, ...]
     kept: tuple[int, ...]  # registers written here and read later
     dropped: tuple[int, ...]  # registers written here and not read later
     issued: int  # instructions, for the clock
     members: Reader | None  # of a block that starts with a warp-synchronous instruction
     members_of: int
-    gate: Gate | None  # of a block that starts with an instruction at which lanes wait
+    gate: PhaseGate | None  # of a block that starts with a waiting instruction
     counted: bool  # False for the jump around a guarded instruction
-    polls: bool  # a loop that ends here reads memory that others may change
+    polls: bool  # a loop that ends here reads memory that other lanes may change
 
     def line_of(self, step: object) -> int:
-        """The .cu line of the instruction that a step executes, or where the block ends."""
+        """Return the .cu line of the instruction that a step executes, or of the block's end."""
         return self.lines[self.steps.index(step)] if step in self.steps else self.block.line
 
 
 class Codes:
-    """The blocks of one launch that have been reached, made executable."""
+    """The executable blocks of one launch, created on demand."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._made: list[Code | None] = [None] * len(machine.program.blocks)
 
     def at(self, place: int) -> Code:
-        """The block at a place. PtxError where it holds an instruction that is not emulated."""
+        """Return the block at a place. PtxError for an unsupported instruction."""
         place %= len(self._made)
         found = self._made[place]
         if found is None:
-            found = self._made[place] = _compiled(self._machine, self._machine.program.blocks[place])
+            found = self._made[place] = _compile_block(self._machine, self._machine.program.blocks[place])
         return found
 
 
-def _compiled(machine: Machine, block: BasicBlock) -> Code:
+def _compile_block(machine: Machine, block: BasicBlock) -> Code:
     item, kind, decide, counted = block.terminator, "fall", None, True
     numbers: tuple[Reader, ...] = ()
     widths = machine.program.widths
@@ -70,7 +69,7 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
         elif traits.control == "switch":
             kind, decide = "switch", reader(item.operands[0], "u32", widths, item.line)
         elif traits.control == "return":
-            kind, decide = "return", _several([each.index for each in item.operands if isinstance(each, Register)])
+            kind, decide = "return", _read_several([each.index for each in item.operands if isinstance(each, Register)])
         elif traits.control == "barrier":
             kind, numbers = "barrier", _numbers(item, widths)
             last = item.operands[-1] if item.operands else None
@@ -80,12 +79,12 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
             kind = traits.control
     items = (*block.body, item) if item else block.body
     members, members_of = None, -1
-    if block.body and traits_of(block.body[0].opcode).meets:
+    if block.body and traits_of(block.body[0].opcode).converges:
         members, members_of = members_reader(machine, block.body[0]), members_register(block.body[0])
-    gate = gate_of(machine, block.body[0]) if block.body else None
+    gate = phase_gate_of(machine, block.body[0]) if block.body else None
     made = executors_of(machine, block)
     written, live = block.defs, block.live_out
-    if item is not None and kind == "call":  # what is passed is copied from the caller's registers
+    if item is not None and kind == "call":  # arguments are copied from the caller's registers
         written = uses_and_defs(block.body, machine.program.carry)[1]
         live |= uses_and_defs((item,), machine.program.carry)[0]
     steps, lines = tuple(step for step, _ in made), tuple(line for _, line in made)
@@ -97,13 +96,13 @@ def _compiled(machine: Machine, block: BasicBlock) -> Code:
     )  # fmt: skip
 
 
-def _several(indices: list[int]) -> Reader:
-    """Reads what registers hold, as it is."""
+def _read_several(indices: list[int]) -> Reader:
+    """Return a reader of several registers' raw values."""
     return lambda registers: [registers[index] for index in indices]
 
 
 def _numbers(item: Instruction, widths: tuple[int, ...]) -> tuple[Reader, ...]:
-    """The operands of a barrier that are numbers."""
+    """Return readers of a barrier's numeric operands."""
     return tuple(
         reader(operand, "u32", widths, item.line)
         for operand in item.operands

@@ -1,1 +1,1 @@
-"""What instructions work on: memory, the launch, the order of lanes and blocks, and the events they raise."""
+"""The state of a launch: memory, resident blocks, the order of lanes and blocks, and the events of a run."""

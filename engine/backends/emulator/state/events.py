@@ -1,6 +1,6 @@
-"""What happens in a run that an observer may see, as records, and whom to call then.
+"""The events of a run that an observer may see, as records, and the hooks to call for each.
 
-The machine knows nothing of who listens.
+The machine does not know its observers.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from engine.backends.emulator.ptx.program import BasicBlock
-from engine.backends.emulator.ptx.requests import Request
+from engine.backends.emulator.ptx.program import BasicBlock, SharedRequest
 from engine.backends.emulator.ptx.syntax import Instruction
 from engine.backends.emulator.registers.masks import Mask
 from engine.backends.emulator.registers.values import Value
@@ -20,14 +19,14 @@ from engine.records import Array
 
 @dataclass(frozen=True)
 class Site:
-    """One memory instruction. `op`: "ld", "st", "atom", "red" (an atomic whose result nobody reads).
+    """One memory instruction.
 
-    `space`: "global", "shared", "local", or "" for a generic address. An access moves `count` parts of `part` bytes.
-    `weak`: an ordinary access; False for volatile, relaxed, acquire and release ones. `number`: unique in the program.
-    `tallies`: it adds the constant 1 to a word of shared memory, and nobody reads the result. `one_word`, `one_value`:
-    the address, the value of an atomic are computed from nothing that differs between the threads of a block.
-    `decides`: where the thread goes on follows from what a volatile load (or the like) reads.
-    `request`: what the assembler makes of it, where that is something else.
+    `op`: "ld", "st", "atom", or "red" (an atomic with an unused result). `space`: "global", "shared", "local", or ""
+    for a generic address. An access moves `count` parts of `part` bytes. `weak`: an ordinary access; False for
+    volatile, relaxed, acquire and release ones. `number`: unique in the program. `tallies`: it adds the constant 1 to a
+    word of shared memory and its result is unused. `uniform_address`, `uniform_value`: the address or value of an
+    atomic is the same for all threads of a block. `decides_branch`: a branch depends on a value read by a volatile load
+    or an atomic. `request`: the access that the assembler makes of it, if that differs.
     """
 
     number: int
@@ -39,33 +38,33 @@ class Site:
     count: int
     weak: bool
     tallies: bool = False
-    one_word: bool = False
-    one_value: bool = False
-    decides: bool = False
-    request: Request | None = None
+    uniform_address: bool = False
+    uniform_value: bool = False
+    decides_branch: bool = False
+    request: SharedRequest | None = None
 
     @property
     def shared_rule(self) -> str:
-        """The op by whose rule shared memory serves it.
+        """Return the op that determines the cost in shared memory.
 
-        Lanes of an atomic come one after the other. But to count, the GPU has an instruction of its own (its assembler
-        makes it of an atomic that tallies), which takes all lanes of a word at once, as a store does.
+        Shared memory serves the lanes of an atomic one after the other. The exception is counting: the assembler turns
+        an atomic that tallies into a special instruction, which serves all lanes of a word at once, like a store.
         """
         return "st" if self.tallies else "atom" if self.op in ("atom", "red") else self.op
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The parts of the opcode."""
+        """Return the parts of the opcode."""
         return frozenset(self.opcode.split("."))
 
     @cached_property
     def arrives_later(self) -> bool:
-        """Whether it is the write of an asynchronous copy."""
+        """Return whether this is the write of an asynchronous copy."""
         return self.op == "st" and "cp" in self.words
 
     @cached_property
     def size(self) -> int:
-        """Bytes that one lane moves."""
+        """Return the bytes that one lane moves."""
         return self.part * self.count
 
 
@@ -73,11 +72,10 @@ class Site:
 class Access:
     """One executed memory instruction: byte addresses (in shared memory: offsets) of the lanes of `mask`.
 
-    `space` is resolved ("global", "shared" or "local"); `array` the one device array where all lanes meet, if one.
-    `values`: what is stored or combined, one array per part; empty for loads. `place`: in memory of a block, the same
-    object whenever the instruction comes back with the same addresses in all blocks; None where that is not known.
-    `sizes`: bytes of each lane of (height, width) where an asynchronous copy reads less than it writes; None: all of
-    `site.size`.
+    `space` is resolved ("global", "shared" or "local"). `array`: the device array that all lanes access, None if there
+    are several. `values`: the stored or combined values, one array per part; empty for loads. `place`: for memory of a
+    block, the same object whenever the instruction repeats the same addresses in all blocks; None if unknown. `sizes`:
+    bytes per lane (height, width) of an asynchronous copy that reads less than it writes; None: all of `site.size`.
     """
 
     site: Site
@@ -107,7 +105,7 @@ class ChunkInfo:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Whom to call at which event, as `watching.observer` describes them; nobody, where nobody listens."""
+    """The methods to call at each event (see `watching.observer`); empty for an event without observers."""
 
     on_chunk: tuple[Callable[[ChunkInfo], None], ...] = ()
     on_basic_block: tuple[Callable[[BasicBlock, Mask], None], ...] = ()
@@ -127,4 +125,4 @@ class Hooks:
     on_chunk_end: tuple[Callable[[], None], ...] = ()
 
 
-NOBODY = Hooks()
+NO_HOOKS = Hooks()

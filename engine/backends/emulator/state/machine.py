@@ -1,6 +1,6 @@
-"""One launch on the emulator, as its instructions see it: arguments, memory, special registers, who listens.
+"""One launch as its instructions see it: arguments, memory, special registers, hooks.
 
-Nothing here runs: `running` does, and tells the machine which blocks are resident.
+Nothing is executed here; `running` executes, and admits the resident blocks.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.backends.emulator.ptx.dataflow import varying_registers
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Asked, Size
+from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS, Size, SpecialContext
 from engine.backends.emulator.ptx.syntax import WIDTHS, PtxError, Symbol, Variable
-from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import UNSIGNED
-from engine.backends.emulator.state.events import NOBODY, ChunkInfo, Hooks
+from engine.backends.emulator.state.events import NO_HOOKS, ChunkInfo, Hooks
 from engine.backends.emulator.state.memory import AddressSpace, DeviceArray, Words, code_addresses, lay_out
-from engine.backends.emulator.state.resident import Resident
+from engine.backends.emulator.state.resident import ResidentBlocks
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
 from engine.compile.element_sizes import element_bytes
 from engine.compile.names import readable
-from engine.records import Array, RunFailed, Source, Status
+from engine.records import Array, CompileError, NotRunnable, RunFailed, Source, Status
 
-MOST_CALLS = 1024  # that a thread may have open at once: more than fit into a GPU's stack as it is
+MOST_CALLS = 1024  # open calls of one thread: more than fit into a GPU's default stack
 STACK_ALIGNMENT = 16
-_MOST_STACK = 64 << 10  # bytes of local memory that recursion may take
-_ELEMENT = 4  # bytes of what a parameter's elements are taken to be
+_MOST_STACK = 64 << 10  # bytes of local memory for recursion
+_ELEMENT = 4  # bytes: assumed size of a parameter's elements
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to execute: none of these may change an answer or a counter.
+    """How to execute: no option may change an answer or a counter.
 
-    `lanes`: lanes per chunk. `flat`: give every register a value per lane. `sums`: keep indices as outer sums.
-    `step_limit`: basic blocks per chunk. `seconds`: how long it may take in all, from when these options are made.
+    `lanes`: lanes per chunk. `flat`: give every register one value per lane. `sums`: keep indices as outer sums.
+    `step_limit`: basic blocks per chunk. `seconds`: time limit of the run, counted from the creation of these options.
     """
 
     lanes: int | None = None
@@ -50,8 +50,9 @@ class Options:
 
 @dataclass
 class Machine:
-    """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: where
-    grid.sync() counts. `source`: for what the compiler does not tell of it."""
+    """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: the
+    address where grid.sync() counts. `source`: the source, for facts that PTX omits.
+    """
 
     program: Program
     space: AddressSpace
@@ -66,14 +67,14 @@ class Machine:
     launch: int = 0
     schedule: Schedule = LOCKSTEP
     options: Options = field(default_factory=Options)
-    hooks: Hooks = NOBODY
+    hooks: Hooks = NO_HOOKS
     source: Source | None = None
     output: list[str] = field(default_factory=list)
 
     @cached_property
     def varying(self) -> frozenset[int]:
-        """The registers that can differ between the threads of a block."""
-        return varying(self.program)
+        """Return the registers that can differ between the threads of a block."""
+        return varying_registers(self.program)
 
     def __post_init__(self) -> None:
         self.threads = self.block[0] * self.block[1] * self.block[2]
@@ -85,87 +86,87 @@ class Machine:
         self.code = code_addresses(self.program.functions)
         self.placed = {param.name: self._place(param) for param in self.program.placed}
         self.sites = 0
-        self.clock = 0  # instructions that have been issued
+        self.clock = 0  # issued instructions
         kinds = {bits: np.zeros((1, 1), UNSIGNED[bits]) for bits in set(self.program.widths)}
         self.zeros = [kinds[bits] for bits in self.program.widths]
         self.units = {space: _unit(self.program, space) for space in ("shared", "local")}
         self._specials: dict[str, Array] = {}
-        self.resident = Resident(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
+        self.resident = ResidentBlocks(ChunkInfo(self.launch, 0, 0, self.rows, self.threads, self.shared_size), {})
 
     def _place(self, param: Variable) -> int:
-        """The address of a parameter that is read at computed addresses."""
+        """Place a parameter that is read at computed addresses, and return its address."""
         number = self.program.params.index(param) + 1
         data = np.frombuffer(self.arguments[param.name], np.uint8)
         return self.space.add(f"parameter {number} of {self.program.name}", data, _ELEMENT, constant=True).base
 
-    # ---- what running tells
+    # ---- called by `running`
 
-    def admit(self, first: int, count: int) -> Resident:
-        """From now on these blocks are resident, with fresh shared and local memory."""
+    def admit(self, first: int, count: int) -> ResidentBlocks:
+        """Make these blocks resident, with fresh shared and local memory."""
         memories = {"shared": Words(self.shared_size, self.units["shared"], (count,))}
         if self.local_size:
             memories["local"] = Words(self.local_size, self.units["local"], (self.rows, count))
         info = ChunkInfo(self.launch, first, count, self.rows, self.threads, self.shared_size)
         self._specials = {}
-        self.resident = Resident(info, memories)
+        self.resident = ResidentBlocks(info, memories)
         return self.resident
 
     def tick(self, instructions: int) -> None:
-        """So many instructions have been issued, each to all lanes that stood at it."""
+        """Advance the clock by a number of issued instructions."""
         self.clock += instructions
 
     def close(self) -> None:
-        """Forget all that refers back to this machine, so that its memory is free at once."""
-        self.hooks = NOBODY
-        self.resident = Resident(self.resident.info, {})
+        """Drop all references back to this machine, so its memory is freed at once."""
+        self.hooks = NO_HOOKS
+        self.resident = ResidentBlocks(self.resident.info, {})
 
     def late(self) -> bool:
-        """True when the time is up."""
+        """Return whether the time limit has passed."""
         seconds, begun = self.options.seconds, self.options.begun
         return seconds is not None and time.monotonic() > begun + seconds
 
-    # ---- what steps ask for
+    # ---- called by executors
 
     def next_site(self) -> int:
-        """A number for a memory instruction."""
+        """Return a new number for a memory instruction."""
         self.sites += 1
         return self.sites - 1
 
     def words(self, space: str) -> Words:
-        """The shared or local memory of the resident blocks."""
+        """Return the shared or local memory of the resident blocks."""
         found = self.resident.memories.get(space)
         return found if found is not None else Words(0, 4, (self.resident.blocks,))
 
     def places(self, space: str) -> Mapping[str, int]:
-        """Byte offsets of the shared or local variables."""
+        """Return the byte offsets of the shared or local variables."""
         return self.shared_places if space == "shared" else self.local_places
 
     def element_bytes(self, name: str) -> int | None:
-        """Bytes of an element of an array variable, where the source tells."""
+        """Return the bytes of one element of an array variable, None if the source does not say."""
         return element_bytes(self.source, readable(name)) if self.source else None
 
     def element_bytes_of(self, array: DeviceArray) -> int:
-        """Bytes of an element of an array in device memory: of a variable, as the source tells."""
+        """Return the bytes of one element of an array in device memory; for a variable the source decides."""
         told = self.element_bytes(array.name) if array.name in self.symbols else None
         return told or array.element
 
     def address_of(self, symbol: Symbol, line: int) -> int:
-        """The address of a variable in its own space."""
+        """Return the address of a variable in its own space."""
         for table in (self.shared_places, self.local_places, self.symbols, self.placed, self.code):
             if symbol.name in table:
                 return table[symbol.name] + symbol.offset
         raise PtxError(f"the address of `{symbol.name}` is not emulated", line)
 
     def argument(self, name: str) -> bytes:
-        """The bytes of a kernel argument."""
+        """Return the bytes of a kernel argument."""
         return self.arguments[name]
 
     def special(self, name: str) -> Array:
-        """A special register of all resident lanes, as small as what it depends on."""
+        """Return a special register of all resident lanes, as small as its dependences allow."""
         row = SPECIAL_REGISTERS[name]
         found = self._specials.get(name)
         if found is None:
-            found = row.value(self._asked())
+            found = row.value(self._special_context())
             if row.differs == "time":
                 return found
             if self.options.flat:
@@ -173,10 +174,10 @@ class Machine:
             self._specials[name] = found
         return found
 
-    def _asked(self) -> Asked:
+    def _special_context(self) -> SpecialContext:
         threads = np.arange(self.rows, dtype=np.int64)[:, None]
         blocks = self.resident.first + np.arange(self.resident.blocks, dtype=np.int64)[None, :]
-        return Asked(
+        return SpecialContext(
             threads, blocks, self.block, self.grid, self.shared_size, self.dynamic_shared, self.workspace,
             self.clock,
         )  # fmt: skip
@@ -184,29 +185,29 @@ class Machine:
     # ---- failures
 
     def failure(self, status: Status, clause: str, line: int, finding: str | None = None) -> RunFailed:
-        """A failed run: one sentence with the file and the line. `finding`: the kind of hazard that ended it."""
+        """Return a failed run: one sentence with the file and the line. `finding`: the kind of hazard that ended it."""
         where = f"{self.file_name}, line {line}" if line else self.file_name
         return RunFailed(status, f"{where}: {clause}.", line or None, finding)
 
     def lane_failure(
         self, status: Status, line: int, mask: Mask, row: int, column: int, what: str, finding: str | None = None
     ) -> RunFailed:
-        """A failure of one lane, given by its place in the mask's rectangle."""
+        """Return a failure of one lane, given by its row and column in the mask's rectangle."""
         lane = self.lane_name(int(mask.rows_at()[row]), int(mask.columns_at()[column]))
         return self.failure(status, f"{lane} {what}", line, finding)
 
     def lane_name(self, row: int, column: int) -> str:
-        """ "thread 31 of block 0", or with coordinates where the launch has them."""
+        """Return "thread 31 of block 0", with coordinates if the launch has several dimensions."""
         return self.grid_lane_name(row + (self.resident.first + column) * self.rows)
 
     def grid_lane_name(self, lane: int) -> str:
-        """The same for a lane counted through the whole grid, with blocks padded to warps."""
+        """Return the same for a lane counted over the whole grid, with blocks padded to warps."""
         row, block = lane % self.rows, lane // self.rows
-        return f"thread {_place(row, self.block)} of block {_place(block, self.grid)}"
+        return f"thread {_coordinates(row, self.block)} of block {_coordinates(block, self.grid)}"
 
 
 def _stack(program: Program, below: int) -> int:
-    """Bytes of local memory for the functions that are called, behind those of the kernel itself."""
+    """Return the bytes of local memory for the called functions, in addition to the kernel's own."""
     sizes = [callee.size for callee in program.callees.values()]
     if not any(sizes):
         return 0
@@ -214,7 +215,7 @@ def _stack(program: Program, below: int) -> int:
     return -below % STACK_ALIGNMENT + whole + len(sizes) * STACK_ALIGNMENT
 
 
-def _place(linear: int, size: Size) -> str:
+def _coordinates(linear: int, size: Size) -> str:
     x, y, z = linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1])
     if size[2] > 1:
         return f"({x}, {y}, {z})"
@@ -222,6 +223,18 @@ def _place(linear: int, size: Size) -> str:
 
 
 def _unit(program: Program, space: str) -> int:
-    """The word size of shared or local memory: that of most of its accesses."""
+    """Return the word size of shared or local memory: that of most of its accesses."""
     sizes = [WIDTHS.get(item.words[-1], 32) for block in program.blocks for item in block.body if item.space == space]
     return 8 if sizes.count(64) > len(sizes) / 2 else 4
+
+
+class EmulatorFault(Exception):
+    """An unexpected exception of the emulator, given as its cause. `line`: the .cu line in execution, 0 if unknown."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+# The exceptions that a launch may end with.
+EXPECTED_ERRORS = (RunFailed, CompileError, NotRunnable, PtxError, MemoryError, EmulatorFault)

@@ -1,7 +1,7 @@
-"""Device memory: one address range per array, and the words of shared and local memory of a chunk.
+"""Device memory: one address range per array; and the words of shared and local memory of a chunk.
 
-Every array starts in the middle of its own 2**36 bytes of address space, so that an address one element before or a
-gigabyte behind it still tells whose it was meant to be.
+Every array starts in the middle of its own 2**36 bytes of address space. So an address one element before the array, or
+a gigabyte behind it, can still be attributed to that array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RANGE_BITS = 36
 SHARED_WINDOW = 1 << RANGE_BITS
 LOCAL_WINDOW = 2 << RANGE_BITS
 _CODE_WINDOW = 3 << RANGE_BITS
-_CODE_BYTES = 16  # between two functions
+_CODE_BYTES = 16  # distance between two functions
 _FIRST_RANGE = 16
 _MIDDLE = 1 << (RANGE_BITS - 1)
 
@@ -34,14 +34,14 @@ class DeviceArray:
         self._views: dict[int, Array] = {}
 
     def view(self, size: int) -> Array:
-        """The array as unsigned words of `size` bytes; a last incomplete word is left out."""
+        """Return the array as unsigned words of `size` bytes, without an incomplete last word."""
         found = self._views.get(size)
         if found is None:
             found = self._views[size] = self.data[: self.size // size * size].view(UNSIGNED[8 * size])
         return found
 
     def put(self, size: int, index: Array, value: Array, shape: tuple[int, int]) -> None:
-        """Put words of `size` bytes from all lanes of `shape`; where several meet one word, the last lane's stays."""
+        """Store words of `size` bytes from all lanes of `shape`; if lanes collide, the last lane wins."""
         view = self.view(size)
         if index.size == 1:
             view[int(index.item(0))] = np.broadcast_to(value, shape)[-1, -1]
@@ -52,13 +52,13 @@ class DeviceArray:
 
 
 class AddressSpace:
-    """All arrays of a run by address."""
+    """All arrays of a run, by address."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, DeviceArray] = {}
 
     def add(self, name: str, data: Array, element: int, constant: bool = False) -> DeviceArray:
-        """Place the bytes of `data` (copied) at a new address."""
+        """Copy the bytes of `data` to a new address."""
         raw = np.ascontiguousarray(data).view(np.uint8).reshape(-1)
         kept = np.zeros(-(-max(raw.size, 1) // 16) * 16, np.uint8)
         kept[: raw.size] = raw
@@ -67,16 +67,16 @@ class AddressSpace:
         return made
 
     def arrays(self) -> list[DeviceArray]:
-        """All arrays, in the order of their addresses."""
+        """Return all arrays, in the order of their addresses."""
         return list(self._arrays.values())
 
     def at(self, address: int) -> DeviceArray | None:
-        """The array in whose range the address lies (not necessarily inside the array)."""
+        """Return the array whose range contains the address, inside the array or not."""
         return self._arrays.get(address >> RANGE_BITS)
 
 
 def lay_out(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int], int]:
-    """Byte offset of every shared or local variable, and the total size. External arrays share the end."""
+    """Return the byte offset of every shared or local variable, and the total size. External arrays share the end."""
     places, top = {}, 0
     for variable in variables:
         if not variable.external:
@@ -92,15 +92,15 @@ def lay_out(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int]
 
 
 def code_addresses(functions: Sequence[str]) -> dict[str, int]:
-    """Where the functions of a module are, for pointers to them: nobody can read there."""
+    """Return the addresses of the functions of a module, for function pointers; they cannot be read."""
     return {name: _CODE_WINDOW + number * _CODE_BYTES for number, name in enumerate(functions, 1)}
 
 
 class Words:
     """Shared memory of a chunk as words[count, B], or local memory as words[count, T, B], of `unit` (4 or 8) bytes.
 
-    The words of all blocks that have one address lie side by side, so that an address that is the same in every block
-    moves a whole row. Narrower and wider elements are taken out of, or put together from, the words.
+    The words of all blocks at one address are adjacent, so an address that is the same in every block moves a whole
+    row. Narrower elements are extracted from words, and wider ones combined from two words.
     """
 
     def __init__(self, size: int, unit: int, lanes: tuple[int, ...]) -> None:
@@ -110,7 +110,7 @@ class Words:
         self.flat = self.words.reshape(-1)
 
     def rows(self, index: Array, mask: Mask) -> Array:
-        """Of each thread of a mask the word at its index, in the mask's columns: the same place in every block."""
+        """Return for each thread of a mask the word at its index, in the mask's columns."""
         if mask.column_index is None:
             return self.words.take(index, axis=0)
         if isinstance(mask.column_index, slice):
@@ -118,8 +118,8 @@ class Words:
         return self.words[index[:, None], mask.column_index[None, :]]  # type: ignore[no-any-return]
 
     def put_rows(self, index: Array, mask: Mask, value: Array) -> None:
-        """Put such words."""
-        if index.size == 1:  # every thread stores to one word: the last one stays
+        """Store one word for each thread of a mask, in the mask's columns."""
+        if index.size == 1:  # all threads store to one word: the last one wins
             value = value[-1:]
         columns = slice(None) if mask.column_index is None else mask.column_index
         if isinstance(columns, slice):
@@ -128,8 +128,9 @@ class Words:
             self.words[index[:, None], columns[None, :]] = value
 
     def load(self, at: Array, part: int, where: tuple[Any, ...]) -> Array:
-        """Elements of `part` bytes at byte addresses `at`, an int64 array that broadcasts with the lane indices
-        `where` (rows and columns for local memory, columns for shared memory)."""
+        """Return elements of `part` bytes at byte addresses `at`, an int64 array that broadcasts with the lane indices
+        `where` (rows and columns for local memory, columns for shared memory).
+        """
         if part == self.unit:
             return self.words[(at >> self.shift, *where)]  # type: ignore[no-any-return]
         if part < self.unit:
@@ -141,7 +142,7 @@ class Words:
         return low | (high << np.uint64(32))  # type: ignore[no-any-return]
 
     def store(self, at: Array, part: int, where: tuple[Any, ...], value: Array) -> None:
-        """Put elements of `part` bytes; where lanes collide the last one stays."""
+        """Store elements of `part` bytes; if lanes collide, the last one wins."""
         if part == self.unit:
             self.words[(at >> self.shift, *where)] = value
         elif part < self.unit:
@@ -153,5 +154,5 @@ class Words:
 
 
 def lane_indices(mask: Mask) -> tuple[Array, Array]:
-    """Row numbers (height, 1) and column numbers (1, width) of a mask's rectangle."""
+    """Return the row numbers (height, 1) and column numbers (1, width) of a mask's rectangle."""
     return mask.rows_at()[:, None], mask.columns_at()[None, :]

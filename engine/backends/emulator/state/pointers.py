@@ -1,4 +1,4 @@
-"""What a program can write, read off its text: which arrays need to be watched, and how finely."""
+"""Which arrays a program may write, derived from its text, and the granularity at which they are checked."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from engine.backends.emulator.ptx.program import Program
-from engine.backends.emulator.ptx.register_use import has_destination, registers_of
 from engine.backends.emulator.ptx.syntax import WIDTHS, Address, Instruction, Special, Symbol
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import has_destination, registers_of, traits_of
 from engine.backends.emulator.state.machine import Machine
 
 
 def written_arrays(machine: Machine) -> frozenset[int]:
-    """Base addresses of the device arrays that a store or an atomic of the program may meet.
+    """Return the base addresses of the device arrays that a store or an atomic of the program may access.
 
-    A pointer comes from a kernel argument or a variable and stays recognisable through arithmetic. A store through
-    a pointer that was itself loaded from memory may meet any array.
+    A pointer comes from a kernel argument or a variable and can be followed through arithmetic. A store through a
+    pointer loaded from memory may access any array.
     """
     items = [item for block in machine.program.blocks for item in block.body]
     writing = [item for item in items if traits_of(item.opcode).memory in ("store", "atomic")]
@@ -24,12 +23,12 @@ def written_arrays(machine: Machine) -> frozenset[int]:
 
 
 def addresses(item: Instruction) -> list[Address]:
-    """The addresses that an instruction names: where it writes comes first."""
+    """Return the addresses among an instruction's operands, the written one first."""
     return [operand for operand in item.operands if isinstance(operand, Address)]
 
 
 def arrays_met(machine: Machine, places: Iterable[Address]) -> frozenset[int]:
-    """Base addresses of the device arrays that these addresses of global memory may meet."""
+    """Return the base addresses of the device arrays that these addresses of global memory may refer to."""
     origins = _origins(machine.program)
     names: set[str] = set()
     anything = False
@@ -58,7 +57,7 @@ def _names_of(address: Address, origins: dict[int, set[str]]) -> set[str]:
 
 @lru_cache(maxsize=64)
 def _origins(program: Program) -> dict[int, set[str]]:
-    """register -> the parameters and variables that its value may come from, other than through memory."""
+    """Map each register to the parameters and variables that its value may come from, other than through memory."""
     origins: dict[int, set[str]] = {}
     items = [item for item in program.instructions if has_destination(item)]
     changed = True
@@ -87,7 +86,7 @@ def _origins(program: Program) -> dict[int, set[str]]:
 
 @lru_cache(maxsize=64)
 def smallest_shared_part(program: Program) -> int:
-    """Bytes of the smallest access to shared memory, at most 4: the unit in which it is watched."""
+    """Return the bytes of the smallest access to shared memory, at most 4: the granularity of its race checks."""
     sizes = [
         WIDTHS.get(item.words[-1], 32) // 8 for block in program.blocks for item in block.body if item.space == "shared"
     ]

@@ -1,9 +1,9 @@
-"""In which order lanes run: the part of the execution model that CUDA leaves open, as a choice.
+"""The order in which lanes run: the part of the execution model that CUDA leaves open, as a choice.
 
 * "lockstep": the lanes of a warp run together and wait for each other where their paths meet, as up to Pascal.
   The group of lanes with the smallest program counter runs first.
-* "independent": any lane may run ahead of the others of its warp until they must meet, as since Volta. `seed` draws
-  who runs ahead; each seed is one legal execution, made to be unkind.
+* "independent": any lane may run ahead of the others of its warp until they must converge, as since Volta. `seed`
+  determines the order; each seed gives one legal and adversarial execution.
 * "waves": lockstep, with `blocks_per_wave` blocks at a time; the next wave starts when the last one has ended.
 """
 
@@ -21,7 +21,7 @@ from engine.records import SCHEDULES, Array, NotRunnable
 
 @dataclass(frozen=True)
 class Schedule:
-    """A legal order of execution. `blocks_per_wave` None: as many as fit a chunk."""
+    """A legal order of execution. `blocks_per_wave` None: as many blocks as fit a chunk."""
 
     kind: Literal["lockstep", "independent", "waves"] = "lockstep"
     seed: int = 0
@@ -32,7 +32,9 @@ LOCKSTEP = Schedule()
 
 
 def parse_schedule(text: str | None) -> Schedule:
-    """The schedule of "lockstep", "independent:SEED" or "waves:BLOCKS"; None is lockstep. NotRunnable for any other."""
+    """Return the schedule of "lockstep", "independent:SEED" or "waves:BLOCKS"; None is lockstep. NotRunnable for
+    others.
+    """
     kind, _, number = (text or "lockstep").partition(":")
     if kind == "lockstep" and not number:
         return LOCKSTEP
@@ -44,7 +46,7 @@ def parse_schedule(text: str | None) -> Schedule:
 
 
 def schedule_line(schedule: Schedule) -> str:
-    """What a schedule is called: "independent lanes, seed 3"."""
+    """Return the name of a schedule: "independent lanes, seed 3"."""
     if schedule.kind == "waves":
         count = schedule.blocks_per_wave
         return f"waves of {count:,} block{'s' * (count > 1)}" if count else "waves of blocks"
@@ -52,9 +54,9 @@ def schedule_line(schedule: Schedule) -> str:
 
 
 class Crews:
-    """Which lanes run ahead together under "independent": at every meeting point the rows are dealt into new crews.
+    """The lanes that run ahead together under "independent": at every convergence point the rows get new crews.
 
-    Everything is drawn from the seed, so that a run can be repeated.
+    All choices come from the seed, so a run can be repeated.
     """
 
     def __init__(self, schedule: Schedule, rows: int) -> None:
@@ -62,21 +64,21 @@ class Crews:
         self.rows = rows
 
     def deal(self) -> list[Array]:
-        """Disjoint bool vectors over the rows that cover them all, in the order in which they run."""
+        """Return disjoint bool vectors that cover the rows, in the order in which they run."""
         lanes = np.arange(self.rows) % WARP
         match self.random.randrange(4):
-            case 0:  # a few single lanes against the others
+            case 0:  # three single lanes first or last
                 chosen = np.isin(lanes, self.random.sample(range(WARP), 3))
-            case 1:  # the low lanes against the high ones
+            case 1:  # the low lanes first or last
                 chosen = lanes < self.random.choice((1, 2, 4, 8, 16))
-            case 2:  # some warps against the others
+            case 2:  # some warps first or last
                 chosen = np.repeat([self.random.random() < 0.5 for _ in range(self.rows // WARP)], WARP)
-            case _:  # any lanes
+            case _:  # random lanes first or last
                 chosen = np.array([self.random.random() < 0.5 for _ in range(self.rows)])
         crews = [half for half in (chosen, ~chosen) if half.any()]
         self.random.shuffle(crews)
         return crews
 
     def switch(self) -> bool:
-        """Now and then the one that runs is exchanged in the middle."""
+        """Return whether the next crew takes over now."""
         return self.random.random() < 0.05

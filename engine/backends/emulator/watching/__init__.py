@@ -1,1 +1,1 @@
-"""Observers: they see what a launch does, and never change it."""
+"""Observers of a launch, which never change it."""

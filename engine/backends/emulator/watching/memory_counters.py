@@ -1,7 +1,11 @@
-"""What the warps asked of memory, per .cu line: requests, and the passes and sectors that they cost.
+"""Count the memory requests of warps per .cu line, and the wavefronts and sectors they cost.
 
-The counts follow the measured rules of `passes`. The registers' shapes make counting cheap: an address that is the same
-in all blocks is judged once; an outer sum is judged once per distance of its columns from a sector's start.
+The counts follow the measured rules of `wavefronts`. The shapes of registers make counting cheap: an address that is
+the same in all blocks is evaluated once; an outer sum is evaluated once per offset of its columns within a sector.
+
+Warp-aggregated atomics: if the address is the same for all threads of a block, the GPU's assembler lets a warp combine
+its values first (REDUX, POPC, or a scan by SHFL), and one lane accesses memory. PTX does not show this. The rules were
+read from the assembler's output for sm_90; the sectors agree with Nsight Compute on the catalogue.
 """
 
 from __future__ import annotations
@@ -10,15 +14,42 @@ from typing import Any
 
 import numpy as np
 
-from engine.backends.emulator.ptx.requests import Request
+from engine.backends.emulator.ptx.program import SharedRequest
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.values import OuterSum, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.gathered_atomics import gathered_sectors
-from engine.backends.emulator.watching.line_counter import LineCounter, counts
-from engine.backends.emulator.watching.passes import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
+from engine.backends.emulator.watching.counters import LineCounter, counts
+from engine.backends.emulator.watching.wavefronts import SECTOR, WORD, global_sectors_batch, shared_wavefronts_batch
 from engine.records import Array
+
+_WORDS, _LONG = ("u32", "s32", "b32"), ("u64", "s64")
+_REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
+
+
+def aggregated_sectors(access: Access, apart: int) -> int:
+    """Return the sectors of a global atomic: one per warp if one lane acts for all, else `apart`, the sectors lane by
+    lane.
+    """
+    if not access.site.uniform_address:
+        return apart
+    *_, name, code = access.site.opcode.split(".")
+    unread, same_value = access.site.op == "red", access.site.uniform_value
+    if code in _WORDS and unread and name in _REDUCIBLE:
+        return access.mask.warps
+    if name != "add" or code not in (*_WORDS, *_LONG):
+        return apart
+    if same_value:  # the lanes are counted, and each knows its rank
+        return access.mask.warps
+    if code in _LONG:
+        return apart
+    # Different values with prefix sums: a scan if all lanes take part, else each lane by itself.
+    lanes = access.mask.row_lanes()
+    count = lanes.reshape(-1, WARP, lanes.shape[1]).sum(axis=1)
+    sectors = np.where(count == WARP, 1, count).sum()
+    times: int = access.mask.width // lanes.shape[1]  # equal blocks per column
+    return int(sectors) * times
+
 
 _CACHED = 4096
 _NEVER: list[tuple[int, int]] = []  # an access that was not seen before
@@ -27,12 +58,12 @@ _BEYOND = 1 << 20  # more bytes than shared memory has
 
 @counts
 class MemoryRequests(LineCounter):
-    """Requests of warps by kind, with the wavefronts (and those beyond the fewest: conflicts) or sectors they cost.
+    """Requests of warps by kind, with their sectors, or their wavefronts and conflicts (wavefronts beyond the minimum).
 
-    The counters of atomics by kind, and of local memory, are there to be compared with a profiler.
+    The counters of atomics by kind and of local memory serve comparisons with a profiler.
     """
 
-    names = (  # of each kind requests first, then what they cost
+    names = (  # for each kind the requests, then their cost
         "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
         "global_atom_requests", "global_atom_sectors", "global_red_requests", "global_red_sectors",
         "shared_load_requests", "shared_load_wavefronts", "shared_load_conflicts",
@@ -48,30 +79,30 @@ class MemoryRequests(LineCounter):
         self._again: dict[object, list[tuple[int, int]] | None] = {}  # by place; None: seen once
 
     def on_launch(self, machine: Machine) -> None:
-        """Instructions are numbered anew."""
+        """Forget the numbers of the last launch's instructions."""
         super().on_launch(machine)
         self._again = {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """What was judged is remembered, but not for ever."""
+        """Limit the cache of evaluated accesses."""
         if len(self._known) > _CACHED:
             self._known.clear()
 
     def on_access(self, access: Access) -> None:
-        """One memory instruction. Loops come back with the same addresses."""
+        """Count one memory instruction. Loops repeat the same addresses, so counts are cached by place."""
         place = access.place
         added = _NEVER if place is None else self._again.get(place, _NEVER)
         row = self.row(access.site.line)
         if added is not None and added is not _NEVER:
             for at, amount in added:
                 row[at] += amount
-        elif added is _NEVER or access.site.op in ("atom", "red"):  # of which one counter is no sum
+        elif added is _NEVER or access.site.op in ("atom", "red"):  # not cached: contention is not a sum
             self._count(access, row)
             if place is not None:
                 if len(self._again) > _CACHED:
                     self._again.clear()
                 self._again[place] = None
-        else:  # for the second time
+        else:  # seen for the second time
             before = row.copy()
             self._count(access, row)
             self._again[place] = [
@@ -85,7 +116,7 @@ class MemoryRequests(LineCounter):
         if access.space == "local":
             row[self.at["local_requests"]] += requests
             return
-        if {"const", "param"} & site.words:  # constant memory has a cache of its own, and holds the parameters
+        if {"const", "param"} & site.words:  # constant memory has its own cache, and contains the parameters
             row[self.at["constant_requests"]] += requests
             row[self.at["constant_passes"]] += self._judge(access, "const")[0]
             return
@@ -101,13 +132,14 @@ class MemoryRequests(LineCounter):
             row[at + 2] += second
         else:
             at = self.at[f"global_{site.op if atomic else kind}_requests"]
-            main = gathered_sectors(access, main) if atomic else main
+            main = aggregated_sectors(access, main) if atomic else main
         row[at] += requests
         row[at + 1] += main
 
     def _judge(self, access: Access, op: str) -> tuple[int, int, int]:
-        """(wavefronts, conflicts, contention) of a shared access; (sectors, 0, contention) of a global one; (passes, 0,
-        0) of constant memory, `op` "const"."""
+        """Return (wavefronts, conflicts, contention) of a shared access, (sectors, 0, contention) of a global one, or
+        (passes, 0, 0) of constant memory (`op` "const").
+        """
         mask, address = access.mask, access.address
         if mask.dense is None:
             rows, columns = _sides(address)
@@ -120,7 +152,7 @@ class MemoryRequests(LineCounter):
         return _count(_by_warp(full), _by_warp(active), access, op)
 
     def _by_class(self, access: Access, op: str, rows: Array, columns: Array | None) -> tuple[int, int, int]:
-        """Blocks whose addresses differ by whole sectors count alike; in shared memory all blocks do."""
+        """Count blocks by class: addresses that differ by whole sectors count alike; in shared memory all blocks do."""
         mask, size = access.mask, _size(access)
         if columns is None:
             classes, counts = [0], [mask.width]
@@ -128,8 +160,8 @@ class MemoryRequests(LineCounter):
             found, times = np.unique(columns & (SECTOR - 1), return_counts=True)
             classes, counts = found.tolist(), (times * (mask.width // columns.size)).tolist()
         main = second = most = 0
-        if access.space == "shared":  # to move all lanes by whole words only renames the banks
-            rows = rows + (_BEYOND - (int(rows.flat[0]) & -max(size, WORD)))  # never less than nothing
+        if access.space == "shared":  # moving all lanes by whole words only renames the banks
+            rows = rows + (_BEYOND - (int(rows.flat[0]) & -max(size, WORD)))  # never negative
         shape = (access.space, access.site.op, op, size, mask.row_key, rows.tobytes())
         for start, count in zip(classes, counts, strict=True):
             key = (start, *shape)
@@ -145,7 +177,7 @@ class MemoryRequests(LineCounter):
 
 
 def _sides(address: Any) -> tuple[Array | None, Array | None]:
-    """Addresses as rows + columns (None: one class of columns); (None, None) where they are neither."""
+    """Return addresses as rows + columns (None: one class of columns), or (None, None) if they are not separable."""
     if address.__class__ is OuterSum:
         rows, columns = address.rows.values, address.columns.values + address.constant
         return rows, columns
@@ -155,8 +187,8 @@ def _sides(address: Any) -> tuple[Array | None, Array | None]:
     return (address, None) if address.shape[1] == 1 else (np.zeros((1, 1), np.int64), address)
 
 
-def _asks(access: Access, request: Request) -> bool:
-    """Whether the machine code asks for anything here: the neighbour, or the turn of a loop, that brings the others."""
+def _asks(access: Access, request: SharedRequest) -> bool:
+    """Return whether the machine code makes a request here, rather than at a neighbour or in another iteration."""
     if request.below >= request.size:
         return request.size > 0
     lanes, start = access.mask.dense, plain(access.address) + request.shift
@@ -165,13 +197,13 @@ def _asks(access: Access, request: Request) -> bool:
 
 
 def _size(access: Access) -> int:
-    """The bytes of a lane that are asked for at once."""
+    """Return the bytes per lane of the request."""
     request = access.site.request if access.space == "shared" else None
     return request.size if request else access.site.size
 
 
 def _by_warp(value: Array) -> Array:
-    """(T, columns) -> (32, warps * columns): one column per warp request."""
+    """Reshape (T, columns) to (32, warps * columns): one column per warp request."""
     warps = value.reshape(-1, WARP, value.shape[1])
     return warps.transpose(1, 0, 2).reshape(WARP, -1)
 
@@ -190,15 +222,15 @@ def _count(address: Array, active: Array, access: Access, op: str) -> tuple[int,
 
 
 def _different(address: Array, active: Array) -> int:
-    """The different addresses of each warp's active lanes, of which it has at least one, added up over the warps."""
+    """Return the number of different addresses of each warp's active lanes, summed over warps with at least one."""
     first = np.take_along_axis(address, active.argmax(axis=0)[None], axis=0)
     ranked = np.sort(np.where(active, address, first), axis=0)
     return int(ranked.shape[1]) + int((ranked[1:] != ranked[:-1]).sum())
 
 
 def _most_alike(address: Array, active: Array) -> int:
-    """The most active lanes of one warp that meet one address."""
-    apart = -1 - np.arange(WARP, dtype=np.int64)[:, None]  # idle lanes: addresses of nobody else
+    """Return the most active lanes of one warp that access one address."""
+    apart = -1 - np.arange(WARP, dtype=np.int64)[:, None]  # idle lanes get unique addresses
     ranked = np.sort(np.where(active, address, apart), axis=0)
     run = np.ones(ranked.shape[1], np.int64)
     most = int(active.any())

@@ -1,7 +1,6 @@
-"""What watches a run: the base of every observer, and which of its methods are called.
+"""The base class of observers of a run, and the hooks made from them.
 
-The emulator does not know who watches it: observers are handed to `launch` from outside (`results` has those of an
-ordinary run).
+The emulator does not know its observers: the caller of `launch` passes them (`results` has those of an ordinary run).
 """
 
 from __future__ import annotations
@@ -18,34 +17,37 @@ from engine.records import Array, Finding
 
 
 class Observer:
-    """Override the events that are to be seen, and give at the end what was seen. What is not overridden costs nothing.
+    """Override the events to observe, and the results to return at the end. Other events cost nothing.
 
-    A mask is the lanes that an event is about. Addresses and values are given in its rows and columns (shapes
-    {1, height} x {1, width}), addresses possibly as an OuterSum. Lines are those of the .cu file.
+    `mask`: the lanes of an event. Addresses and values are given in its rows and columns (shapes {1, height} x {1,
+    width}); an address may be an OuterSum. Lines are lines of the .cu file.
     """
 
     # ---- events, in the order of a run
 
     def on_launch(self, machine: Machine) -> None:
-        """A launch starts; `machine` knows its file, program, sizes and memory. Everything before it has ended."""
+        """A launch starts; `machine` has its file, program, sizes and memory. All earlier launches have ended."""
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """A chunk starts: the blocks that run together. Masks are of this chunk until the next one."""
+        """A chunk starts: the blocks that run together. Masks belong to this chunk until the next one."""
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
-        """A basic block is about to be executed by these lanes."""
+        """These lanes are about to execute a basic block."""
 
     def on_access(self, access: Access) -> None:
-        """A memory instruction, before it takes effect; of an asynchronous copy its read, and its write on arrival."""
+        """A memory instruction is about to take effect; for an asynchronous copy, its read, and its write on
+        arrival.
+        """
 
     def on_copy(self, access: Access) -> None:
-        """An asynchronous copy to shared memory sets out: where it will write, at any time until `on_access` tells of
-        it. What it will write is given where that is known."""
+        """An asynchronous copy to shared memory starts: it may write at any time until its `on_access`. Its values are
+        given if they are known.
+        """
 
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
-        """An instruction has written its registers, which are given in the rows and columns of the mask.
+        """An instruction has written its registers, given in the rows and columns of the mask.
 
-        `before`: what its operands held, in their order, the written one excepted; None for one that is no register.
+        `before`: the contents of its source operands, in their order; None for an operand that is no register.
         """
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
@@ -55,25 +57,25 @@ class Observer:
         """A shuffle; `source`: the row that each row reads, (T, 1) or (T, columns of the mask)."""
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
-        """A warp-synchronous instruction is about to be executed though lanes that it names never come."""
+        """A warp-synchronous instruction is about to run although lanes it names will never arrive."""
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
         """A memory fence."""
 
     def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
-        """The conditional branch at the end of `block` was decided: the lanes that go either way, None for nobody."""
+        """The conditional branch at the end of `block` is decided: the lanes of either side, None for no lane."""
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Lanes arrive at a block barrier; `alive`: those of the chunk that have not ended."""
+        """Lanes arrive at a block barrier; `alive`: the lanes of the chunk that have not ended."""
 
     def on_part_arrives(self, mask: Mask) -> None:
-        """Lanes arrive at a barrier that wants so many threads, perhaps not all of the block; some go on at once."""
+        """Lanes arrive at a barrier for a number of threads, perhaps not the whole block; some continue at once."""
 
     def on_part_released(self, mask: Mask) -> None:
-        """The lanes that such a barrier lets go."""
+        """Such a barrier releases lanes."""
 
     def on_release(self, mask: Mask) -> None:
-        """The lanes that a barrier of the whole block lets go."""
+        """A barrier of the whole block releases lanes."""
 
     def on_exit(self, mask: Mask) -> None:
         """Lanes end."""
@@ -81,23 +83,23 @@ class Observer:
     def on_chunk_end(self) -> None:
         """The chunk has ended."""
 
-    # ---- what it gives at the end
+    # ---- results at the end
 
     def totals(self) -> Mapping[str, float]:
-        """What it counted over all launches, by the counter's name."""
+        """Return the counts over all launches, by the counter's name."""
         return {}
 
     def by_line(self, file_name: str) -> Mapping[int, Mapping[str, float]]:
-        """The same for each line of one .cu file at which anything was counted."""
+        """Return the counts per line of one .cu file, for lines with any."""
         return {}
 
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the kernels, in the order of lines."""
+        """Return the hazards of the kernels, in the order of lines."""
         return ()
 
 
 def hooks_of(observers: Sequence[Observer]) -> Hooks:
-    """The events' methods that the observers override, in the observers' order."""
+    """Return the event methods that the observers override, in the observers' order."""
     every = [(type(observer), observer) for observer in observers]
     return Hooks(
         on_chunk=tuple(one.on_chunk for kind, one in every if kind.on_chunk is not Observer.on_chunk),

@@ -1,8 +1,8 @@
-"""What one block did, step by step, for pictures: an observer.
+"""Trace one block step by step, for the animation: an observer.
 
-A step is a memory instruction, a branch, a barrier or a warp-wide operation, or a run of other instructions of one
-.cu line. It is recorded for all warps of the block that execute it together. A trace is bounded: what comes after
-its limits is counted and not kept.
+A step is a memory instruction, a branch, a barrier, a warp-wide operation, or a sequence of other instructions of one
+.cu line. One step covers all warps of the block that execute it together. Steps beyond the limits of a trace are
+counted but not stored.
 """
 
 from __future__ import annotations
@@ -19,12 +19,40 @@ from engine.backends.emulator.registers.masks import WARP, Mask
 from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.bank_passes import served_in
-from engine.backends.emulator.watching.carried import Carried, TracedArray
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.passes import SECTOR, global_sectors, shared_wavefronts
+from engine.backends.emulator.watching.wavefronts import SECTOR, global_sectors, serving_wavefronts, shared_wavefronts
 from engine.compile.names import readable
 from engine.records import Array
+
+
+@dataclass(frozen=True)
+class TracedArray:
+    """An array that the block can access. `start`: its address, in shared memory an offset; `size`,
+    `element`: bytes.
+    """
+
+    name: str
+    space: str
+    start: int
+    size: int
+    element: int
+
+
+@dataclass(frozen=True, eq=False)
+class TracedValues:
+    """The values of lanes in one step: arrays with one entry per thread of the block, undefined for idle threads.
+
+    `values`: the values loaded, stored, added to memory, read from another lane, or computed. For a combining
+    instruction: its `operands`, and their `origins`, by the kinds of `traced_values`. `sources`: for a shuffle, the
+    thread that each thread reads. `after`: for an atomic on shared memory, the new contents of the word.
+    """
+
+    values: Array
+    operands: tuple[Array, ...] = ()
+    origins: tuple[Array, ...] = ()
+    sources: Array | None = None
+    after: Array | None = None
+
 
 MOST_STEPS = 2_000
 MOST_REQUESTS = 4_000
@@ -36,12 +64,12 @@ _KINDS: dict[str, Kind] = {"ld": "load", "st": "store", "atom": "atomic", "red":
 
 @dataclass(frozen=True)
 class Request:
-    """One warp's part in a memory instruction. A value a lane, for 32 lanes.
+    """One warp's part in a memory instruction, with one value for each of 32 lanes.
 
-    `places`: byte offsets, in shared memory or in the global array; -1 for a lane that takes no part. `served`: in
-    shared memory the wavefront that serves the lane, counted from 1; in global memory the sector that its first byte
-    lies in, numbered from 1 in the order of addresses; 0 for a lane that takes no part. `passes`: wavefronts, or
-    sectors. `conflicts`: wavefronts beyond those that any access of its size needs; None in global memory.
+    `places`: byte offsets, in shared memory or in the global array; -1 for an idle lane. `served`: in shared memory the
+    wavefront that serves the lane, from 1; in global memory the sector of its first byte, numbered from 1 in the order
+    of addresses; 0 for an idle lane. `passes`: wavefronts or sectors. `conflicts`: wavefronts beyond the minimum for
+    the access size; None in global memory.
     """
 
     warp: int
@@ -53,11 +81,12 @@ class Request:
 
 @dataclass(frozen=True)
 class TracedStep:
-    """One step of the block. `lanes`: one 32-bit set of active lanes a warp, 0 for a warp that takes no part.
+    """One step of the block. `lanes`: one 32-bit set of active lanes per warp, 0 for an idle warp.
 
-    `instructions`: PTX instructions of each taking part warp. `taken`: of a branch, the lanes that jump. Of a memory
+    `instructions`: PTX instructions per active warp. `taken`: for a branch, the lanes that jump. For a memory
     instruction: `space` ("shared", "global", "local"), `array` (its name), `start` (its byte offset in the space),
-    `size` (bytes a lane), one request a warp in shared and global memory. `carried`: the values, where they are kept.
+    `size` (bytes per lane), `requests` (one per warp in shared and global memory). `carried`: the values, if the tracer
+    stores them.
     """
 
     line: int
@@ -71,16 +100,17 @@ class TracedStep:
     start: int = 0
     size: int = 0
     requests: tuple[Request, ...] = ()
-    carried: Carried | None = None
+    carried: TracedValues | None = None
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One block of one launch. `block`: its number in the grid; `steps_in_all`: those that were not kept included.
+    """One block of one launch. `block`: its number in the grid; `steps_in_all`: including the steps that are not
+    stored.
 
-    `launch`, `launches`: which launch of the plan, counted from 1, and how many there are. `schedule`: in words.
-    `ended`: why the run stopped before the block was done; None when it was done. `shape`: the block's own; `arrays`
-    come with the values.
+    `launch`, `launches`: the number of the launch in the plan, from 1, and how many there are. `schedule`: its name.
+    `ended`: why the run stopped before the block ended; None if it ended. `shape`: the dimensions of the block;
+    `arrays`: given together with values.
     """
 
     kernel: str
@@ -99,16 +129,16 @@ class Trace:
 
     @property
     def warps(self) -> int:
-        """Warps of the block."""
+        """Return the warps of the block."""
         return -(-self.threads // WARP)
 
 
-class Done(BaseException):
-    """The traced block has ended: nothing more needs to run. No Exception, so that nothing takes it for a failure."""
+class TraceDone(BaseException):
+    """Raised when the traced block has ended. It is no Exception, so no handler mistakes it for a failure."""
 
 
 class Tracer(Observer):
-    """Records `block` of the launch number `launch` (from 0); raises Done when that block's chunk has ended."""
+    """Traces `block` of the launch number `launch` (from 0); raises TraceDone at the end of that block's chunk."""
 
     def __init__(self, block: int, launch: int = 0) -> None:
         self.block, self.launch = block, launch
@@ -124,22 +154,22 @@ class Tracer(Observer):
     # ---- hooks
 
     def on_launch(self, machine: Machine) -> None:
-        """A launch starts."""
+        """Keep the machine of the launch."""
         self._machine = machine
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """Is the block among these?"""
+        """Find the block's column in the chunk."""
         here = info.launch == self.launch and info.first <= self.block < info.first + info.blocks
         self._column = self.block - info.first if here else -1
 
     def on_chunk_end(self) -> None:
-        """The block has ended with its chunk."""
+        """Stop the run after the block's chunk."""
         if self._column >= 0:
             self._flush()
-            raise Done
+            raise TraceDone
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
-        """Instructions that these lanes are about to execute; each memory instruction announces itself."""
+        """Queue the block's instructions; memory instructions report themselves."""
         if self._column < 0:
             return
         self._flush()
@@ -151,17 +181,17 @@ class Tracer(Observer):
         self._pending = [item for item in items if traits_of(item.opcode).issued]
 
     def on_access(self, access: Access) -> None:
-        """A load, store or atomic."""
+        """Add a load, store or atomic."""
         if self._column < 0:
             return
         rows = self._rows(access.mask)
-        if rows is None or access.site.size > _WIDEST:  # the copy engine's, of which no warp asks for anything
+        if rows is None or access.site.size > _WIDEST:  # the copy engine's access, which no warp requests
             return
         self._flush_to(access.site.opcode, access.site.line)
         self._add_access(access, rows)
 
     def on_branch(self, block: BasicBlock, taken: Mask | None, other: Mask | None) -> None:
-        """A conditional branch."""
+        """Add a conditional branch."""
         if self._column < 0:
             return
         sides = [None if mask is None else self._rows(mask) for mask in (taken, other)]
@@ -174,7 +204,7 @@ class Tracer(Observer):
         self._add(TracedStep(block.line, "branch", block.terminator.opcode, lanes, taken=jump))
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Lanes arrive at __syncthreads()."""
+        """Add an arrival at __syncthreads()."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is not None:
             waiting = next(
@@ -184,20 +214,20 @@ class Tracer(Observer):
             self._add(TracedStep(line, "barrier", waiting, lane_sets(rows)))
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """A shuffle, a vote or __syncwarp()."""
+        """Add a shuffle, a vote or __syncwarp()."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is not None:
             self._flush_to(opcode, line)
             self._add(TracedStep(line, "sync", opcode, lane_sets(rows)))
 
     def stop(self) -> None:
-        """The run failed: what was announced and not executed is left out."""
+        """Drop the queued instructions, which a failed run has not executed."""
         self._pending = []
 
-    # ---- inside
+    # ---- helpers
 
     def _rows(self, mask: Mask) -> Array | None:
-        """bool[T]: the block's lanes in `mask`; None if it has none."""
+        """Return the block's lanes in `mask`, bool[T]; None if there are none."""
         if not mask.columns[self._column]:
             return None
         if mask.dense is None:
@@ -207,11 +237,11 @@ class Tracer(Observer):
         return rows if rows.any() else None
 
     def _place(self, mask: Mask) -> int:
-        """The block's column within the mask's own columns."""
+        """Return the block's column within the mask's own columns."""
         return int(np.count_nonzero(mask.columns[: self._column]))
 
     def _flush_to(self, opcode: str, line: int) -> None:
-        """Write down what is pending before the instruction that has just announced itself."""
+        """Add the queued instructions before the one that has just reported itself."""
         for number, item in enumerate(self._pending):
             if item.opcode == opcode and item.line == line:
                 before, self._pending = self._pending[:number], self._pending[number + 1 :]
@@ -257,7 +287,7 @@ class Tracer(Observer):
         self._add(step)
 
     def _array(self, access: Access, first: int) -> tuple[str, int]:
-        """(name, start) of the array that the first active lane meets."""
+        """Return (name, start) of the array that the first active lane accesses."""
         if access.space == "global":
             array = access.array or self._machine.space.at(first)
             return (readable(array.name), array.base) if array is not None else ("", 0)
@@ -272,7 +302,7 @@ def _request(warp: int, offset: Array, address: Array, active: Array, access: Ac
     if access.space == "shared":
         op = access.site.shared_rule
         passes, conflicts = shared_wavefronts(address, active, size, op)
-        return Request(warp, places, served_in(address, active, size, op), passes, conflicts)
+        return Request(warp, places, serving_wavefronts(address, active, size, op), passes, conflicts)
     sectors = address // SECTOR
     numbers = np.searchsorted(np.unique(sectors[active]), sectors) + 1
     passes = global_sectors(address, active, size, access.site.op)
@@ -280,6 +310,6 @@ def _request(warp: int, offset: Array, address: Array, active: Array, access: Ac
 
 
 def lane_sets(rows: Array) -> tuple[int, ...]:
-    """bool[T] -> one 32-bit set of lanes a warp."""
+    """Return one 32-bit set of lanes per warp of a bool[T]."""
     packed = np.packbits(rows.reshape(-1, WARP), axis=1, bitorder="little")
     return tuple(packed.view("<u4").ravel().tolist())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.backends.emulator.instructions.batches import gathered
-from engine.backends.emulator.meanings.fused_batches import fused_each
+from engine.backends.emulator.instructions.arithmetic import batch_instructions, fused_each
 from engine.backends.emulator.meanings.rounding import fused
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import link
@@ -64,7 +63,7 @@ def test_batches_change_nothing(what: str, largest: int) -> None:
     ]
     assert found[0] == found[1]
     program = link(parse(text, "probe.cu"), "f")
-    sizes = [len(items) for block in program.blocks for items in gathered(program, block.body)]
+    sizes = [len(items) for block in program.blocks for items in batch_instructions(program, block.body)]
     assert max(sizes) == largest and sum(sizes) == sum(len(block.body) for block in program.blocks)
 
 

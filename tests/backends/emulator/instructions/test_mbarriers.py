@@ -163,11 +163,11 @@ def test_a_missing_wait_is_found(name: str) -> None:
 
 
 ENDING = {
-    "one arrival too few": (mbarrier(FULL="65"), "waits for a phase of a barrier that never ends: 64 of 65 arrivals "),
+    "one arrival too few": (mbarrier(FULL="65"), "waits for a barrier phase that never ends: 64 of 65 arrivals "),
     "bytes that nobody copies": (
-        mbarrier(BULK).replace("_, [%0], 256", "_, [%0], 512"), "never ends: 256 bytes that it expects are not"),
+        mbarrier(BULK).replace("_, [%0], 256", "_, [%0], 512"), "never ends: 256 of the expected bytes"),
     "nobody initialised it": (
-        mbarrier().replace("if (t < 2)", "if (t < 0)"), "executes mbarrier.* on a barrier which nobody has"),
+        mbarrier().replace("if (t < 2)", "if (t < 0)"), "executes mbarrier.* on a barrier that is not init"),
     "a bulk copy to a place outside": (
         mbarrier(BULK).replace("at(s[k])", "at(s[k + 9])"), "thread 0 of block 0 writes element .* of the shared"),
 }  # fmt: skip

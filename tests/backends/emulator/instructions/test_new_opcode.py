@@ -7,10 +7,10 @@ import pytest
 
 from engine.backends.emulator.instructions.registry import executes
 from engine.backends.emulator.loading import module_of
+from engine.backends.emulator.ptx.dataflow import varying_registers
 from engine.backends.emulator.ptx.program import link
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError
 from engine.backends.emulator.ptx.traits import Traits, describe
-from engine.backends.emulator.ptx.uniform import varying
 from engine.backends.emulator.registers.masks import WARP
 from engine.backends.emulator.registers.operands import reader, writer
 from engine.backends.emulator.watching import results
@@ -23,7 +23,7 @@ def of_two_rows(item):
         raise InvalidPtx(f"{item.opcode} does not say how many rows it has")
 
 
-@executes(Traits("rowsum.sync", "dv", choices=("pair", "warp"), check=of_two_rows, meets="warp", varies=True))
+@executes(Traits("rowsum.sync", "dv", choices=("pair", "warp"), check=of_two_rows, converges="warp", varies=True))
 def row_sum(machine, item):
     """d = the sum of the operand over the lanes of the warp, which all come."""
     get = reader(item.operands[1], "u32", machine.program.widths, item.line)
@@ -50,7 +50,7 @@ TEXT = """extern "C" __global__ void f(unsigned *out) {
 
 
 def test_it_runs_and_its_warp_meets_before_it():
-    counters = results.every_counter()
+    counters = results.all_counters()
     made = execute(TEXT.replace("@", ""), block=64, grid=2, observers=counters, out=zeros(128, "uint32"))["out"]
     lanes = np.arange(64)
     wanted = np.where(lanes % 2, lanes * 10, lanes).reshape(2, 32).sum(axis=1).repeat(32)
@@ -62,7 +62,7 @@ def test_its_row_answers_for_the_program():
     program = link(module_of(Source("test.cu", TEXT.replace("@", ""), "int32")), "f")
     (block,) = [block for block in program.blocks if block.body and block.body[0].opcode == "rowsum.sync.warp.u32"]
     target = block.body[0].operands[0].index
-    assert block.defs >> target & 1 and target in varying(program)
+    assert block.defs >> target & 1 and target in varying_registers(program)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.watching import results
-from engine.backends.emulator.watching.trace import Done, Tracer
+from engine.backends.emulator.watching.trace import TraceDone, Tracer
 from engine.records import Array, RunFailed
 from tests.backends.emulator.small_kernels import execute
 from tests.backends.emulator.tensor_kernels import FORMS, LANES, Form, expected, registers_of, text_of
@@ -74,7 +74,7 @@ def test_ldmatrix_gives_each_lane_two_numbers_of_a_row_or_of_a_column() -> None:
 
 def test_a_picture_shows_the_lanes_that_give_ldmatrix_its_addresses() -> None:
     tracer, numbers = Tracer(0), np.arange(128, dtype=np.uint32)
-    with pytest.raises(Done):
+    with pytest.raises(TraceDone):
         execute(LDMATRIX, dtype="", observers=(tracer,), **{"in": numbers}, out=np.zeros(288, "u4"))
     loads = [step for step in tracer.steps if "ldmatrix" in step.opcode and step.kind == "load"]
     assert [(step.size, step.lanes[0], step.requests[0].passes) for step in loads] == [

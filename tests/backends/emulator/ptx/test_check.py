@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.instructions import arithmetic
-from engine.backends.emulator.ptx.check import check_instruction
 from engine.backends.emulator.ptx.parser import parse
 from engine.backends.emulator.ptx.program import link
 from engine.backends.emulator.ptx.syntax import InvalidPtx, PtxError, Register, Symbol
+from engine.backends.emulator.ptx.traits import check_instruction
 from engine.backends.emulator.state.machine import Options
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import execute
@@ -33,25 +33,25 @@ INVALID = {
     "add.s32 %r1,, %r2": "an operand is missing",
     "ld.global.u32 %r1, [%rd1": "an operand is missing or does not end",
     "mov.u32 %r1, %r2, %r3": "mov.u32 takes 2 operands and is given 3",
-    "mov.b64 {%r1, %r2, %r3}, %rd1": "mov.b64 cannot take its register apart into 3",
+    "mov.b64 {%r1, %r2, %r3}, %rd1": "mov.b64 cannot split its register into 3",
     "mov.foo %r1, %r2": "mov.foo does not end in a type that mov takes",
-    "ld.global.v2.u32 %r1, [%rd1]": "ld.global.v2.u32 moves 2 numbers and names 1",
-    "ld.global.u32 %r1, %rd1": "ld.global.u32 wants an address in square brackets where a register stands",
+    "ld.global.v2.u32 %r1, [%rd1]": "ld.global.v2.u32 moves 2 numbers, not 1",
+    "ld.global.u32 %r1, %rd1": "ld.global.u32 takes an address in square brackets, not a register",
     "ld.global.u32 %r1, [%p1]": "the address of ld.global.u32 is in a register of 1 bits",
-    "st.shared.u32 %r1, %r2": "wants an address in square brackets",
+    "st.shared.u32 %r1, %r2": "takes an address in square brackets",
     "shfl.sync.bfly.b32 %r1, %r2, 1, 31": "shfl.sync.bfly.b32 takes 5 operands and is given 4",
     "shfl.sync.left.b32 %r1, %r2, 1, 31, -1": "does not say which of up, down, bfly, idx it is",
     "bar.sync 99": "the number of bar.sync is at most 15",
     "bar.sync 0, 33": "the count of bar.sync is a multiple of 32 threads",
     "mov.u32 %r1, %r7": "the register %r7 is not declared",
     "bra nowhere": "bra goes to the label nowhere, which does not exist",
-    "bra 5": "bra wants a label where 5 stands",
+    "bra 5": "bra takes a label, not 5",
     "brx.idx %r1, nowhere": "brx.idx goes to the label nowhere, which does not exist",
     "@%r1 exit": "a guard must be a predicate register: @%r1",
-    "@%p1": "nothing stands behind the guard @%p1",
+    "@%p1": "no instruction follows the guard @%p1",
     "mov.u32 %r1, 99999999999999999999": "this constant has more than 64 bits",
     "ld.global.u32 %r1, [%rd1+0f3F800000]": "an offset must be a whole number",
-    "same: same:": "the label same stands twice",
+    "same: same:": "the label same is defined twice",
     ".shared .align 3 .b8 few[4]": "this declaration cannot be read",
 }
 BEYOND = {

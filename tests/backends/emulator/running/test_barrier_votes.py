@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.registers.masks import Masks
-from engine.backends.emulator.running.barriers import Barriers, Waiting
-from engine.backends.emulator.state.votes import Votes
+from engine.backends.emulator.running.lanes import Barriers, Waiting
+from engine.backends.emulator.state.resident import Votes
 from tests.backends.emulator import random_programs
 
 THREADS, BLOCKS = 64, 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.backends.emulator.running.traps import local_atomic
+from engine.backends.emulator.running.chunk import local_atomic
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import execute
 from tests.sentences import refused

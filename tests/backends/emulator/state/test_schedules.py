@@ -83,7 +83,7 @@ def test_dense_divergence_is_the_same_in_all_shapes(way):
     def outcome(options):
         from engine.backends.emulator.watching import results
 
-        counters = results.every_counter()
+        counters = results.all_counters()
         made = small_kernels.execute(RACY_LOOPS, grid=9, block=64, observers=counters, options=options,
                                      **{"in": values}, out=zeros(values.size))  # fmt: skip
         return made["out"], results.details(counters)

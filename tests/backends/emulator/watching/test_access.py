@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.backends.emulator.watching.passes import (
+from engine.backends.emulator.watching.wavefronts import (
     global_sectors,
     global_sectors_batch,
     shared_wavefronts,

@@ -124,7 +124,7 @@ def counted(at: int) -> tuple[dict[str, float], dict[str, Any]]:
     gpu = ROWS[at]
     chosen = {name: gpu.get(name) for name in ("n", "block_size", "dtype", "parameter")}
     made = plan(replace(default_choice(gpu["kernel"]), device="emulator", **chosen))
-    inputs, device, counters = inputs_of(made.choice), Device(), results.every_counter()
+    inputs, device, counters = inputs_of(made.choice), Device(), results.all_counters()
     for buffer in made.buffers:
         device.place(buffer, inputs)
     for step in made.steps:

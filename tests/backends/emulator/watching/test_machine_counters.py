@@ -46,7 +46,7 @@ SHAPES = {"hi": ((128, 1, 1), (16, 1, 1)), "mm": ((256, 1, 1), (4, 4, 1))}
 
 
 def counted(name, block, grid):
-    device, counters = Device(), results.every_counter()
+    device, counters = Device(), results.all_counters()
     device.place(Buffer("g", "int32", N, "input"), {"g": np.arange(N, dtype=np.int32) % 97})
     device.place(Buffer("o", "int32", 1 << 18, "zero"), {})
     source = Source("kernels.cu", GOLDEN["source"], "int32")
@@ -57,7 +57,7 @@ def counted(name, block, grid):
 
 def small(body: str, threads: int = 32) -> dict[str, float]:
     """The counters of one block that runs `body` with t = threadIdx.x and an int *o."""
-    device, counters = Device(), results.every_counter()
+    device, counters = Device(), results.all_counters()
     device.place(Buffer("o", "int32", 1024, "zero"), {})
     text = f'extern "C" __global__ void small(int *o) {{ int t = threadIdx.x; {body} }}'
     step = Launch("small", Source("small.cu", text, "int32"), (1, 1, 1), (threads, 1, 1), ("o",))
@@ -130,7 +130,7 @@ def test_one_lane_goes_to_memory_for_its_warp(body: str, sectors: int) -> None:
 
 
 def test_constant_memory_has_requests_of_its_own() -> None:
-    device, counters = Device(), results.every_counter()
+    device, counters = Device(), results.all_counters()
     device.place(Buffer("o", "int32", 1024, "zero"), {})
     text = """__constant__ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 extern "C" __global__ void f(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 7] + table[blockIdx.x]; }"""
@@ -149,7 +149,7 @@ extern "C" __global__ void f(int *o) { o[threadIdx.x] = table[o[threadIdx.x] & 7
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["int", "double"])
 def test_a_constant_request_is_served_once_for_each_different_word(index: str, passes: int, kind: str) -> None:
-    device, counters = Device(), results.every_counter()
+    device, counters = Device(), results.all_counters()
     device.place(Buffer("o", "int32", 1024, "zero"), {})
     text = f"""__constant__ {kind} table[64] = {{1, 2, 3}};
 extern "C" __global__ void f(int *o) {{ unsigned t = threadIdx.x; o[t] = (int)table[{index}]; }}"""
@@ -159,7 +159,7 @@ extern "C" __global__ void f(int *o) {{ unsigned t = threadIdx.x; o[t] = (int)ta
 
 
 def test_lanes_that_do_not_ask_take_no_pass_of_constant_memory() -> None:
-    device, counters = Device(), results.every_counter()
+    device, counters = Device(), results.all_counters()
     device.place(Buffer("o", "int32", 1024, "zero"), {})
     text = """__constant__ int table[64] = {1, 2, 3};
 extern "C" __global__ void f(int *o) { unsigned t = threadIdx.x; if (t >= 30 && t < 34) o[t] = table[t]; }"""

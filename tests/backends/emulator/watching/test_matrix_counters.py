@@ -65,7 +65,7 @@ def test_a_fragment_is_as_many_requests_as_the_machine_code_has(
     found = Counter(
         OPCODES.get(struct.unpack_from("<H", code, at)[0] & 0xFFF, "other") for at in range(0, len(code) - 15, 16)
     )
-    watching = results.every_counter()
+    watching = results.all_counters()
     execute(text, dtype="", observers=watching, a=np.zeros(1024, "u4"), b=np.zeros(1024, "u4"),
             d=np.zeros(4096, "u4"), stride=32)  # fmt: skip
     counted = results.details(watching)

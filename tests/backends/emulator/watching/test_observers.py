@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from engine.backends.emulator.launch import execute
-from engine.backends.emulator.state.events import NOBODY
-from engine.backends.emulator.watching.line_counter import EVERY, LineCounter, counts
+from engine.backends.emulator.state.events import NO_HOOKS
+from engine.backends.emulator.watching.counters import ALL_COUNTERS, LineCounter, counts
 from engine.backends.emulator.watching.observer import Observer, hooks_of
 from engine.records import Buffer, Choice, Finding, Launch, Plan, Source
 from engine.records.counters import COUNTERS, IN_JSON
@@ -34,7 +34,7 @@ class Suspicion(Observer):
 
 
 def test_what_an_observer_does_not_override_costs_nothing():
-    assert hooks_of([Observer(), Suspicion()]) == NOBODY
+    assert hooks_of([Observer(), Suspicion()]) == NO_HOOKS
     fences = Fences()
     hooks = hooks_of([Observer(), fences])
     assert hooks.on_fence == (fences.on_fence,) and hooks.on_access == ()
@@ -52,7 +52,7 @@ def test_who_watches_a_run_is_its_callers_choice():
         Choice("f", 64, 64), (Buffer("out", "int32", 64, "zero"),),
         (Launch("f", Source("test.cu", TEXT, "int32"), (1, 1, 1), (64, 1, 1), ("out",)),), "out", 64, 0, 0, 1, 1,
     )  # fmt: skip
-    usual, nobody, ours = (execute(plan, {}, observers=given) for given in (None, (), (Suspicion(), EVERY[0]())))
+    usual, nobody, ours = (execute(plan, {}, observers=given) for given in (None, (), (Suspicion(), ALL_COUNTERS[0]())))
     assert usual.counts and set(usual.counts.counters) == set(IN_JSON) and not usual.findings
     assert nobody.counts is None
     assert ours.findings[0].kind == "suspicion"
@@ -62,7 +62,7 @@ def test_who_watches_a_run_is_its_callers_choice():
 
 
 def test_every_counter_of_the_contract_is_counted_or_follows_from_what_is():
-    counted = [name for kind in EVERY for name in kind.names]
+    counted = [name for kind in ALL_COUNTERS for name in kind.names]
     assert len(counted) == len(set(counted))
     for name in IN_JSON:
         row = COUNTERS[name]

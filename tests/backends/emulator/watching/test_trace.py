@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.backends.emulator.watching import trace as traces
-from engine.backends.emulator.watching.bank_passes import served_in
-from engine.backends.emulator.watching.passes import shared_wavefronts
+from engine.backends.emulator.watching.wavefronts import serving_wavefronts, shared_wavefronts
 from engine.catalogue import default_choice
 from engine.records import Choice, NotRunnable
 from tests.made import measure
@@ -35,7 +34,7 @@ def shared(trace, kind, line=None):
 )
 def test_the_last_lane_is_served_in_the_last_wavefront(size, op, units, awake):
     address, active = np.array(units) * size, np.array(awake)
-    served = served_in(address, active, size, op)
+    served = serving_wavefronts(address, active, size, op)
     assert max(served) == shared_wavefronts(address, active, size, op)[0]
     assert [turn > 0 for turn in served] == awake
     assert set(range(1, max(served) + 1)) == set(served) - {0}
@@ -44,7 +43,7 @@ def test_the_last_lane_is_served_in_the_last_wavefront(size, op, units, awake):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 200), min_size=32, max_size=32))
 def test_in_one_wavefront_every_bank_serves_one_word(words):
-    served = served_in(np.array(words) * 4, np.ones(32, bool), 4, "ld")
+    served = serving_wavefronts(np.array(words) * 4, np.ones(32, bool), 4, "ld")
     taken: dict[tuple[int, int], int] = {}
     assert len(served) == 32
     for turn, word in zip(served, words, strict=True):
@@ -52,7 +51,7 @@ def test_in_one_wavefront_every_bank_serves_one_word(words):
 
 
 def test_a_stride_of_two_words_is_served_in_two_passes_half_a_warp_each():
-    served = served_in(np.arange(32) * 8, np.ones(32, bool), 4, "ld")
+    served = serving_wavefronts(np.arange(32) * 8, np.ones(32, bool), 4, "ld")
     assert served == (1,) * 16 + (2,) * 16
 
 

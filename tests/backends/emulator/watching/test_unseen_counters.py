@@ -40,7 +40,7 @@ COUNTERS = tuple(
 
 def emulated(case: Case) -> dict[str, float]:
     """What the emulator counts in one launch."""
-    device, counters, arrays = Device(), results.every_counter(), case.arrays()
+    device, counters, arrays = Device(), results.all_counters(), case.arrays()
     for name, array in arrays.items():
         device.place(Buffer(name, str(array.dtype), array.size, "input"), arrays)
     launch(device, case.launch(), counters)

@@ -1,4 +1,4 @@
-"""The lanes of a memory access, one entry per address: what the search for hazards works on."""
+"""The lanes of a memory access, one entry per address, as the race checks use them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from engine.backends.emulator.registers.values import plain, spread
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.records import Array
 
-_SAMPLE = 8  # blocks of a chunk whose shared memory is watched once they differ
+_SAMPLE = 8  # blocks of a chunk whose shared memory is checked once blocks differ
 
 
 def sample_of(blocks: int) -> Array:
-    """The blocks of a chunk that stand for all where they differ: evenly spread, first and last included."""
+    """Return the blocks of a chunk that represent all once they differ: evenly spaced, first and last included."""
     return np.unique(np.linspace(0, blocks - 1, _SAMPLE).astype(np.int64))
 
 
 @dataclass(frozen=True)
 class AccessLanes:
-    """The lanes of one access, flattened: byte addresses, and the lanes with the smallest and the largest number that
-    use each. `block`: the position of the lane's block in the shadow. `rows`, `columns`: where the lane's value stands;
-    `offset`: bytes from where the lane's access starts. `unique`: no address of a block appears twice."""
+    """The lanes of one access, flattened: byte addresses, and for each the lanes with the smallest and the largest
+    number.
+
+    `block`: the position of the lane's block in the shadow. `rows`, `columns`: the position of the lane's value;
+    `offset`: bytes from the start of the lane's access. `unique`: no address of a block occurs twice.
+    """
 
     address: Array
     low: Array
@@ -35,15 +38,15 @@ class AccessLanes:
     unique: bool = False
 
     def where(self, chosen: Array) -> AccessLanes:
-        """Some of the entries."""
+        """Return some of the entries."""
         return self._each(lambda field: field[chosen])
 
     def moved(self, distance: int) -> AccessLanes:
-        """The same lanes, all of them so many bytes further on."""
+        """Return the same lanes, with all addresses moved by some bytes."""
         return replace(self, address=self.address + distance)
 
     def units(self, size: int, unit: int) -> AccessLanes:
-        """One entry per unit of memory instead of one per access of `size` bytes."""
+        """Return one entry per unit of memory instead of one per access of `size` bytes."""
         count = size // unit
         if count == 1:
             return self
@@ -58,8 +61,10 @@ class AccessLanes:
         return AccessLanes(address, low, high, block, change(self.rows), change(self.columns), offset, self.unique)
 
 
-def in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
-    """The lanes of an access to shared memory in the sample of blocks. Lanes count from the chunk's first block."""
+def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
+    """Return the lanes of an access to shared memory in the sampled blocks. Lanes count from the chunk's
+    first block.
+    """
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
     inside = position < mask.width
@@ -79,11 +84,11 @@ def in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | N
     if mask.dense is not None:
         chosen = mask.dense[:, taken]
         fields = [field[chosen] for field in fields]
-    return _merged([field.ravel() for field in fields]) if fields[0].size else None
+    return _by_address([field.ravel() for field in fields]) if fields[0].size else None
 
 
-def in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
-    """One entry per address: where a whole row or column of lanes has one address, its ends stand for it."""
+def lanes_in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
+    """Return one entry per address; the first and last lane represent a row or column with one address."""
     mask, address = access.mask, plain(access.address).astype(np.int64)
     rows, columns = mask.rows_at(), mask.columns_at()
     if mask.dense is not None:
@@ -106,8 +111,8 @@ def in_all_blocks(access: Access, info: ChunkInfo) -> AccessLanes:
     return AccessLanes(address, high if (low == high).all() else low, high, none, at_row, at_column, none)
 
 
-def _merged(fields: list[Array]) -> AccessLanes:
-    """One entry per address and block: lanes that share one are represented by the first and the last of them."""
+def _by_address(fields: list[Array]) -> AccessLanes:
+    """Return one entry per address and block; the first and last lane represent all lanes that share it."""
     address, lane, block, rows, columns = fields
     order = np.lexsort((lane, block, address))
     address, lane, block, rows, columns = (field[order] for field in (address, lane, block, rows, columns))
@@ -117,3 +122,57 @@ def _merged(fields: list[Array]) -> AccessLanes:
     if starts.size == address.size:
         low = high
     return AccessLanes(address[starts], low, high, block[starts], rows[ends], columns[ends], low * 0, True)
+
+
+_MOST_REMEMBERED = 1000
+
+
+class SharedLanes:
+    """The lanes of a launch's accesses to shared memory, in the checked blocks, with a cache.
+
+    `unit`: the granularity in bytes; `sample`: the checked blocks of the chunk.
+    """
+
+    def __init__(self, unit: int) -> None:
+        self.unit = unit
+        self._first: dict[tuple[bytes, bytes, int, bytes], tuple[AccessLanes | None, int]] = {}
+        self._known: dict[tuple[int, bytes, bytes, int, bytes], AccessLanes | None] = {}
+
+    def start_chunk(self, info: ChunkInfo) -> None:
+        """Start a chunk: the first block represents all as long as they do the same."""
+        self._info = info
+        self.sample = np.zeros(1, np.int64)
+
+    def start_sampling(self) -> bool:
+        """Start sampling, as the blocks differ now. False if there is one block, or several were sampled already."""
+        if self.sample.size > 1 or self._info.blocks == 1:
+            return False
+        self.sample = sample_of(self._info.blocks)
+        return True
+
+    def units(self, lanes: AccessLanes) -> Array:
+        """Return the shadow's units that lanes access."""
+        return lanes.address // self.unit * self.sample.size + lanes.block
+
+    def lanes_of(self, access: Access) -> AccessLanes | None:
+        """Return the lanes of an access in the checked blocks; None if there are none."""
+        lanes = lanes_in_sample(access, self.sample, self._info)
+        return lanes.units(access.site.size, self.unit) if lanes else None
+
+    def cached_lanes_of(self, access: Access) -> AccessLanes | None:
+        """Return the same from a cache, if all blocks do the same: loops repeat addresses, or move all of
+        them alike.
+        """
+        address = plain(access.address)
+        start = int(address.flat[0]) // access.site.size * access.site.size
+        key = (address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes()
+        exact = start, *key
+        if exact not in self._known:
+            if len(self._known) > _MOST_REMEMBERED:
+                self._known.clear()
+                self._first.clear()
+            if key not in self._first:
+                self._first[key] = self.lanes_of(access), start
+            lanes, before = self._first[key]
+            self._known[exact] = lanes if lanes is None or start == before else lanes.moved(start - before)
+        return self._known[exact]

@@ -1,27 +1,80 @@
-"""Which accesses of different threads are in order, and which happen at any time relative to each other.
+"""Which accesses of different threads are ordered, and which are concurrent.
 
-Threads of a block are put in order by barriers, lanes of a warp also by warp-synchronous instructions; threads of
-different blocks, and threads that pass a lock, by a fence and a flag (`flags`). Lanes that take their turns in one
-atomic come after those whose turn was before theirs.
+Barriers order the threads of a block, warp-synchronous instructions also the lanes of a warp; a fence and a flag
+(`flags`) order threads of different blocks and threads that pass a lock. Lanes of one atomic are ordered by their turn.
+
+While whole warps converge, one clock per lane gives the order. If parts of a warp converge by themselves
+(`__syncwarp(mask)`), each lane knows of another lane only up to their last convergence, which is stored per pair.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.backends.emulator.registers.masks import WARP, Mask
+from engine.backends.emulator.registers.masks import WARP, Mask, lane_words
 from engine.backends.emulator.watching.races.access_lanes import sample_of
-from engine.backends.emulator.watching.races.flags import Flags
-from engine.backends.emulator.watching.races.stamps import Stamp, of
-from engine.backends.emulator.watching.races.warp_parties import Parties, met_in
+from engine.backends.emulator.watching.races.flags import Flags, Stamp, entries_of
 from engine.records import Array
 
 
-class Clocks:
-    """The progress of every lane of a chunk: barriers passed by its block, collectives passed by the lane.
+def find_parties(active: Array, members: Array, mask: Mask, living: Array) -> list[Array] | None:
+    """Return the parties that converge, each bool[warps, 32, C] of lanes; None if whole warps do.
 
-    Both are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T, the
-    threads of a block up to a whole warp; `threads`: those that exist.
+    `active`: bool[T, C], the arriving lanes; `members`: the member masks in the rows and columns of `mask`; `living`:
+    bool[T], the existing threads.
+    """
+    met = active.reshape(-1, WARP, active.shape[1])
+    named = np.zeros(active.shape, np.uint32)
+    if active.shape[1] == 1 and members.shape[1] == 1:
+        named[mask.rows] = members
+    else:
+        named[np.ix_(mask.rows, mask.columns if active.shape[1] > 1 else np.ones(1, bool))] = members
+    named = np.where(met, named.reshape(met.shape), np.uint32(0))
+    comers = lane_words(met)
+    whole = lane_words(living.reshape(-1, WARP, 1))
+    if not ((comers != 0) & (comers != whole)).any() and not (met & ((named & comers) != comers)).any():
+        return None
+    return [met & (named == party) for party in np.unique(named[met])]
+
+
+class WarpParties:
+    """known[w, i, j, c]: lane i of warp w is ordered after everything that lane j did at clocks below this number.
+
+    The last axis: one column for all blocks while they are alike, then one per sampled block.
+    """
+
+    def __init__(self, clock: Array) -> None:
+        own = clock.reshape(-1, WARP, clock.shape[1])
+        self.known = np.minimum(own[:, :, None], own[:, None, :])
+
+    @property
+    def width(self) -> int:
+        """Return 1 while all blocks are alike, else the number of sampled blocks."""
+        return int(self.known.shape[3])
+
+    def repeated(self, count: int) -> None:
+        """Expand from one column for all blocks to `count` columns."""
+        self.known = np.repeat(self.known, count, axis=3)
+
+    def converge(self, parties: list[Array], clock: Array) -> None:
+        """Let the lanes of each party share their knowledge, and know each other up to now (their new `clock`)."""
+        own = clock.reshape(-1, WARP, clock.shape[1])
+        for party in parties:
+            heard = np.where(party[:, :, None], self.known, -1).max(axis=1, keepdims=True)
+            heard = np.maximum(heard, np.where(party, own, -1)[:, None])
+            self.known = np.where(party[:, :, None], heard, self.known)
+
+    def limit(self, row: Array, other: Array, position: Array | int) -> Array:
+        """Return the clocks up to which the lanes in these rows know the lanes `other` (0..31) of their warps."""
+        found: Array = self.known[row // WARP, row % WARP, other, position]
+        return found
+
+
+class Clocks:
+    """The progress of every lane of a chunk: barriers passed by its block, convergence points passed by the lane.
+
+    Both arrays are as small as the control flow allows: (1, 1) and (T, 1) as long as all blocks do the same. `rows`: T,
+    the threads of a block rounded up to a whole warp; `threads`: the existing threads.
     """
 
     def __init__(self, rows: int, threads: int, grid_blocks: int) -> None:
@@ -35,34 +88,34 @@ class Clocks:
         self.start_chunk(0, 1)
 
     def start_chunk(self, first: int, blocks: int) -> None:
-        """New blocks; what earlier ones published stays."""
+        """Start a chunk; publications of earlier blocks stay."""
         self.first, self.blocks = first, blocks
         self.epoch = np.zeros((1, 1), np.int64)
         self.clock = self._start
         self.flags.start_chunk(first, blocks)
-        self._parties: Parties | None = None
+        self._parties: WarpParties | None = None
         self._sample = sample_of(blocks)
 
     @property
     def alike(self) -> bool:
-        """True while all blocks of the chunk have passed the same barriers and collectives."""
+        """Return whether all blocks of the chunk have passed the same barriers and convergence points."""
         return self.epoch.size == 1 and self.clock.shape[1] == 1
 
     @property
     def simple(self) -> bool:
-        """True while barriers alone decide what is in order: no flags, and warps have met as a whole if they did."""
+        """Return whether barriers alone give the order: no flags, and only whole warps have converged."""
         flags = self.flags.used or self.flags.acquired
         return self.epoch.size == 1 and self.clock.shape[1] == 1 and self._parties is None and not flags
 
     def tick(self) -> int:
-        """The time of the next event."""
+        """Return the time of the next event."""
         self.now += 1
         return self.now
 
     # ---- events
 
     def release(self, mask: Mask) -> None:
-        """A barrier lets the lanes of `mask` go."""
+        """Record that a barrier releases the lanes of `mask`."""
         if mask.column_index is None:
             self.epoch = self.epoch + 1
             return
@@ -71,7 +124,7 @@ class Clocks:
         self.epoch = epoch
 
     def collect(self, mask: Mask, members: Array) -> None:
-        """The lanes of `mask` meet in their warps, each with those that its member mask names (uint32)."""
+        """Record that the lanes of `mask` converge in their warps, each with the lanes in its member mask (uint32)."""
         before = self.clock
         if mask.dense is None and mask.column_index is None and before.shape[1] == 1 and members.shape[1] == 1:
             active = mask.rows[:, None]
@@ -82,56 +135,60 @@ class Clocks:
         met = active.reshape(clock.shape)
         latest = np.where(met, clock, -1).max(axis=1, keepdims=True) + 1
         self.clock = np.where(met, latest, clock).reshape(self.clock.shape)
-        parties = None if self._in_whole_warps(mask, members) else met_in(active, members, mask, self._living)
+        parties = None if self._in_whole_warps(mask, members) else find_parties(active, members, mask, self._living)
         together = [met] if parties is None else parties
         if parties is not None or self._parties is not None:
-            self._meet(together, before)
+            self._converge_parties(together, before)
         if self.flags.acquired:
-            self.flags.meet(together)
+            self.flags.share_acquired(together)
 
     def _in_whole_warps(self, mask: Mask, members: Array) -> bool:
-        """Quickly, and remembered: the lanes come in whole warps and name each other. False: that is not known."""
+        """Return whether the lanes certainly arrive in whole warps and name each other; a cached quick test."""
         if mask.dense is not None or members.shape[1] > 1:
             return False
         key = (mask.row_key, members.tobytes())
         if key not in self._whole:
             if len(self._whole) > 1000:
                 self._whole.clear()
-            self._whole[key] = met_in(mask.rows[:, None], members, mask, self._living) is None
+            self._whole[key] = find_parties(mask.rows[:, None], members, mask, self._living) is None
         return self._whole[key]
 
-    def _meet(self, parties: list[Array], before: Array) -> None:
-        """Parts of warps meet, now or earlier: who knows of whom. `before`: the clocks before this meeting."""
+    def _converge_parties(self, parties: list[Array], before: Array) -> None:
+        """Record a convergence after parts of warps have converged. `before`: the clocks before it."""
         wide = self.clock.shape[1] > 1
         columns = self._sample if wide else np.zeros(1, np.int64)
         if self._parties is None:
-            self._parties = Parties(before[:, columns] if before.shape[1] > 1 else before)
+            self._parties = WarpParties(before[:, columns] if before.shape[1] > 1 else before)
         if self._parties.width < columns.size:
             self._parties.repeated(columns.size)
-        self._parties.meet([party[:, :, columns] for party in parties], self.clock[:, columns])
+        self._parties.converge([party[:, :, columns] for party in parties], self.clock[:, columns])
 
     def fence(self, mask: Mask, block_only: bool) -> None:
-        """The lanes of `mask` make what they did visible; `block_only`: to their own block."""
+        """Record a fence by the lanes of `mask`; `block_only`: for their own block."""
         self.flags.fence(mask, self.tick(), self.clock, block_only)
 
     def publish(self, mask: Mask, release: str | None) -> None:
-        """The lanes write a flag. `release`: "block" or "all" where the write itself is a fence for these."""
-        self.flags.publish(mask, self.tick(), self.clock, release, self._knows if self._parties else None)
+        """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
+        scope.
+        """
+        self.flags.publish(mask, self.tick(), self.clock, release, self._known_clocks if self._parties else None)
 
     def acquire(self, mask: Mask) -> None:
-        """The lanes have read a flag, just now: in turns, if others did so in the same instruction."""
+        """Record that the lanes have read a flag now; lanes of one instruction read it in turn."""
         self.flags.acquire(mask, self.now)
 
-    # ---- questions
+    # ---- queries
 
     def stamp(self, lane: Array, one_block: bool = False) -> Stamp:
-        """The present of lanes of this chunk. `one_block`: they count from its first block, else from the grid's."""
+        """Return the present of lanes of this chunk. `one_block`: lanes count from its first block, else from the
+        grid's.
+        """
         column: Array | int = 0 if self.alike else lane // self.rows - (0 if one_block else self.first)
         epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
         return Stamp(lane, epoch, self.clock_of(lane, column), self.now)
 
     def clock_of(self, lane: Array, column: Array | int) -> Array:
-        """The clocks of lanes, remembered while they stand still: loops come back with the same lanes."""
+        """Return the clocks of lanes; loops repeat the same lanes, so results are cached until the clocks change."""
         found = self._known.get(id(lane))
         if found is None or found[0] is not lane or found[1] is not self.clock:
             if len(self._known) > 1000:
@@ -141,9 +198,11 @@ class Clocks:
         return found[2]
 
     def unordered(self, before: Stamp, after: Stamp, atomic: Array | None = None, one_block: bool = False) -> Array:
-        """bool: nothing puts `before` in front of `after`. `atomic`: the earlier access was one, and its word itself
-        orders whoever then used an atomic or flag. `one_block`: both are always of one block, counted from the
-        chunk's first."""
+        """Return whether `before` is unordered with `after`, bool.
+
+        `atomic`: the earlier access was an atomic, whose word orders any later atomic or flag access. `one_block`: both
+        are in one block and count from the chunk's first.
+        """
         loose: Array = (before.lane != after.lane) & (before.lane >= 0)
         if one_block:
             loose &= before.epoch >= after.epoch
@@ -156,23 +215,23 @@ class Clocks:
         )
         if not one_block:
             same_block = lane // self.rows == other // self.rows
-            ordered |= same_block & (of(before.epoch, at) < of(after.epoch, at))
+            ordered |= same_block & (entries_of(before.epoch, at) < entries_of(after.epoch, at))
         loose[at[ordered]] = False
         if ordered.all() or (one_block and not self.flags.acquired):
             return loose
         at = at[~ordered]
-        heard = self.flags.heard(before, after.lane[at], at, atomic, one_block)
+        heard = self.flags.knows_by_flag(before, after.lane[at], at, atomic, one_block)
         loose[at[heard]] = False
         return loose
 
-    def _knows(self, knower: Array, lane: Array) -> Array:
-        """Up to which clock lanes know other lanes of their warps. Lanes count in the grid."""
+    def _known_clocks(self, knower: Array, lane: Array) -> Array:
+        """Return the clocks up to which lanes know other lanes of their warps. Lanes count in the grid."""
         column = knower // self.rows - self.first
         clock = self.clock[knower % self.rows, column if self.clock.shape[1] > 1 else 0]
         return self._limit(lane, knower, clock, False)
 
     def _limit(self, lane: Array, other: Array, clock: Array, one_block: bool) -> Array:
-        """Up to which clock of `lane` the present of `other`, a lane of its warp with this clock, comes after it."""
+        """Return the clock of `lane` up to which `other`, a lane of its warp with this clock, is ordered after it."""
         parties = self._parties
         if parties is None:
             return clock

@@ -1,4 +1,4 @@
-"""What is said about a hazard: which threads, which place, which lines, and what would put them in order."""
+"""The findings about hazards: threads, place, lines, and the missing synchronisation."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
 from engine.backends.emulator.watching.races.access_lanes import AccessLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
-from engine.backends.emulator.watching.races.copies import Started
-from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.backends.emulator.watching.races.flags import Stamp
+from engine.backends.emulator.watching.races.shadow import StartedCopies
 from engine.compile.names import readable
 from engine.records import Array, Finding
 
 _WORD = 4  # bytes
-_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
+_HOW_TO_WAIT = "(__pipeline_wait_prior, cp.async.wait_group, or the barrier that the copy reports to)"
 _MOST_FINDINGS = 50
 _MOST_COUNTED = 10_000
 
 
 class Findings:
-    """The findings of a run: one for each kind and pair of lines. `array` is None for shared memory everywhere."""
+    """The findings of a run: one per kind and pair of lines. `array`: None for shared memory in all methods."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int], Finding] = {}
-        self._more: set[tuple[str, int, int]] = set()  # what is left out
+        self._more: set[tuple[str, int, int]] = set()  # findings beyond the limit
 
     def in_order(self) -> tuple[Finding, ...]:
-        """In the order of lines, and how many more there are."""
+        """Return the findings in the order of lines, with the number of omitted ones."""
         listed = [self._found[key] for key in sorted(self._found, key=lambda key: (key[1], key[2], key[0]))]
         if self._more:
             count = f"{len(self._more):,}" if len(self._more) < _MOST_COUNTED else "Many"
@@ -38,15 +38,15 @@ class Findings:
         return tuple(listed)
 
     def start_launch(self, machine: Machine, clocks: Clocks) -> None:
-        """Threads and places are named as this launch does; `clocks` tell who has heard of whom."""
+        """Start a launch: `machine` names threads and places, `clocks` knows the order of accesses."""
         self._machine, self._clocks = machine, clocks
 
     def start_chunk(self, info: ChunkInfo) -> None:
-        """Lanes of accesses to shared memory count from this chunk's first block."""
+        """Start a chunk; lanes of accesses to shared memory count from its first block."""
         self._info = info
 
     def report(self, kind: str, line: int, other: int | None, message: str) -> None:
-        """Keep a finding, if there is none of its kind and lines. `other`: the line of the earlier access."""
+        """Add a finding, unless there is one with its kind and lines. `other`: the line of the earlier access."""
         key = (kind, line, other or 0)
         if key in self._found:
             return
@@ -57,15 +57,15 @@ class Findings:
             self._more.add(key)
 
     def uninitialised(self, access: Access, lanes: AccessLanes, entry: int) -> None:
-        """A lane reads a word of shared memory that nobody wrote."""
+        """Report a read of a word of shared memory that no thread has written."""
         line, lane = access.site.line, self._name(int(lanes.low[entry]), None)
         place = self._place(access.site.part, int(lanes.address[entry]), None)
         self.report("uninitialised-shared", line, None,
                      f"line {line}: {lane} {_does(access)} {place}, which no thread of the block has written before; "
                      "shared memory starts with random values, not with zeros.")  # fmt: skip
 
-    def under_way(self, access: Access, lanes: AccessLanes, copies: Started) -> None:
-        """Lanes use places that copies are under way to: one finding for each line of a copy."""
+    def copy_in_flight(self, access: Access, lanes: AccessLanes, copies: StartedCopies) -> None:
+        """Report accesses to places with a copy in flight: one finding per line of a copy."""
         left = np.flatnonzero(copies.lane >= 0)
         while left.size:
             entry = int(left[0])
@@ -73,27 +73,30 @@ class Findings:
             line, place = access.site.line, self._place(access.site.part, int(lanes.address[entry]), None)
             one, two = self._name(mine, None), self._name(theirs, None)
             if mine == theirs:
-                head, order = f"its own asynchronous copy from line {other}", f"it must wait for the copy first {_WAIT}"
+                head, order = (
+                    f"its own asynchronous copy from line {other}",
+                    f"it must wait for the copy first {_HOW_TO_WAIT}",
+                )
             else:
                 head = f"the asynchronous copy that {two} started at line {other}"
-                order = f"{two} must wait for the copy first {_WAIT}, and a __syncthreads() must follow"
-            message = f"line {line}: {one} {_does(access)} {place} while {head} is still under way there; {order}."
+                order = f"{two} must wait for the copy first {_HOW_TO_WAIT}, and a __syncthreads() must follow"
+            message = f"line {line}: {one} {_does(access)} {place} while {head} is still in flight; {order}."
             self.report("unawaited-copy", line, other, message)
             left = left[copies.line[left] != other]
 
-    def unawaited(self, line: int, address: int, lane: int) -> None:
-        """The block ends, and a copy to shared memory that a lane started is still under way."""
+    def unawaited_copy(self, line: int, address: int, lane: int) -> None:
+        """Report a copy to shared memory that is still in flight when its block ends."""
         what = f"{self._name(lane, None)} starts an asynchronous copy to {self._place(_WORD, address, None)}"
-        clause = f"and nobody ever waits for it {_WAIT}: the block may end before its data arrives"
+        clause = f"and no thread ever waits for it {_HOW_TO_WAIT}: the block may end before its data arrives"
         self.report("unawaited-copy", line, None, f"line {line}: {what}, {clause}.")
 
-    def races(
+    def report_races(
         self, access: Access, lanes: AccessLanes, bad: Array, now: Stamp, before: Stamp, other_lines: Array,
         writes: Array | None, array: DeviceArray | None,
     ) -> None:  # fmt: skip
-        """One finding for each other line and kind of race: one inside a warp must not hide one between warps.
+        """Report races: one finding for each other line and kind, so a race inside a warp hides none between warps.
 
-        `writes`: how the earlier access wrote, None when it read.
+        `writes`: the kinds of the earlier writes, None if the earlier access was a read.
         """
         left = np.flatnonzero(bad)
         inside = before.lane // WARP == now.lane // WARP
@@ -122,14 +125,14 @@ class Findings:
             )
             advice = (
                 "the atomic or flag between them says that the value is there, but does not make it visible: put a "
-                f"{fence} behind line {other}, before it."
+                f"{fence} after line {other} and before that atomic or flag."
             )
         elif kind == "shared-race" and not access.site.weak and "mbarrier" not in access.site.words:
             advice = "there is no __syncthreads() between them; a flag needs a __threadfence_block() before it is set."
         self.report(kind, line, other, f"{head}; {advice}")
 
-    def clash(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
-        """Two lanes of one store write different values to one place."""
+    def conflicting_store(self, access: Access, address: int, one: int, two: int, array: DeviceArray | None) -> None:
+        """Report two lanes of one store that write different values to one place."""
         line = access.site.line
         place = self._place(access.site.part, address, array)
         kind = "shared-race" if array is None else "global-race"
@@ -143,10 +146,10 @@ class Findings:
             return "global-race", "blocks run in any order, and no atomic or grid-wide wait puts these two in order."
         if array is not None:
             where = "__syncwarp()" if mine // WARP == theirs // WARP else "__syncthreads()"
-            return "global-race", f"nothing puts these two in order: use an atomic, or {where} between them."
+            return "global-race", f"these two accesses are not ordered: use an atomic, or {where} between them."
         if mine // WARP == theirs // WARP:
             return "warp-race", (
-                "lanes of one warp need not run in step: both must meet in a __syncwarp() between these two accesses."
+                "lanes of one warp need not run in step: both must reach a __syncwarp() between these two accesses."
             )
         return "shared-race", "there is no __syncthreads() between them."
 
@@ -173,7 +176,7 @@ class Findings:
         return self._machine.grid_lane_name(lane + self._first_lane(array))
 
     def _first_lane(self, array: DeviceArray | None) -> int:
-        """Lanes of accesses to shared memory count from the chunk's first block."""
+        """Return the lane from which lanes of accesses to shared memory count: the chunk's first, else 0."""
         return self._info.first * self._info.rows if array is None else 0
 
 

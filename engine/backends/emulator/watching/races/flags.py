@@ -1,62 +1,81 @@
-"""What threads tell each other by flags: atomics and volatile stores, which others read.
+"""Order between threads through flags: atomics and volatile stores that other threads read.
 
-What a thread did before its fence is published by the next flag that it sets, and so is what it then knew of its warp:
-lanes store, meet in a __syncwarp(), and one of them sets the flag for all. Whoever has read a flag since has acquired
-it, and hands that on to those that it meets. The rule is a little generous (it does not ask which flag), so that
+A thread's work before its fence is published by the next flag it sets, together with all it knew of its warp at that
+time: lanes store, converge in a __syncwarp(), and one of them sets the flag for all. A thread that has read a flag
+since then has acquired it, and shares that with the lanes it converges with. The rule ignores which flag was read, so
 correct programs are never accused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from engine.backends.emulator.registers.masks import WARP, Mask
-from engine.backends.emulator.watching.races.stamps import Stamp, of
 from engine.records import Array
 
-Knowing = Callable[[Array, Array], Array]  # (lanes, other lanes of their warps): up to which clock the first know these
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When accesses happened: one entry per access, or one number for all. `lane`: thread number in the grid, -1 for
+    none.
+    """
+
+    lane: Array
+    epoch: Array | int
+    clock: Array
+    time: Array | int
+
+
+def entries_of(field: Array | int, at: Array) -> Array | int:
+    """Return the entries `at` of a field."""
+    return field if isinstance(field, int) else field[at]
+
+
+# (lanes, other lanes of their warps) -> the clocks up to which the first know the others
+KnownClocks = Callable[[Array, Array], Array]
 
 
 class Flags:
-    """Of the lanes of a chunk, and of all blocks of the grid. `rows`: T, the threads of a block up to a whole warp."""
+    """The flags of a chunk's lanes and of all blocks of the grid. `rows`: T, the threads of a block rounded up to a
+    whole warp.
+    """
 
     def __init__(self, rows: int, grid_blocks: int) -> None:
         self.rows = rows
         self._published = np.zeros(grid_blocks, np.int64)
         self._acquired = np.zeros(grid_blocks, np.int64)
-        self._flagged = np.zeros(grid_blocks, np.int64)  # the last flag written, behind a fence or not
+        self._flagged = np.zeros(grid_blocks, np.int64)  # the last written flag, with or without a fence
         self.start_chunk(0, 1)
 
     def start_chunk(self, first: int, blocks: int) -> None:
-        """New blocks; what earlier ones published stays."""
+        """Start a chunk; publications of earlier blocks stay."""
         self.first, self.blocks = first, blocks
-        self._fenced: Array | None = None  # the time of each lane's last fence
-        self._fenced_for_all: Array | None = None  # of its last one that is for the whole GPU
-        self._fence_clock: Array | None = None  # the lane's clock then
+        self._fenced: Array | None = None  # time of each lane's last fence
+        self._fenced_for_all: Array | None = None  # time of its last fence for the whole GPU
+        self._fence_clock: Array | None = None  # the lane's clock at that fence
         self._stored: Array | None = None
         self._lane_published: Array | None = None
-        self._warp_published: Array | None = (
-            None  # the clock below which lanes of its warp have published a lane's work
-        )
+        self._warp_published: Array | None = None  # a lane's work below this clock is published by lanes of its warp
         self._lane_acquired: Array | None = None
         self._seen: dict[tuple[int, int], int] = {}
 
     @property
     def used(self) -> bool:
-        """True once any lane of the chunk has met a fence, or published anything."""
+        """Return whether any lane of the chunk has executed a fence or published anything."""
         return self._fenced is not None or self._lane_published is not None
 
     @property
     def acquired(self) -> bool:
-        """True once any lane of the chunk has acquired anything."""
+        """Return whether any lane of the chunk has acquired anything."""
         return self._lane_acquired is not None
 
     # ---- events
 
     def fence(self, mask: Mask, time: int, clock: Array, block_only: bool) -> None:
-        """The lanes make what they did visible. `clock`: int64[T, 1 or B]; `block_only`: to their own block."""
+        """Record a fence. `clock`: int64[T, 1 or B]; `block_only`: for the lanes' own block."""
         if self._fenced is None or self._fence_clock is None:
             self._fenced, self._fence_clock = self._zeros(), self._zeros() - 1
         _mark(self._fenced, mask, time)
@@ -66,7 +85,7 @@ class Flags:
             _mark(self._fenced_for_all, mask, time)
 
     def stores_behind_a_fence(self, mask: Mask, time: int) -> bool:
-        """The lanes store to shared memory: True when each of them has met a fence since it last did so."""
+        """Record a store to shared memory; return whether every lane has executed a fence since its last store."""
         if self._fenced is None:
             return False
         if self._stored is None:
@@ -77,10 +96,13 @@ class Flags:
         return bool(behind.all() if mask.dense is None else behind[mask.dense].all())
 
     def publish(
-        self, mask: Mask, time: int, clock: Array, release: str | None = None, knowing: Knowing | None = None
+        self, mask: Mask, time: int, clock: Array, release: str | None = None, knowing: KnownClocks | None = None
     ) -> None:
-        """The lanes write a flag. `release`: "block" or "all" where the write itself is a fence for these; else only
-        what was fenced is published. `knowing`: where lanes of a warp met in parts."""
+        """Record that the lanes write a flag.
+
+        `release`: "block" or "all" if the write itself is a fence with this scope; otherwise only fenced work is
+        published. `knowing`: given if parts of warps have converged.
+        """
         self._flagged[self.first : self.first + self.blocks][mask.columns] = time
         if release is None and self._fenced is None:
             return
@@ -101,8 +123,8 @@ class Flags:
         blocks = self._published[self.first : self.first + self.blocks]
         blocks[mask.columns] = np.maximum(blocks[mask.columns], times.max(axis=0))
 
-    def _publish_for_warps(self, mask: Mask, clock: Array, release: bool, knowing: Knowing | None) -> None:
-        """The lanes of `mask` publish what lanes of their warps did before these met, behind a fence of either."""
+    def _publish_for_warps(self, mask: Mask, clock: Array, release: bool, knowing: KnownClocks | None) -> None:
+        """Publish the work of lanes of the same warps before their convergence, if either lane has executed a fence."""
         assert self._lane_published is not None and self._warp_published is not None
         shape = (self.rows // WARP, WARP, mask.width)
         setters = np.broadcast_to(mask.row_lanes(), (self.rows, mask.width)).reshape(shape)
@@ -111,7 +133,7 @@ class Flags:
             fenced, behind = np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
         else:
             fenced, behind = (each[:, mask.columns].reshape(shape) for each in (self._fenced, self._fence_clock))
-        before = now if release else behind  # the setters' clocks at their fences
+        before = now if release else behind  # the clocks of the flag setters at their fences
         told = self._warp_published[:, mask.columns].reshape(shape)
         published = self._lane_published[:, mask.columns].reshape(shape)
         for lanes in [slice(None)] if knowing is None else [slice(lane, lane + 1) for lane in range(WARP)]:
@@ -125,8 +147,10 @@ class Flags:
         self._warp_published[:, mask.columns] = told.reshape(self.rows, -1)
         self._lane_published[:, mask.columns] = published.reshape(self.rows, -1)
 
-    def _known_of(self, mask: Mask, lane: int, knowing: Knowing) -> Array:
-        """int64[T, columns of the mask]: up to which clock lane `lane` of each warp knows the lanes of its warp."""
+    def _known_of(self, mask: Mask, lane: int, knowing: KnownClocks) -> Array:
+        """Return up to which clock lane `lane` of each warp knows the lanes of its warp, int64[T, columns of
+        the mask].
+        """
         first = self.first * self.rows
         row = np.arange(self.rows)[:, None]
         lanes = (first + row + mask.columns_at() * self.rows).ravel()
@@ -134,14 +158,14 @@ class Flags:
         return knowing(knower, lanes)
 
     def acquire(self, mask: Mask, time: int) -> None:
-        """The lanes have read a flag."""
+        """Record that the lanes have read a flag."""
         if self._lane_acquired is None:
             self._lane_acquired = self._zeros()
         _mark(self._lane_acquired, mask, time)
         self._acquired[self.first : self.first + self.blocks][mask.columns] = time
 
-    def meet(self, parties: list[Array]) -> None:
-        """Lanes meet, bool[warps, 32, 1 or B] each: what one has acquired, all have."""
+    def share_acquired(self, parties: list[Array]) -> None:
+        """Let lanes that converge, bool[warps, 32, 1 or B] each, share what they have acquired."""
         if self._lane_acquired is None:
             return
         times = self._lane_acquired.reshape(-1, WARP, self.blocks)
@@ -150,8 +174,8 @@ class Flags:
             times = np.where(party, latest, times)
         self._lane_acquired = times.reshape(self.rows, self.blocks)
 
-    def see(self, reader: Array, writer: Stamp, one_block: bool) -> None:
-        """Lanes have read, as one reads a flag, what others wrote: known of warps of one block."""
+    def record_read(self, reader: Array, writer: Stamp, one_block: bool) -> None:
+        """Record that lanes have read, like a flag, values written by other warps of their block."""
         one, two = reader // WARP, writer.lane // WARP
         others = (one != two) & (writer.lane >= 0) & (reader // self.rows == writer.lane // self.rows)
         if not others.any():
@@ -161,13 +185,14 @@ class Flags:
         for pair in zip((one[others] + first).tolist(), (two[others] + first).tolist(), times.tolist(), strict=True):
             self._seen[pair[:2]] = max(pair[2], self._seen.get(pair[:2], 0))
 
-    # ---- questions
+    # ---- queries
 
-    def heard(self, before: Stamp, other: Array, at: Array, atomic: Array | None, one_block: bool) -> Array:
-        """bool: lanes `other` have heard by a flag of what `before` is about, both at the entries `at` of it.
+    def knows_by_flag(self, before: Stamp, other: Array, at: Array, atomic: Array | None, one_block: bool) -> Array:
+        """Return whether lanes `other` know through a flag of the accesses `before`, both at the entries `at`, bool.
 
-        `atomic`: the earlier access was one, and its word itself orders whoever then used an atomic or flag."""
-        lane, time, clock = before.lane[at], of(before.time, at), before.clock[at]
+        `atomic`: the earlier access was an atomic, whose word orders any later atomic or flag access.
+        """
+        lane, time, clock = before.lane[at], entries_of(before.time, at), before.clock[at]
         inside = lane // self.rows == other // self.rows
         published = self._of_lane(self._lane_published, lane, inside, one_block)
         acquired = self._of_lane(self._lane_acquired, other, inside, one_block)
@@ -181,8 +206,9 @@ class Flags:
         return known
 
     def lacks_a_fence(self, before: Array, time: Array | int, after: Array) -> Array:
-        """bool: the block of a lane `before` wrote a flag after `time`, which the block of the lane `after` has read
-        since: with a fence in front of the flag they would be in order. Lanes count in the grid."""
+        """Return whether only a fence is missing, bool: the block of `before` wrote a flag after `time`, and the block
+        of `after` has read it since. Lanes count in the grid.
+        """
         one, two = before // self.rows, after // self.rows
         across = (self._flagged[one] > time) & (self._acquired[two] > self._flagged[one])
         if not self._seen:

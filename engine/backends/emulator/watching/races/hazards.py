@@ -1,8 +1,7 @@
-"""Looks for hazards while a kernel runs: races in shared and global memory, divergent barriers, uninitialised reads.
+"""Find hazards while a kernel runs: races in shared and global memory, divergent barriers, uninitialised reads.
 
-An observer; the machine does not know it. Shared memory is watched in one block for all as long as all blocks of a
-chunk do the same, in a sample of blocks after that. Of global memory the arrays that the kernel writes are watched,
-in all blocks.
+Shared memory is checked in one block that represents all, as long as all blocks of a chunk do the same, and then in a
+sample of blocks. In global memory the arrays that the kernel writes are checked, in all blocks.
 """
 
 from __future__ import annotations
@@ -19,121 +18,119 @@ from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import RANGE_BITS, DeviceArray
 from engine.backends.emulator.state.pointers import smallest_shared_part, written_arrays
 from engine.backends.emulator.watching.observer import Observer
-from engine.backends.emulator.watching.races.access_lanes import AccessLanes, in_all_blocks
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes, lanes_in_all_blocks
 from engine.backends.emulator.watching.races.clocks import Clocks
 from engine.backends.emulator.watching.races.findings import Findings
-from engine.backends.emulator.watching.races.members import Members
 from engine.backends.emulator.watching.races.open_reads import OpenReads
-from engine.backends.emulator.watching.races.rules import Rules
+from engine.backends.emulator.watching.races.rules import RaceRules
 from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.shared_lanes import SharedLanes
-from engine.backends.emulator.watching.races.shuffles import Shuffles
+from engine.backends.emulator.watching.races.warp_checks import ShuffleCheck, WarpMembers
 from engine.records import Array, Finding
 
 
 class Hazards(Observer):
-    """Findings over all launches of a run."""
+    """The observer that collects the findings of all launches of a run."""
 
     def __init__(self) -> None:
         self._findings = Findings()
 
     def findings(self) -> tuple[Finding, ...]:
-        """One finding per kind and pair of lines, in the order of lines."""
+        """Return one finding per kind and pair of lines, in the order of lines."""
         return self._findings.in_order()
 
     # ---- events
 
     def on_launch(self, machine: Machine) -> None:
-        """A launch starts: everything before it is done."""
+        """Start a launch; all earlier accesses are ordered before it."""
         self._machine = machine
         self._clocks = Clocks(machine.rows, machine.threads, machine.blocks)
         self._findings.start_launch(machine, self._clocks)
-        self._members = Members(machine, self._findings)
+        self._members = WarpMembers(machine, self._findings)
         self._watched = written_arrays(machine)
         self._global: dict[int, Shadow] = {}
         self._unit = max(1, smallest_shared_part(machine.program))
         self._lanes = SharedLanes(self._unit)
-        self._rules = Rules(machine, self._clocks, self._findings, self._lanes)
+        self._rules = RaceRules(machine, self._clocks, self._findings, self._lanes)
         self._written_soon: set[int] = set()
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """New blocks with new shared memory."""
+        """Start a chunk of blocks with new shared memory."""
         self._info = info
         self._findings.start_chunk(info)
         self._clocks.start_chunk(info.first, info.blocks)
-        self._shuffles = Shuffles(self._machine, self._findings, info)
+        self._shuffles = ShuffleCheck(self._machine, self._findings, info)
         self._lanes.start_chunk(info)
         self._rules.start_chunk(info)
         self._shared = Shadow(-(-info.shared_bytes // self._unit)) if info.shared_bytes else None
         self._reads = OpenReads(self._clocks, self._written_soon)
 
     def on_release(self, mask: Mask) -> None:
-        """Lanes pass a barrier."""
+        """Order accesses by a barrier of the block."""
         self._reads.release(mask)
         self._clocks.release(mask)
 
     def on_part_arrives(self, mask: Mask) -> None:
-        """Lanes tell others at a barrier what they did: some of them may not wait there."""
+        """Publish the work of lanes that arrive at a barrier for some threads; they may not wait there."""
         self._reads.settle()
         self._clocks.publish(mask, "block")
 
     def on_part_released(self, mask: Mask) -> None:
-        """Lanes have met those who arrived."""
+        """Order the released lanes after the arrived ones."""
         self._reads.settle()
         self._clocks.tick()
         self._clocks.acquire(mask)
 
     def on_warp_sync(self, line: int, opcode: str, mask: Mask, members: Array) -> None:
-        """Lanes meet in their warps, each with those that its member mask names: itself among them."""
+        """Order lanes of a warp by their convergence, and check their member masks."""
         self._reads.settle()
-        self._members.look(line, opcode, mask, members)
+        self._members.check(line, opcode, mask, members)
         self._clocks.collect(mask, members)
 
     def on_fence(self, line: int, opcode: str, mask: Mask) -> None:
-        """Lanes make their writes visible."""
+        """Record a fence."""
         self._reads.settle()
         self._clocks.fence(mask, "cta" in opcode.split("."))
 
     def on_basic_block(self, block: BasicBlock, mask: Mask) -> None:
-        """Lanes go through a basic block, with what they hold."""
+        """Follow undefined values through a basic block."""
         self._shuffles.enter(block, mask)
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
-        """Lanes read each other's registers."""
+        """Check a shuffle."""
         self._shuffles.shuffle(line, mask, source)
 
     def on_incomplete(self, line: int, opcode: str, mask: Mask) -> None:
-        """A warp-synchronous instruction names lanes that never come."""
+        """Report a warp-synchronous instruction that names lanes which will never arrive."""
         self._members.incomplete(line, opcode, mask)
 
     def on_barrier(self, line: int, mask: Mask, alive: Mask) -> None:
-        """Lanes come to a barrier: all living lanes of their warps should come with them."""
+        """Check that all living lanes of a warp reach a barrier together."""
         if mask is not alive and self._machine.schedule.kind != "independent":
             self._members.at_barrier(line, mask, alive)
 
     def on_access(self, access: Access) -> None:
-        """Every load, store and atomic, before it takes effect."""
+        """Check a load, store or atomic before it takes effect."""
         if access.space == "shared":
             self._on_shared(access)
         elif access.space == "global":
             self._on_global(access)
 
     def on_copy(self, access: Access) -> None:
-        """An asynchronous copy to shared memory starts: from now on it may write there."""
-        met = self._met(access)
+        """Check the destination of an asynchronous copy that starts."""
+        met = self._shared_units(access)
         if met is not None:
             self._rules.check(access, *met, None, 0)
 
     def on_chunk_end(self) -> None:
-        """Whoever has not waited for a copy by now never does."""
+        """Report copies without a wait."""
         if self._shared is not None:
-            for line, unit, lane in self._shared.copies.left():
-                self._findings.unawaited(line, unit // self._lanes.sample.size * self._unit, lane)
+            for line, unit, lane in self._shared.copies.unawaited():
+                self._findings.unawaited_copy(line, unit // self._lanes.sample.size * self._unit, lane)
 
     # ---- shared memory
 
-    def _met(self, access: Access) -> tuple[Shadow, Array, AccessLanes] | None:
-        """The units of shared memory that an access meets, and its lanes; None: it is in no block that is watched."""
+    def _shared_units(self, access: Access) -> tuple[Shadow, Array, AccessLanes] | None:
+        """Return the shadow, the units that an access touches, and its lanes; None if it is in no checked block."""
         site, shadow = access.site, self._shared
         if shadow is None or site.part < self._unit:
             return None
@@ -142,21 +139,21 @@ class Hazards(Observer):
         alike = same_lanes and self._clocks.alike
         if not (alike and site.op == "st"):
             self._reads.settle()
-        if not alike and self._lanes.part():
+        if not alike and self._lanes.start_sampling():
             shadow = self._shared = shadow.repeated(self._lanes.sample * self._info.rows)
-        lanes = self._lanes.known(access) if alike else self._lanes.of(access)
+        lanes = self._lanes.cached_lanes_of(access) if alike else self._lanes.lanes_of(access)
         if lanes is None:
             return None
         at = self._lanes.units(lanes)
-        if site.op == "st" and self._reads.meet(at):
+        if site.op == "st" and self._reads.touches(at):
             self._reads.settle()
         return shadow, at, lanes
 
     def _on_shared(self, access: Access) -> None:
         site, clocks, mask, known = access.site, self._clocks, access.mask, self._shared
-        if known is not None and site.op == "ld" and site.weak and self._noted(access, known):
+        if known is not None and site.op == "ld" and site.weak and self._is_deferred(access, known):
             return
-        met = self._met(access)
+        met = self._shared_units(access)
         if met is None:
             return
         shadow, at, lanes = met
@@ -171,24 +168,24 @@ class Hazards(Observer):
             self._reads.settle()
         if flag or site.op in ("atom", "red"):
             clocks.publish(mask, release)
-        # A volatile store is a flag only right behind a fence: lanes of a warp that exchange sums are no flags.
+        # A volatile store is a flag only directly after a fence: lanes of a warp that exchange sums set no flags.
         strength = 2 if site.op in ("atom", "red") else 1 if flag or (site.op == "ld" and not site.weak) else 0
         self._rules.check(access, shadow, at, lanes, None, strength)
         if site.op == "atom" or (strength and site.op == "ld" and clocks.flags.used):
             clocks.acquire(mask)
 
-    def _noted(self, access: Access, shadow: Shadow) -> bool:
-        """True when the load needs no more than to be noted as open."""
+    def _is_deferred(self, access: Access, shadow: Shadow) -> bool:
+        """Return whether the load could be recorded as an open read, without further checks."""
         if access.site.number in self._written_soon:
             return False
-        if self._reads.note(access, shadow):
+        if self._reads.defer(access, shadow):
             return True
         if access.place is None or access.mask.column_index is not None or not self._reads.possible():
             return False
-        lanes = self._lanes.known(access)
+        lanes = self._lanes.cached_lanes_of(access)
         if lanes is not None:
             self._reads.learn(access, shadow, self._lanes.units(lanes), lanes)
-        return self._reads.note(access, shadow)
+        return self._reads.defer(access, shadow)
 
     # ---- global memory
 
@@ -212,19 +209,19 @@ class Hazards(Observer):
                     units = units.where(units.offset < access.sizes[units.rows, units.columns])
                 strength = 2 if site.op in ("atom", "red") else 1 if flag else 0
                 self._rules.check(access, shadow, (units.address - array.base) // unit, units, array, strength)
-        if flag and site.op in ("ld", "atom"):  # whoever does not look at the old value waits for nobody
+        if flag and site.op in ("ld", "atom"):  # a lane that ignores the old value does not acquire
             self._clocks.acquire(mask)
 
     def _unit_of(self, array: DeviceArray) -> int:
         return array.element if array.element in (4, 8) else 1
 
     def _by_array(self, access: Access) -> Iterator[tuple[DeviceArray, AccessLanes]]:
-        """The lanes that meet each watched array."""
+        """Yield the lanes by checked array."""
         if access.array is not None:
             if access.array.base in self._watched:
-                yield access.array, in_all_blocks(access, self._info)
+                yield access.array, lanes_in_all_blocks(access, self._info)
             return
-        lanes = in_all_blocks(access, self._info)
+        lanes = lanes_in_all_blocks(access, self._info)
         numbers = lanes.address >> RANGE_BITS
         for number in np.unique(numbers):
             array = self._machine.space.at(int(number) << RANGE_BITS)
@@ -234,7 +231,7 @@ class Hazards(Observer):
 
 
 def _release(site: Site) -> str | None:
-    """For whom the access is a fence by itself: "block", "all" or None."""
+    """Return the scope in which the access is a fence itself: "block", "all" or None."""
     if not {"release", "acq_rel"} & site.words:
         return None
     return "block" if "cta" in site.words else "all"

@@ -1,38 +1,65 @@
-"""What is a hazard: an access is judged by what the shadow remembers of its place, and remembered there."""
+"""The rules of races: compare an access with the shadow of its place, and record it there."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from engine.backends.emulator.registers.values import plain
 from engine.backends.emulator.state.events import Access, ChunkInfo, Site
 from engine.backends.emulator.state.machine import Machine
 from engine.backends.emulator.state.memory import DeviceArray
-from engine.backends.emulator.watching.races.access_lanes import AccessLanes
+from engine.backends.emulator.watching.races.access_lanes import AccessLanes, SharedLanes
 from engine.backends.emulator.watching.races.clocks import Clocks
-from engine.backends.emulator.watching.races.collisions import collision
 from engine.backends.emulator.watching.races.findings import Findings
+from engine.backends.emulator.watching.races.flags import Stamp
 from engine.backends.emulator.watching.races.shadow import Shadow
-from engine.backends.emulator.watching.races.shared_lanes import SharedLanes
-from engine.backends.emulator.watching.races.stamps import Stamp
 from engine.records import Array
 
 
-class Rules:
-    """Those of a launch; what they find goes to `findings`. `lanes`: of which blocks shared memory is watched."""
+def find_conflicting_lanes(
+    access: Access, columns: Array, info: ChunkInfo, shared: bool
+) -> tuple[int, int, int] | None:
+    """Return (address, two lanes) if two lanes write different values to one place, so one value is lost; else None.
+
+    `columns`: the columns of the mask to check. Lanes count in the grid, in shared memory from the chunk's first block.
+    """
+    mask = access.mask
+    shape = (mask.height, mask.width)
+    first = 0 if shared else info.first
+    places = np.broadcast_to(mask.rows_at()[:, None] + (mask.columns_at() + first) * info.rows, shape)[:, columns]
+    address = np.broadcast_to(plain(access.address).astype(np.int64), shape)[:, columns]
+    if shared:  # the same offset in another block is another place
+        address = address + (np.arange(address.shape[1]) << 32)
+    active = slice(None) if mask.dense is None else mask.dense[:, columns].ravel()
+    address, place = address.ravel()[active], places.ravel()[active]
+    order = np.argsort(address, kind="stable")
+    same = np.flatnonzero(address[order[1:]] == address[order[:-1]])
+    for value in access.values:
+        values = np.broadcast_to(value, shape)[:, columns].ravel()[active][order]
+        differ = same[values[same] != values[same + 1]]
+        if differ.size:
+            one, two = order[differ[0]], order[differ[0] + 1]
+            at = int(address[one]) & ((1 << 32) - 1) if shared else int(address[one])
+            return at, int(place[one]), int(place[two])
+    return None
+
+
+class RaceRules:
+    """The rules for a launch; results go to `findings`. `lanes`: the checked blocks of shared memory."""
 
     def __init__(self, machine: Machine, clocks: Clocks, findings: Findings, lanes: SharedLanes) -> None:
         self._machine, self._clocks, self._findings, self._lanes = machine, clocks, findings, lanes
 
     def start_chunk(self, info: ChunkInfo) -> None:
-        """New blocks."""
+        """Start a chunk."""
         self._info = info
 
     def check(
         self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, array: DeviceArray | None, strength: int
     ) -> None:
-        """The rules, for the units `at` of a shadow. `array` is None for shared memory.
+        """Check an access to the units `at` of a shadow. `array` is None for shared memory.
 
-        `strength`: 0 an ordinary access, 1 one of a flag, 2 an atomic. A copy is judged when it starts.
+        `strength`: 0 for an ordinary access, 1 for a flag, 2 for an atomic. A copy is checked when it starts.
         """
         site, clocks, shared = access.site, self._clocks, array is None
         clocks.tick()
@@ -40,7 +67,7 @@ class Rules:
         kinds = shadow.write_kind.take(at)
         copied = shadow.copies.started(at)
         if copied is not None:
-            self._findings.under_way(access, lanes, copied)
+            self._findings.copy_in_flight(access, lanes, copied)
         if strength == 2 and not shadow.read_at_all and kinds.all():  # atomics and flags do not race with each other
             shadow.write(at, high, site.line, strength)
             return
@@ -56,10 +83,10 @@ class Rules:
             if strength:
                 bad &= (kinds == 0) | self._relies(site, now, writer, kinds)
             if bad.any() and not (site.op == "st" and self._same_value(access, lanes, bad, array)):
-                self._findings.races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
+                self._findings.report_races(access, lanes, bad, now, writer, shadow.write_line[at], kinds, array)
         if site.op == "ld":
             for now in present if strength else ():
-                clocks.flags.see(now.lane, writer, shared)
+                clocks.flags.record_read(now.lane, writer, shared)
             shadow.read(at, low, high, site.line, strength, clocks, lanes.unique, shared)
             return
         if shadow.read_at_all:
@@ -75,7 +102,7 @@ class Rules:
         self, access: Access, shadow: Shadow, at: Array, lanes: AccessLanes, present: tuple[Stamp, ...],
         array: DeviceArray | None, strength: int,
     ) -> None:  # fmt: skip
-        """Whoever writes must come after those who have read."""
+        """Report readers that are unordered with this write."""
         first, last, lines, kinds = shadow.readers(at)
         for before in (first, last):
             for now in present:
@@ -83,26 +110,28 @@ class Rules:
                 if strength:
                     bad &= kinds == 0
                 if bad.any():
-                    self._findings.races(access, lanes, bad, now, before, lines, None, array)
+                    self._findings.report_races(access, lanes, bad, now, before, lines, None, array)
 
     def _look_for_a_clash(self, access: Access, lanes: AccessLanes, array: DeviceArray | None) -> None:
-        """Lanes of one store may write different values to one place."""
+        """Report lanes of one store that write different values to one place."""
         shared = array is None
         columns = np.unique(lanes.columns) if shared else np.arange(access.mask.width)
-        lost = collision(access, columns, self._info, shared)
+        lost = find_conflicting_lanes(access, columns, self._info, shared)
         if lost is not None:
-            self._findings.clash(access, *lost, array)
+            self._findings.conflicting_store(access, *lost, array)
 
     def _relies(self, site: Site, now: Stamp, writer: Stamp, kinds: Array) -> Array | bool:
-        """bool: what is read was stored as a flag is (volatile), but as a number for others, which a later flag tells
-        of: nothing that is done depends on it, so that nobody waits for it."""
-        if site.op != "ld" or site.decides or not (kinds == 1).any():
+        """Return whether a read depends on a volatile store as data, with a later flag that announces it, bool.
+
+        No branch depends on such a read, so no thread waits for the value itself.
+        """
+        if site.op != "ld" or site.decides_branch or not (kinds == 1).any():
             return False
         relied: Array = (kinds == 1) & self._clocks.flags.lacks_a_fence(writer.lane, writer.time, now.lane)
         return relied
 
     def _same_value(self, access: Access, lanes: AccessLanes, bad: Array, array: DeviceArray | None) -> bool:
-        """True when the store changes nothing: that a flag is set twice harms nobody."""
+        """Return whether the store changes nothing: setting a flag twice is harmless."""
         if not access.values:
             return False
         site, mask, entries = access.site, access.mask, np.flatnonzero(bad)

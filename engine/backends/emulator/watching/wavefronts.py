@@ -1,6 +1,6 @@
-"""How many passes one warp's memory request costs: pure functions of (addresses, active lanes, size, operation).
+"""The wavefronts or sectors of one warp's memory request: functions of (addresses, active lanes, size, operation).
 
-The rules were fitted on an H200 (sm_90) and equal Nsight Compute on the patterns of tests/golden/access_patterns.json.
+The rules were fitted on an H200 (sm_90) and agree with Nsight Compute on tests/golden/access_patterns.json.
 
 `unit`: the aligned piece of memory of one access, `size` bytes wide (a whole word for 1 and 2 bytes). `phase`: the
 lanes that shared memory serves together: all 32 for words, half a warp for 8 bytes, a quarter for 16. `wavefront`: one
@@ -10,6 +10,8 @@ A batch is a pair of arrays of shape (32, N): one column per request. Addresses 
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,7 +25,9 @@ SIZES = (1, 2, 4, 8, 16)
 
 
 def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, int]:
-    """(wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st", "atom"."""
+    """Return (wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st",
+    "atom".
+    """
     wavefronts, conflicts = shared_wavefronts_batch(
         np.reshape(address, (WARP, 1)), np.reshape(active, (WARP, 1)), size, op
     )
@@ -31,15 +35,16 @@ def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tupl
 
 
 def global_sectors(address: Array, active: Array, size: int, op: str) -> int:
-    """Sectors of one global request: `address`, `active` of shape (32,); op "ld", "st", "atom" or "red"."""
+    """Return the sectors of one global request: `address`, `active` of shape (32,); op "ld", "st", "atom" or "red"."""
     return int(global_sectors_batch(np.reshape(address, (WARP, 1)), np.reshape(active, (WARP, 1)), size, op)[0])
 
 
 def shared_wavefronts_batch(address: Array, active: Array, size: int, op: str) -> tuple[Array, Array]:
-    """(wavefronts, bank conflicts), int64 of shape (N,), of N shared requests. ValueError for a size or op not known.
+    """Return (wavefronts, bank conflicts), int64 of shape (N,), of N shared requests. ValueError for an unknown size or
+    op.
 
-    Conflicts are the wavefronts beyond one per phase that has an active lane. Loads and stores of one word are served
-    together; atomics are not. 8- and 16-byte atomics are counted by the same rule, which was measured for 4 bytes only.
+    Conflicts are the wavefronts beyond one per phase with an active lane. Loads and stores of one word are served
+    together; atomics are not. 8- and 16-byte atomics follow the same rule, which was measured for 4 bytes only.
     """
     _check(size, op, ("ld", "st", "atom"))
     address, active, copies = _one_if_alike(address, active, max(size, WORD))
@@ -47,19 +52,19 @@ def shared_wavefronts_batch(address: Array, active: Array, size: int, op: str) -
     units_per_row = BANKS // phases
     # 32 bits are enough for a shared address, and halve the time of the sort.
     unit = (address >> _log2(max(size, WORD))).astype(np.uint32)
-    idle = active.astype(np.uint32) - np.uint32(1)  # all ones where the lane is inactive
+    idle = active.astype(np.uint32) - np.uint32(1)  # all ones if the lane is inactive
     if op == "atom":
-        served, used = _atomic_passes(unit, active, phases, units_per_row)
+        served, used = _atomic_wavefronts(unit, active, phases, units_per_row)
     else:
-        served, used = _merged_passes(unit, active, idle, phases, units_per_row, op == "ld" and phases > 1)
+        served, used = _merged_wavefronts(unit, active, idle, phases, units_per_row, op == "ld" and phases > 1)
     return _repeat(served, copies), _repeat(served - used, copies)
 
 
 def global_sectors_batch(address: Array, active: Array, size: int, op: str) -> Array:
-    """Sectors, int64 of shape (N,), of N global requests. ValueError for a size or op that is not known.
+    """Return the sectors, int64 of shape (N,), of N global requests. ValueError for an unknown size or op.
 
     Loads and stores touch each sector once. Atomics on one address are served one after the other, so a sector counts
-    as often as its most wanted address; 8-byte atomics follow the rule measured for 4 bytes.
+    as often as its most frequent address; 8-byte atomics follow the rule measured for 4 bytes.
     """
     _check(size, op, ("ld", "st", "atom", "red"))
     address, active, copies = _one_if_alike(address, active, SECTOR)
@@ -82,16 +87,16 @@ def _repeat(value: Array, copies: int) -> Array:
 
 
 def _one_if_alike(address: Array, active: Array, period: int) -> tuple[Array, Array, int]:
-    """One column for the whole batch where all columns are the first one moved by a multiple of `period` bytes.
+    """Return one column for the whole batch if all columns are the first one moved by a multiple of `period` bytes.
 
     Moving every lane by a whole unit only renames the banks, and by a whole sector only the sectors. Neighbouring warps
-    of a kernel nearly always differ by just that.
+    of a kernel nearly always differ in this way.
     """
     address, active = np.asarray(address), np.asarray(active, dtype=bool)
     columns = address.shape[1]
     if columns > 1:
         shift = address[0] - address[0, 0]
-        # The last column first: a pattern that varies is usually seen there, without the pass over all lanes.
+        # The last column first: it usually reveals a varying pattern, without a pass over all lanes.
         alike = (
             not (shift & (period - 1)).any()
             and np.array_equal(address[:, -1] - shift[-1], address[:, 0])
@@ -103,10 +108,10 @@ def _one_if_alike(address: Array, active: Array, period: int) -> tuple[Array, Ar
     return address, active, 1
 
 
-def _merged_passes(
+def _merged_wavefronts(
     unit: Array, active: Array, idle: Array, phases: int, units_per_row: int, may_pair: bool
 ) -> tuple[Array, Array]:
-    """(wavefronts, phases with an active lane) where equal units are served together."""
+    """Return (wavefronts, phases with an active lane) if equal units are served together."""
     columns = unit.shape[1]
     width = WARP // phases
     pairs = _pairs(unit, active) if may_pair else None
@@ -115,27 +120,27 @@ def _merged_passes(
     high = (unit & ~idle).reshape(phases, width, columns).max(axis=1)
     busy: Array = np.any(active.reshape(phases, width, columns), axis=1)
     if pairs is not None and pairs.any():
-        # Two phases become one: the even of the two carries both.
+        # Two phases become one: the even one carries both.
         low[0::2, pairs] = np.minimum(low[0::2, pairs], low[1::2, pairs])
         high[0::2, pairs] = np.maximum(high[0::2, pairs], high[1::2, pairs])
         busy[0::2, pairs] |= busy[1::2, pairs]
         busy[1::2, pairs] = False
     used = busy.sum(axis=0, dtype=np.int64)
-    # Units within one row of banks are all in different banks: one wavefront a phase, nothing to count.
+    # Units within one row of banks are in different banks: one wavefront per phase.
     crowded = np.flatnonzero((busy & (high - low >= units_per_row)).any(axis=0))
     served = used.copy()
     if crowded.size:
         phase = np.repeat(np.arange(phases, dtype=np.uint32), width)[:, None]
         if pairs is not None:
             phase = phase >> pairs[crowded].astype(np.uint32)
-        # A unit of 8 or 16 bytes needs at most 29 or 28 of the 32 bits, so the phase finds room above it.
+        # A unit of 8 or 16 bytes needs at most 29 or 28 of the 32 bits, which leaves room for the phase.
         key = ((unit[:, crowded] | phase << np.uint32(30)) | idle[:, crowded]).T
         served[crowded] = _fullest_banks(np.sort(key, axis=1), phases, units_per_row)
     return served, used
 
 
 def _pairs(unit: Array, active: Array) -> Array:
-    """Columns whose loads are paired: all active lanes t and t^1, or all t and t^2, ask for the same unit."""
+    """Return the columns with paired loads: all active lanes t and t^1, or all t and t^2, read the same unit."""
     found = np.zeros(unit.shape[1], dtype=bool)
     for step in (1, 2):
         wanted = unit.reshape(WARP // (2 * step), 2, step, -1)
@@ -146,7 +151,10 @@ def _pairs(unit: Array, active: Array) -> Array:
 
 
 def _fullest_banks(key: Array, phases: int, units_per_row: int) -> Array:
-    """Sum over phases of the most distinct units in one bank. `key` (columns, 32): phase << 30 | unit, rows sorted."""
+    """Return the sum over phases of the most distinct units in one bank.
+
+    `key` (columns, 32): phase << 30 | unit, rows sorted.
+    """
     first = np.empty(key.shape, dtype=bool)
     first[:, 0] = True
     np.not_equal(key[:, 1:], key[:, :-1], out=first[:, 1:])
@@ -162,8 +170,8 @@ def _fullest_banks(key: Array, phases: int, units_per_row: int) -> Array:
     return total
 
 
-def _atomic_passes(unit: Array, active: Array, phases: int, units_per_row: int) -> tuple[Array, Array]:
-    """(wavefronts, phases with an active lane) where every lane is served by itself."""
+def _atomic_wavefronts(unit: Array, active: Array, phases: int, units_per_row: int) -> tuple[Array, Array]:
+    """Return (wavefronts, phases with an active lane) if every lane is served by itself."""
     columns = unit.shape[1]
     lane, column = np.nonzero(active)
     bins = phases * units_per_row
@@ -180,11 +188,11 @@ def _distinct_sectors(address: Array, active: Array) -> Array:
         highest = sector
         mixed = np.flatnonzero((sector[1:] < sector[:-1]).any(axis=0))
     else:
-        sector |= active.astype(np.int64) - 1  # -1 where the lane is inactive: below every sector
-        # Each lane's highest sector so far: where lanes ascend it is their own, and an inactive lane repeats it.
+        sector |= active.astype(np.int64) - 1  # -1 if the lane is inactive: below every sector
+        # Each lane's highest sector so far: its own for ascending lanes, the previous one for an inactive lane.
         highest = np.maximum.accumulate(sector, axis=0)
         mixed = np.flatnonzero(((highest != sector) & active).any(axis=0))
-    # Where lanes ascend every step up is a new sector.
+    # In ascending lanes every step up is a new sector.
     count: Array = (highest[1:] != highest[:-1]).sum(axis=0, dtype=np.int64) + (highest[0] >= 0)
     if mixed.size:
         rows = np.sort(_narrow(sector[:, mixed]).T, axis=1)
@@ -193,7 +201,7 @@ def _distinct_sectors(address: Array, active: Array) -> Array:
 
 
 def _narrow(sector: Array) -> Array:
-    """The same order and the same -1 in 32 bits where the range allows it: the sort is twice as fast."""
+    """Convert to 32 bits with the same order and the same -1 if the range allows it: the sort is twice as fast."""
     lowest = int(sector.view(np.uint64).min())  # as unsigned, -1 is the largest
     if int(sector.max()) - lowest < 2**31:
         result: Array = np.maximum(sector - min(lowest, 2**62), -1).astype("i4")
@@ -209,7 +217,7 @@ def _atomic_sectors(address: Array, active: Array) -> Array:
     np.not_equal(rows[:, 1:], rows[:, :-1], out=first[:, 1:])
     start = np.flatnonzero(first)
     wanted = rows.ravel()[start]
-    times = np.diff(start, append=rows.size)  # how many lanes want each distinct address
+    times = np.diff(start, append=rows.size)  # lanes per distinct address
     column = start // WARP
     sector = wanted >> _log2(SECTOR)
     opens = np.empty(start.size, dtype=bool)
@@ -219,3 +227,44 @@ def _atomic_sectors(address: Array, active: Array) -> Array:
     most = np.maximum.reduceat(times, group) * (sector[group] >= 0)
     count: Array = np.bincount(column[group], weights=most, minlength=columns).astype(np.int64)
     return count
+
+
+def serving_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, ...]:
+    """Return the wavefront, from 1, that serves each of the 32 lanes; 0 for an idle lane.
+
+    `address`, `active` of shape (32,), byte addresses aligned to `size`; op "ld", "st" or "atom". The highest wavefront
+    is the count of `shared_wavefronts`. A bank serves its units in the order of the lanes.
+    """
+    wanted, _ = shared_wavefronts(address, active, size, op)
+    phases = max(1, size // WORD)
+    lanes = np.arange(WARP).reshape(phases, -1).tolist()
+    units = (np.asarray(address, np.int64) // max(size, WORD)).tolist()
+    awake = np.asarray(active, bool).tolist()
+    served = _walk(lanes, units, awake, BANKS // phases, op == "atom")
+    if max(served) != wanted:  # lanes with equal units let two phases be served as one
+        merged = [one + two for one, two in zip(lanes[0::2], lanes[1::2], strict=True)]
+        served = _walk(merged, units, awake, BANKS // phases, False)
+    return tuple(served)
+
+
+def _walk(
+    phases: Sequence[Sequence[int]], units: Sequence[int], awake: Sequence[bool], row: int, alone: bool
+) -> list[int]:
+    """Serve phase after phase; in each wavefront a bank serves one unit. `alone`: lanes never share a wavefront of a
+    bank.
+    """
+    served = [0] * WARP
+    done = 0
+    for lanes in phases:
+        queues: dict[int, list[int]] = {}
+        for lane in lanes:
+            if not awake[lane]:
+                continue
+            queue = queues.setdefault(units[lane] % row, [])
+            if alone or units[lane] not in queue:
+                queue.append(units[lane])
+                served[lane] = done + len(queue)
+            else:
+                served[lane] = done + 1 + queue.index(units[lane])
+        done += max(map(len, queues.values()), default=0)
+    return served

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.backends.emulator import loading
-from engine.backends.emulator.caveats import caveats_of
-from engine.backends.emulator.loading import load
-from engine.backends.emulator.ptx.joining import requests_of
-from engine.backends.emulator.ptx.requests import Request
+from engine.backends.emulator.loading import load, requests_of
+from engine.backends.emulator.ptx.program import SharedRequest
+from engine.backends.emulator.running.dependence import caveats_of
 from engine.backends.emulator.watching import results
 from engine.compile.assembly import SharedAccess
 from engine.records import Source
@@ -60,7 +59,7 @@ def test_turns_of_a_loop_that_are_joined_ask_once(monkeypatch):
     (turn,) = places(made)
     stores = [SharedAccess(place, "st", 4) for place in places(made, "st")]
     found = requests_of(made, [*stores, SharedAccess(turn, "ld", 16), SharedAccess(turn, "ld", 16)])
-    assert found.by_place == {turn: Request(16, 0, 4)} and not found.unsure
+    assert found.by_place == {turn: SharedRequest(16, 0, 4)} and not found.unsure
     loading.load.cache_clear()
     monkeypatch.setattr(loading, "requests_of", lambda program, accesses: found)
     totals, _ = counted(body)
@@ -102,13 +101,13 @@ def test_a_word_that_was_read_before_is_not_asked_for_again():
     first, second = places(made)
     (stored,) = places(made, "st")
     found = requests_of(made, [SharedAccess(stored, "st", 4), SharedAccess(first, "ld", 4)])
-    assert found.by_place == {second: Request(0)} and not found.unsure
+    assert found.by_place == {second: SharedRequest(0)} and not found.unsure
 
 
 def test_waiting_for_others_is_said_with_its_line():
     spin = 'extern "C" __global__ void f(int *out) {\n  while (atomicAdd(out, 0) < 1)\n    ;\n}'
     (told,) = caveats_of(load(Source("test.cu", spin, "int32"), "f"))
-    assert told.line == 2 and "matter of time" in told.message
+    assert told.line == 2 and "depends on timing" in told.message
     assert {caveat.line for caveat in caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))} <= {7, 9}
     assert caveats_of(load(Source("test.cu", GRID_SYNC, "int32"), "f"))
     assert not caveats_of(program("for (int k = t; k < 99; k += 32) out[atomicAdd(out + 5, 1)] = k;"))

@@ -1,34 +1,35 @@
-"""Which registers can differ between the threads of a block, told from the program's text alone.
+"""Data flow in a program's text: registers that vary between threads, and registers that decide branches.
 
-The GPU's assembler asks the same before it lets one lane of a warp act for all. A register varies when what it is
-computed from varies, or when threads that went different ways write it in different places.
+A register varies if an operand varies, or if threads that took different paths write it in different places. The GPU's
+assembler applies the same analysis before it lets one lane act for the whole warp.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from engine.backends.emulator.ptx.program import BasicBlock, Program
-from engine.backends.emulator.ptx.register_use import registers_of, writes
 from engine.backends.emulator.ptx.special_registers import SPECIAL_REGISTERS
 from engine.backends.emulator.ptx.syntax import Instruction, Operand, Special
-from engine.backends.emulator.ptx.traits import traits_of
+from engine.backends.emulator.ptx.traits import reads, registers_of, traits_of, uses_and_defs, writes
 
 
-def varying(program: Program) -> frozenset[int]:
-    """The numbers of the registers that can differ between the threads of a block."""
+def varying_registers(program: Program) -> frozenset[int]:
+    """Return the registers that can differ between the threads of a block."""
     blocks = program.blocks
-    meets = _where_ways_meet(blocks)
+    meets = _postdominators(blocks)
     writers: dict[int, int] = {}
     for block in blocks:
         for item in block.body:
             for index in writes(item, program.carry):
                 writers[index] = writers.get(index, 0) + 1
-    # What calls pass, and what their functions make of it, is not followed.
+    # Values passed to called functions, and everything computed there, count as varying.
     called = [item for place in program.in_callees for item in blocks[place].body]
     found = {index for item in (*called, *program.passed) for index in writes(item, program.carry)}
     before = -1
     while before != len(found):
         before = len(found)
-        apart = _apart(blocks, meets, found)
+        apart = _divergent_blocks(blocks, meets, found)
         for block in blocks:
             for item in block.body:
                 differs = _differs(item, found, program.carry)
@@ -38,7 +39,7 @@ def varying(program: Program) -> frozenset[int]:
 
 
 def operand_varies(operand: Operand, found: frozenset[int] | set[int]) -> bool:
-    """Whether an operand can differ between the threads of a block; `found`: the registers that can."""
+    """Return whether an operand can differ between the threads of a block; `found`: the registers that can."""
     if isinstance(operand, Special):
         known = SPECIAL_REGISTERS.get(operand.name)
         return known is None or known.differs != "block"
@@ -52,8 +53,8 @@ def _differs(item: Instruction, found: set[int], carry: int) -> bool:
     return any(operand_varies(operand, found) for operand in item.operands[1:])
 
 
-def _apart(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:
-    """The blocks that only some threads of a block may be in: between a branch that varies and where its ways meet."""
+def _divergent_blocks(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) -> set[int]:
+    """Return the blocks that only some threads may reach: between a varying branch and its postdominator."""
     apart: set[int] = set()
     for block in blocks:
         last = block.terminator
@@ -73,11 +74,10 @@ def _apart(blocks: tuple[BasicBlock, ...], meets: list[int], found: set[int]) ->
     return apart
 
 
-def _where_ways_meet(blocks: tuple[BasicBlock, ...]) -> list[int]:
-    """For each block the first one that every way from it to the end comes through (its immediate postdominator);
-    -1 where there is none."""
+def _postdominators(blocks: tuple[BasicBlock, ...]) -> list[int]:
+    """Return the immediate postdominator of each block, the first block on every path to the end; -1: none."""
     every = (1 << len(blocks)) - 1
-    behind = [every if block.successors else 1 << block.index for block in blocks]  # the block itself among them
+    behind = [every if block.successors else 1 << block.index for block in blocks]  # a block postdominates itself
     changed = True
     while changed:
         changed = False
@@ -95,3 +95,18 @@ def _where_ways_meet(blocks: tuple[BasicBlock, ...]) -> list[int]:
         others = [i for i in range(len(blocks)) if i != block.index and behind[block.index] >> i & 1]
         meets.append(max(others, key=lambda i: behind[i].bit_count(), default=-1))
     return meets
+
+
+@lru_cache(maxsize=64)
+def branch_registers(program: Program) -> int:
+    """Return the bit set of registers that branch conditions are computed from, other than through memory."""
+    ends = [block.terminator for block in program.blocks if block.terminator]
+    needed = sum({1 << index for item in ends for index in reads(item, program.carry)})
+    flows = [uses_and_defs((item,), program.carry) for item in program.instructions]
+    before = -1
+    while before != needed:
+        before = needed
+        for uses, defs in reversed(flows):
+            if defs & needed:
+                needed |= uses
+    return needed

@@ -1,4 +1,4 @@
-"""Constants and variables of a PTX text, and the brackets and commas around them."""
+"""Parse the constants, variables and function signatures of a PTX text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MOST_BYTES = 1 << 30  # of one variable
 _ARRAY = re.compile(r"([$%\w]+)\s*(?:\[\s*(\d*)\s*\])?$")
 
 
-def split(text: str) -> list[str]:
-    """The parts of a text between its commas; a comma in brackets does not count."""
+def split_at_commas(text: str) -> list[str]:
+    """Return the parts of a text between its commas; commas in brackets do not split."""
     if "{" not in text and "(" not in text and "[" not in text:
         return text.split(",")
     parts, depth, start = [], 0, 0
@@ -29,8 +29,8 @@ def split(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def bracketed(text: str) -> tuple[str, str]:
-    """What stands in the round brackets that a text begins with, and what follows them; PtxError if they stay open."""
+def split_brackets(text: str) -> tuple[str, str]:
+    """Return the text in the round brackets at the start, and the text after them; PtxError if they stay open."""
     depth = 0
     for position, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -39,23 +39,23 @@ def bracketed(text: str) -> tuple[str, str]:
     raise PtxError("a function header does not end")
 
 
-def whole(text: str) -> int:
-    """A byte offset or an address. InvalidPtx for a floating constant."""
-    value = immediate(text.strip(), 0)
+def whole_number(text: str) -> int:
+    """Parse a byte offset or an address. InvalidPtx for a floating constant."""
+    value = parse_immediate(text.strip(), 0)
     if value.bits:
         raise InvalidPtx(f"an offset must be a whole number: {text}")
     return value.value
 
 
-def immediate(text: str, line: int) -> Immediate:
-    """A literal. InvalidPtx for more than 64 bits, PtxError for what is no number; `line`: the .cu line, or 0."""
-    value = _number(text, line)
+def parse_immediate(text: str, line: int) -> Immediate:
+    """Parse a literal. InvalidPtx for more than 64 bits, PtxError for other text; `line`: the .cu line, or 0."""
+    value = _parse_number(text, line)
     if not -(1 << 63) <= value.value < 1 << 64:
         raise InvalidPtx(f"this constant has more than 64 bits: {text[:60]}", line)
     return value
 
 
-def _number(text: str, line: int) -> Immediate:
+def _parse_number(text: str, line: int) -> Immediate:
     try:
         if text[:2] in ("0f", "0F") and len(text) == 10:
             return Immediate(int(text[2:], 16), 32)
@@ -71,29 +71,29 @@ def _number(text: str, line: int) -> Immediate:
         raise PtxError(f"this constant is not emulated: {text[:60]}", line) from None
 
 
-def parameters(text: str) -> tuple[Variable, ...]:
-    """The parameters between the brackets of a function header."""
-    return tuple(variable(part.strip()) for part in split(text) if part.strip())
+def parse_parameters(text: str) -> tuple[Variable, ...]:
+    """Parse the parameters between the brackets of a function header."""
+    return tuple(parse_variable(part.strip()) for part in split_at_commas(text) if part.strip())
 
 
-def signature(text: str) -> tuple[tuple[Variable, ...], str, tuple[Variable, ...]]:
-    """`(.param .b32 result) name (.param .b64 first, ...)`: what it gives back, its name or "", what it takes."""
+def parse_signature(text: str) -> tuple[tuple[Variable, ...], str, tuple[Variable, ...]]:
+    """Parse `(.param .b32 result) name (.param .b64 first, ...)`: the results, the name or "", the parameters."""
     returns: tuple[Variable, ...] = ()
     params: tuple[Variable, ...] = ()
     if text.startswith("("):
-        inside, text = bracketed(text)
-        returns = parameters(inside)
+        inside, text = split_brackets(text)
+        returns = parse_parameters(inside)
     found = re.match(r"[$%\w]+", text)
     name = found[0] if found else ""
     text = text[len(name) :].strip()
     if text.startswith("("):
-        inside, _ = bracketed(text)
-        params = parameters(inside)
+        inside, _ = split_brackets(text)
+        params = parse_parameters(inside)
     return returns, name, params
 
 
-def variable(statement: str) -> Variable:
-    """`.global .align 4 .b8 name[12] = {...}` and its kin. PtxError for what cannot be read or does not fit."""
+def parse_variable(statement: str) -> Variable:
+    """Parse a declaration such as `.global .align 4 .b8 name[12] = {...}`. PtxError if malformed or not emulated."""
     head, _, value = statement.partition("=")
     space = re.search(r"\.(global|const|shared|local|param)\b", head)
     align = re.search(r"\.align\s+(\d+)", head)
@@ -118,8 +118,8 @@ def variable(statement: str) -> Variable:
 
 
 def _initial(value: str, element: int) -> tuple[bytes, tuple[tuple[int, str], ...]]:
-    """Initial bytes and the symbols whose addresses stand among them."""
-    parts = split(value.strip("{} \n"))
+    """Return the initial bytes, and the symbols whose addresses stand among them."""
+    parts = split_at_commas(value.strip("{} \n"))
     data = bytearray()
     references: list[tuple[int, str]] = []
     for part in parts:
@@ -131,5 +131,5 @@ def _initial(value: str, element: int) -> tuple[bytes, tuple[tuple[int, str], ..
             references.append((len(data), found[1]))
             data += bytes(element)
         else:
-            data += (immediate(part, 0).value % (1 << 8 * element)).to_bytes(element, "little")
+            data += (parse_immediate(part, 0).value % (1 << 8 * element)).to_bytes(element, "little")
     return bytes(data), tuple(references)

@@ -16,7 +16,7 @@ class Seen(Observer):
 
     def on_access(self, access: Access) -> None:
         if access.site.op in ("atom", "red"):
-            self.flags.add((access.site.one_word, access.site.one_value))
+            self.flags.add((access.site.uniform_address, access.site.uniform_value))
 
 
 BODIES = {

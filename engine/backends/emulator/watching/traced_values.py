@@ -1,7 +1,7 @@
-"""A trace that keeps the values which lanes carry, and where those that they combine came from: for the picture.
+"""Trace the values of lanes and the origins of the operands they combine, for the animation.
 
-It follows every register of the block: a value that was loaded remembers its word, one that was shuffled its lane,
-until an instruction makes a new one of it.
+Every register of the block is followed: a loaded value keeps its word and a shuffled value its lane, until an
+instruction computes a new value.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from engine.backends.emulator.registers.operands import immediate
 from engine.backends.emulator.registers.values import UNSIGNED, Value, plain
 from engine.backends.emulator.state.events import Access, ChunkInfo
 from engine.backends.emulator.state.machine import Machine
-from engine.backends.emulator.watching.carried import Carried, TracedArray
-from engine.backends.emulator.watching.trace import TracedStep, Tracer, lane_sets
+from engine.backends.emulator.watching.trace import TracedArray, TracedStep, TracedValues, Tracer, lane_sets
 from engine.compile.names import readable
 from engine.records import Array, dtype_of
 
@@ -28,20 +27,20 @@ MOST_STEPS = 4_000
 MOST_REQUESTS = 8_000
 MOST_VALUES = 400_000  # lane by lane, over all steps
 
-# What combines two values into one: the first word of the opcode -> how it is written.
+# Instructions that combine two values: the first word of the opcode -> its symbol.
 COMBINES = {"add": "+", "sub": "−", "mul": "×", "fma": "× +", "mad": "× +", "min": "min", "max": "max"}
 _TYPES = ("f32", "f64", "s32", "u32", "s64", "u64")
 
-# Where an operand came from: kind + KINDS * place. A place in memory is a byte address, in shared memory an offset.
+# The origin of an operand: kind + KINDS * place. A place in memory is a byte address, in shared memory an offset.
 OWN, SHARED, GLOBAL, LANE = -1, 0, 1, 2
 KINDS = 3
-SHUFFLED = 4  # bytes that a shuffle moves: of a wider number it moves the halves, which are no numbers
+SHUFFLED = 4  # bytes that a shuffle moves; halves of wider numbers are no numbers
 
 
 class ValueTracer(Tracer):
-    """A Tracer whose memory instructions, shuffles and combining instructions keep their values.
+    """A Tracer that stores the values of memory instructions, shuffles and combining instructions.
 
-    `dtype`: the element type of the choice, for PTX that does not tell a number's type.
+    `dtype`: the element type of the choice, for PTX that does not name a type.
     """
 
     def __init__(self, block: int, launch: int, dtype: str) -> None:
@@ -49,24 +48,24 @@ class ValueTracer(Tracer):
         self.most_steps, self.most_requests = MOST_STEPS, MOST_REQUESTS
         self._element = dtype_of(dtype)
         self._origins: dict[int, Array] = {}
-        self._types: dict[int, str] = {}  # of the numbers in registers, as far as PTX tells
-        self._places: Array | None = None  # of the access that is being executed, coded as origins
+        self._types: dict[int, str] = {}  # of the numbers in registers, if PTX names them
+        self._places: Array | None = None  # of the current access, coded as origins
         self._sources: Array | None = None
         self._values = 0
 
     def on_launch(self, machine: Machine) -> None:
-        """A launch starts, with registers of its own."""
+        """Forget the registers of the last launch."""
         super().on_launch(machine)
         self._origins, self._types = {}, {}
 
     def on_chunk(self, info: ChunkInfo) -> None:
-        """The block's own chunk: its arrays are known."""
+        """List the arrays in the block's own chunk."""
         super().on_chunk(info)
         if self._column >= 0:
             self.arrays = tuple(_arrays(self._machine))
 
     def on_access(self, access: Access) -> None:
-        """A load, store or atomic: what it stores is known now."""
+        """Add a load, store or atomic, with the stored values."""
         count = self.steps_in_all
         super().on_access(access)
         if self.steps_in_all == count:
@@ -77,15 +76,15 @@ class ValueTracer(Tracer):
         if access.values:
             code = access.site.opcode.rpartition(".")[2]
             values = self._numbers(self._threads(access.values[0], access.mask), code)
-            self._keep(Carried(values))
+            self._attach(TracedValues(values))
 
     def on_shuffle(self, line: int, mask: Mask, source: Array) -> None:
-        """A shuffle: whom each thread reads."""
+        """Keep the source thread of each thread for the shuffle."""
         if self._column >= 0 and mask.columns[self._column]:
             self._sources = source[:, 0] if source.shape[1] == 1 else source[:, self._place(mask)]
 
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
-        """An instruction is done: whence its result comes."""
+        """Record the origin and the value of a result."""
         rows = self._rows(mask) if self._column >= 0 else None
         if rows is None:
             return
@@ -99,38 +98,38 @@ class ValueTracer(Tracer):
             self._loaded(item, rows, mask, registers)
         elif traits.memory == "atomic":
             self._after_atomic(rows)
-            self._came(target, rows, None)
+            self._set_origin(target, rows, None)
         elif words[0] == "shfl" and self._sources is not None:
             if code in DTYPES and DTYPES[code].itemsize == SHUFFLED:
-                made = self._numbers(self._of(target, mask, registers), code)
-                self._keep(Carried(made, sources=self._sources))
+                made = self._numbers(self._contents_of(target, mask, registers), code)
+                self._attach(TracedValues(made, sources=self._sources))
             else:
-                self._keep(Carried(np.zeros(0), sources=self._sources))
-            self._came(target, rows, LANE + KINDS * self._sources)
+                self._attach(TracedValues(np.zeros(0), sources=self._sources))
+            self._set_origin(target, rows, LANE + KINDS * self._sources)
         elif words[0] == "selp" and before[2] is not None:
             first, second = (self._origin_of(each, rows.size) for each in item.operands[1:3])
-            self._came(target, rows, np.where(self._threads(before[2], mask), first, second))
+            self._set_origin(target, rows, np.where(self._threads(before[2], mask), first, second))
         elif words[0] == "mov" and source is not None:
-            self._came(target, rows, self._origins.get(source))
+            self._set_origin(target, rows, self._origins.get(source))
         else:
             if words[0] in COMBINES and words[-1] in _TYPES and "wide" not in words and isinstance(target, Register):
                 self._combined(item, rows, mask, before, registers)
-            self._came(target, rows, None)
+            self._set_origin(target, rows, None)
 
-    # ---- inside
+    # ---- helpers
 
     def _loaded(self, item: Instruction, rows: Array, mask: Mask, registers: list[Value]) -> None:
         target, code = item.operands[0], item.words[-1]
         targets = target.items if isinstance(target, Vector) else (target,)
         if self._places is not None:
-            self._keep(Carried(self._numbers(self._of(target, mask, registers), code)))
+            self._attach(TracedValues(self._numbers(self._contents_of(target, mask, registers), code)))
         size = DTYPES[code].itemsize
         for number, each in enumerate(targets):
-            self._came(each, rows, None if self._places is None else self._places + number * size * KINDS)
+            self._set_origin(each, rows, None if self._places is None else self._places + number * size * KINDS)
         self._places = None
 
     def _after_atomic(self, rows: Array) -> None:
-        """What the words of shared memory hold now."""
+        """Store the new contents of the words of shared memory."""
         places, self._places = self._places, None
         step = self.steps[-1] if self.steps else None
         if places is None or step is None or step.carried is None or step.space != "shared":
@@ -144,7 +143,7 @@ class ValueTracer(Tracer):
     def _combined(
         self, item: Instruction, rows: Array, mask: Mask, before: list[Value], registers: list[Value]
     ) -> None:
-        """Keep an instruction of which an operand came from memory or from another lane."""
+        """Add an instruction with an operand that came from memory or from another lane."""
         code, sources = item.words[-1], item.operands[1:]
         origins = tuple(self._origin_of(each, rows.size) for each in sources)
         if not any((origin[rows] != OWN).any() for origin in origins):
@@ -155,23 +154,25 @@ class ValueTracer(Tracer):
         )
         self._flush_before(item)
         self._add(TracedStep(item.line, "compute", item.opcode, lane_sets(rows)))
-        self._keep(Carried(self._numbers(self._of(item.operands[0], mask, registers), code), operands, origins))
+        self._attach(
+            TracedValues(self._numbers(self._contents_of(item.operands[0], mask, registers), code), operands, origins)
+        )
 
     def _origin_of(self, operand: Operand, threads: int) -> Array:
-        """Where an operand's value came from, in every thread."""
+        """Return the origin of an operand's value in every thread."""
         known = self._origins.get(operand.index) if isinstance(operand, Register) else None
         return np.full(threads, OWN, np.int64) if known is None else known
 
     def _flush_before(self, item: Instruction) -> None:
-        """Write down what is pending before this very instruction, and take it out."""
+        """Add the queued instructions before this one, and remove it from the queue."""
         for number, each in enumerate(self._pending):
             if each is item:
                 earlier, self._pending = self._pending[:number], self._pending[number + 1 :]
                 self._compute(earlier)
                 return
 
-    def _came(self, target: Operand, rows: Array, origin: Array | None) -> None:
-        """The register's value came from there, in these lanes."""
+    def _set_origin(self, target: Operand, rows: Array, origin: Array | None) -> None:
+        """Set the origin of a register's value in these lanes."""
         for each in _registers(target):
             old = self._origins.get(each)
             if origin is None and old is None:
@@ -180,20 +181,20 @@ class ValueTracer(Tracer):
             new[rows] = OWN if origin is None else origin[rows]
             self._origins[each] = new
 
-    def _of(self, target: Operand, mask: Mask, registers: list[Value]) -> Array:
-        """What a register (of several the first) holds now, a value a thread; zeros where it is none."""
+    def _contents_of(self, target: Operand, mask: Mask, registers: list[Value]) -> Array:
+        """Return the first register's contents, one value per thread; zeros if there is no register."""
         first = next(iter(_registers(target)), None)
         return np.zeros(mask.rows.size, np.uint32) if first is None else self._threads(registers[first], mask)
 
     def _threads(self, value: Value, mask: Mask) -> Array:
-        """A value in the mask's rows and columns -> one entry a thread of the block."""
+        """Convert a value in the mask's rows and columns to one entry per thread of the block."""
         part = np.broadcast_to(plain(value), (mask.height, mask.width))[:, self._place(mask)]
         full = np.zeros(mask.rows.size, part.dtype)
         full[mask.rows] = part
         return full
 
     def _numbers(self, raw: Array, code: str) -> Array:
-        """Bits as numbers: of the type that the PTX tells, else of the choice's element."""
+        """Interpret bits as numbers of the PTX type, or of the choice's element type."""
         kind = DTYPES.get(code, raw.dtype)
         if raw.dtype.itemsize > kind.itemsize:
             raw = raw.view(UNSIGNED[8 * raw.dtype.itemsize]).astype(UNSIGNED[8 * kind.itemsize])
@@ -205,13 +206,13 @@ class ValueTracer(Tracer):
             return raw.view(self._element)
         return raw.view(kind) if raw.dtype.itemsize == kind.itemsize else raw
 
-    def _keep(self, carried: Carried) -> None:
-        """Give the step that was added last its values."""
+    def _attach(self, carried: TracedValues) -> None:
+        """Attach values to the step that was added last."""
         self._values += carried.values.size * (1 + len(carried.operands))
         if self._values <= MOST_VALUES:
             self._replace(carried)
 
-    def _replace(self, carried: Carried) -> None:
+    def _replace(self, carried: TracedValues) -> None:
         if self.steps and self.steps_in_all == len(self.steps):
             self.steps[-1] = replace(self.steps[-1], carried=carried)
 
@@ -225,7 +226,7 @@ def _arrays(machine: Machine) -> Iterator[TracedArray]:
 
 
 def _registers(*operands: Operand) -> list[int]:
-    """Those that operands name as values: a predicate beside a shuffled value is none."""
+    """Return the registers that operands name as values, without the predicate of a shuffle."""
     firsts = [each.first if isinstance(each, Pair) else each for each in operands]
     parts = [part for each in firsts for part in (each.items if isinstance(each, Vector) else (each,))]
     return [each.index for each in parts if isinstance(each, Register)]

@@ -1,1 +1,0 @@
-"""Loops that never end, found while they run."""
