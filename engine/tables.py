@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Published, Rung, Topic
-from engine.catalogue.repeatability import same_bits
+from engine.catalogue.entries import same_bits
 from engine.columns import COLUMNS, LECTURE
 from engine.counters import COUNTERS, plotted
 from engine.history.history import Known, device_line

@@ -5,9 +5,8 @@ from math import ceil
 
 import pytest
 
-from engine.catalogue import KERNELS, default_choice, topic_of
-from engine.catalogue.topics import matmul_split
-from engine.catalogue.topics.hopper import MULTIPLE
+from engine.catalogue import KERNELS, default_choice, matmul, topic_of
+from engine.catalogue.products import MULTIPLE
 from engine.plan import ELEMENTS, grid_for, launched, offered, plan, strides
 from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
 
@@ -63,7 +62,7 @@ def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, words
 @pytest.mark.parametrize("n", [2, 33, 1000, 4097])
 def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):
     entry = KERNELS[kernel]
-    if entry.topic == "tensor" or entry is matmul_split.KERNEL:
+    if entry.topic == "tensor" or entry is matmul.SPLIT:
         n = max(1, n // MULTIPLE) * MULTIPLE
     for block_size in entry.block_sizes:
         for combine in entry.combines:

@@ -1,6 +1,6 @@
 """The only list of kernels, topics and ladders. Menus, tests, tables, docs and `--json` grow from here.
 
-A topic is its `.cu` files, its module in topics/, its module in ladders/, and its line in the list below. A kernel
+A topic is its `.cu` files, its module with kernels, plan, check and ladders, and its line in the list below. A kernel
 variant is one `.cu` file and one entry in its topic's module. A ladder is data: an order of rungs, the lecture it comes
 from, and the sentence that leads from one rung to the next.
 """
@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from difflib import get_close_matches
 
-from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
-from engine.catalogue.ladders.today import paragraph
-from engine.catalogue.topics import (
+from engine.catalogue import (
     aggregate,
     atomics,
+    data,
     floats,
     matmul,
     matrix_sums,
@@ -25,10 +24,11 @@ from engine.catalogue.topics import (
     trapezoid,
     volta,
 )
-from engine.records import Choice, NotRunnable
+from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
+from engine.records import Array, Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
-           "emulated_n", "kernel_named", "topic_of"]  # fmt: skip
+           "emulated_n", "inputs_of", "kernel_named", "recipe_of", "topic_of"]  # fmt: skip
 
 _TOPICS = (
     reduction.TOPIC,
@@ -66,6 +66,9 @@ def _all_rungs(topic: Topic) -> Ladder:
         dtype=topic.kernels[0].dtypes[0],
         emulator_n=min((ladder.emulator_n for ladder in topic.ladders if ladder.emulator_n), default=None),
         picture="time",
+        today=(
+            "These are the rungs of all lectures of the topic; each lecture's own ladder says why the shape differs.",
+        ),
     )
 
 
@@ -83,11 +86,7 @@ def _place(ladder: Ladder) -> tuple[bool, int]:
 
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in _TOPICS for kernel in topic.kernels}
-_LADDERS = [
-    replace(ladder, topic=topic.name, today=ladder.today or paragraph(ladder.name))
-    for topic in _TOPICS
-    for ladder in (*topic.ladders, _all_rungs(topic))
-]
+_LADDERS = [replace(ladder, topic=topic.name) for topic in _TOPICS for ladder in (*topic.ladders, _all_rungs(topic))]
 LADDERS: dict[str, Ladder] = {ladder.name: ladder for ladder in sorted(_LADDERS, key=_place)}
 
 
@@ -122,3 +121,13 @@ def default_choice(kernel: str) -> Choice:
     topic = topic_of(entry)
     block_size = topic.default_block_size if topic.default_block_size in entry.block_sizes else entry.block_sizes[-1]
     return Choice(kernel=kernel, n=topic.default_n, block_size=block_size, dtype=entry.dtypes[0])
+
+
+def recipe_of(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """Return the input buffers of a choice, each as a period and a count: a GPU repeats the period itself."""
+    return topic_of(choice.kernel).input_recipe(choice)
+
+
+def inputs_of(choice: Choice) -> dict[str, Array]:
+    """Return the whole input buffers of a choice on the host."""
+    return {name: data.repeated(numbers, count) for name, (numbers, count) in recipe_of(choice).items()}

@@ -239,7 +239,7 @@ class Ladder:
     is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
     engine.counters.IN_PLOTS that its lesson is about.
     The catalogue adds the name of the `topic` whose module lists the ladder, and, where it has none, `today`: why the
-    numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
+    numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.templates.
     """
 
     name: str
@@ -296,3 +296,13 @@ class Topic:
     def block_noun(self) -> str:
         """What a block size is called in a sentence: "tile width" of "Tile width (threads per side)"."""
         return self.block_label.partition(" (")[0].lower()
+
+
+def same_bits(kernel: Kernel, dtype: str, combine: str | None = None) -> bool | None:
+    """Whether it does with this element type and way to combine blocks (None: its own); None of a kernel that is wrong,
+    or right by luck."""
+    if kernel.expect in ("wrong", "hazard", "deadlock"):
+        return None
+    rounded = not dtype.startswith("int")
+    by_atomics = (combine or kernel.combines[0]) == "atomic"
+    return kernel.varies != "order" and not (rounded and (by_atomics or kernel.varies == "floats"))

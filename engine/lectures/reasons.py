@@ -16,8 +16,7 @@ from typing import Any
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_named
 from engine.catalogue import topic_of
-from engine.catalogue.gpu_models import GPU
-from engine.catalogue.occupancy import Occupancy, occupancy
+from engine.catalogue.gpu_models import GPU, Occupancy, occupancy
 from engine.compile.cubin import Resources, code_of, resources_of
 from engine.compile.issue import Issue
 from engine.compile.machine_code import MachineCode, Mix, machine_code, sought

@@ -9,7 +9,7 @@ from typing import Any
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
 from engine.catalogue.libraries import operation_of
 from engine.choices import settle
-from engine.lectures import conditions
+from engine.lectures import published
 from engine.lectures.claims import verdicts
 from engine.plan import grid_for, offered, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice, Settled
@@ -79,8 +79,8 @@ def _rungs() -> Iterator[Item]:
 
 def _lectures() -> Iterator[Item]:
     """The conditions of every figure that a lecture prints, and the runs that decide what it claims to be faster."""
-    for name in conditions.published_ladders():
-        for choice, _ in conditions.choices(LADDERS[name], "gpu"):
+    for name in published.published_ladders():
+        for choice, _ in published.choices(LADDERS[name], "gpu"):
             yield Item(choice, "published figures", limit_s=1.5)
     for claim in verdicts.CLAIMS:
         for choice in verdicts.runs(claim):

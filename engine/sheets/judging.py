@@ -1,7 +1,7 @@
 """What a submission is worth, check by check.
 
 verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the Measurement, as the service does.
-judging(sheet, submission)       -> the same for who cannot wait: it asks for each run, and is sent its Measurement.
+judging(sheet, submission)       -> the same for a caller that cannot wait: it is sent the Measurement of each run.
 """
 
 from __future__ import annotations
@@ -14,9 +14,41 @@ from engine.catalogue import kernel_named
 from engine.counters import COUNTERS, with_derived
 from engine.plan import strides
 from engine.records import Choice, Measurement
-from engine.sheets.questions import answered
 from engine.sheets.sheet import Check, Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
-from engine.words import size_text
+from engine.words import size_text, whole_number
+
+_LONGEST = 40  # characters of a number
+
+
+def answered(question: Question, words: str | None) -> Verdict:
+    """The verdict on an answer; None or blank: there is none yet."""
+    if words is None or not words.strip():
+        return Verdict(question.name, False, "Not answered yet.")
+    right = _letter(words) == question.answer if question.choices else _met(question, words)
+    return Verdict(question.name, right, question.because if right else question.advice)
+
+
+def _letter(words: str) -> str:
+    """ "B", "b)" and "(b)" are b."""
+    return words.strip().strip("().").lower()
+
+
+def _met(question: Question, words: str) -> bool:
+    number = _number(words)
+    wanted = float(question.answer)
+    return number is not None and abs(number - wanted) <= question.tolerance * abs(wanted)
+
+
+def _number(words: str) -> float | None:
+    """16777216, 16,777,216, 2^24, 16M, 0.5, 50 %, 1e-3; None: no number."""
+    plain = words.strip().rstrip("% ")[:_LONGEST]
+    for reading in (whole_number, lambda text: float(text.replace(",", ""))):
+        try:
+            return float(reading(plain))
+        except (ValueError, OverflowError):
+            continue
+    return None
+
 
 Run = Callable[[Choice], Measurement]
 Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, is sent what they gave, and comes to a verdict

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.catalogue import KERNELS, checks, topic_of
-from engine.catalogue.topics import aggregate
+from engine.catalogue import KERNELS, aggregate, checks, topic_of
 from engine.measuring.measure import with_first_elements
 from engine.plan import plan
 from engine.records import Choice

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice, published
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
-from engine.catalogue.ladders import published
 from engine.choices import settle
 from engine.compile.nvrtc import compile_source
 from engine.plan import plan

@@ -7,7 +7,7 @@ import pytest
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.entries import Topic
-from engine.catalogue.topics.hopper import MULTIPLE
+from engine.catalogue.products import MULTIPLE
 from engine.counters import IN_JSON
 from engine.measuring.measure import failed
 from engine.plan import plan

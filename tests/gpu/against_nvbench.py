@@ -24,8 +24,7 @@ sys.path.insert(0, str(ROOT))
 from cuda import bench  # noqa: E402
 from engine.backends.gpu import device, launches, probes, timing  # noqa: E402
 from engine.backends.gpu.memory import stream  # noqa: E402
-from engine.catalogue import default_choice  # noqa: E402
-from engine.catalogue.inputs import recipe_of  # noqa: E402
+from engine.catalogue import default_choice, recipe_of  # noqa: E402
 from engine.choices import settle  # noqa: E402
 from engine.plan import plan  # noqa: E402
 from engine.words import size_text  # noqa: E402

@@ -7,7 +7,7 @@ import pytest
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_of
 from engine.catalogue import KERNELS, default_choice, topic_of
-from engine.catalogue.repeatability import same_bits
+from engine.catalogue.entries import same_bits
 from engine.choices import settle
 from engine.plan import plan
 from engine.records import Choice

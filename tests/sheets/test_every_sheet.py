@@ -14,10 +14,9 @@ from engine.history import history
 from engine.lab.checking import check_own
 from engine.measuring.measure import failed, measure
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
-from engine.sheets.folder import load, names, recorded
+from engine.sheets.folder import load, names, of_rung, recorded
 from engine.sheets.judging import Run, Submission, passed, verdicts
 from engine.sheets.sheet import Faster, Question, RightAnswer, Sheet, Verdict
-from engine.sheets.texts import of_rung
 
 SAMPLE = ("crovella-row-sums",)
 SHEETS = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.thorough) for name in names()]

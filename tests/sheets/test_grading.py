@@ -12,7 +12,7 @@ from engine.__main__ import main
 from engine.catalogue import KERNELS
 from engine.compile.limits import SOURCE_BYTES
 from engine.sheets.folder import load
-from engine.sheets.submissions import answers_in, handed_in, with_answers
+from engine.sheets.grading import answers_in, handed_in, with_answers
 
 SHEET = "crovella-row-sums"
 RIGHT = KERNELS["row_sums_block"].text

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
-from engine.sheets.judging import NEEDS_GPU, Submission, passed, verdicts
-from engine.sheets.questions import answered
+from engine.sheets.judging import NEEDS_GPU, Submission, answered, passed, verdicts
 from engine.sheets.sheet import Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
 
 RUNS = Runs((4096, 100), (32, 64), ("int32",))

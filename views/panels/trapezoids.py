@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from engine.catalogue.topics import trapezoid
+from engine.catalogue import trapezoid
 from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.look import Figure, Look
 from engine.figures.trapezoids import trapezoid_figure

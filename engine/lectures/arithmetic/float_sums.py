@@ -17,8 +17,7 @@ import numpy as np
 from engine.backends.backend import quiet
 from engine.backends.choice import backend_named, backend_of
 from engine.backends.cpu import host_step
-from engine.catalogue import KERNELS, data, topic_of
-from engine.catalogue.topics import floats, reduction
+from engine.catalogue import KERNELS, data, floats, reduction, topic_of
 from engine.plan import plan
 from engine.records import Array, Measurement, NotRunnable, Plan, Progress, Settled
 from engine.service import service

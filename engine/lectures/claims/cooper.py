@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import log2
 
 from engine.catalogue.gpu_models import H200, MULTIPROCESSORS
-from engine.catalogue.topics.trapezoid import INTEGRAL, trapezoid_sum
+from engine.catalogue.trapezoid import INTEGRAL, trapezoid_sum
 from engine.lectures.claims.kinds import COOPER, AnyClaim, Claim, Computed, Count, Ends, Timed
 from engine.records import Choice
 

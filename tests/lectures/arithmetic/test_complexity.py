@@ -6,7 +6,7 @@ from math import ceil, log2
 
 import pytest
 
-from engine.catalogue.topics import reduction
+from engine.catalogue import reduction
 from engine.figures.complexity import sweep_figure, tree_figure
 from engine.lectures.arithmetic import complexity
 from engine.plan import plan

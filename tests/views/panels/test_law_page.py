@@ -11,7 +11,7 @@ import pytest
 from engine.catalogue import LADDERS, default_choice
 from engine.choices import settle
 from engine.history import history
-from engine.lectures.laws.formulas import law_of
+from engine.lectures.laws import law_of
 from tests.made import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 
