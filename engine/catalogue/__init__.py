@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import pairwise
 
 from engine.catalogue import (
     aggregate,
@@ -55,12 +56,17 @@ _FIRST = (
 
 
 def _all_rungs(topic: Topic) -> Ladder:
+    names = [kernel.name for kernel in topic.kernels]
+    shown = [topic.shows.get(now, _shown(before, now)) for before, now in zip(["", *names], names, strict=False)]
     return Ladder(
         name=f"all-{topic.name}",
         title=f"{topic.title}: all rungs",
         lecture="All lectures of the topic",
         summary="Every kernel of the topic, in the order of the catalogue.",
-        rungs=tuple(Rung(kernel.name, name, f"{kernel.title}.") for kernel, name in _short_names(topic)),
+        rungs=tuple(
+            Rung(kernel.name, name, f"{kernel.title}.", shows=counter)
+            for (kernel, name), counter in zip(_short_names(topic), shown, strict=True)
+        ),
         n=topic.default_n,
         block_size=topic.default_block_size,
         dtype=topic.kernels[0].dtypes[0],
@@ -70,6 +76,15 @@ def _all_rungs(topic: Topic) -> Ladder:
             "These are the rungs of all lectures of the topic; each lecture's own ladder says why the shape differs.",
         ),
     )
+
+
+def _shown(before: str, kernel: str) -> str:
+    """Return what a kernel shows after `before`: as a ladder says that has them in this order, else as any ladder."""
+    rungs = [ladder.rungs for topic in _TOPICS for ladder in topic.ladders]
+    first = [("", each[0]) for each in rungs]
+    later = [(old.kernel, new) for each in rungs for old, new in pairwise(each)]
+    found = [(old, new.shows) for old, new in (*first, *later) if new.kernel == kernel]
+    return next((shows for old, shows in found if old == before), found[0][1] if found else "")
 
 
 def _short_names(topic: Topic) -> list[tuple[Kernel, str]]:

@@ -84,13 +84,16 @@ _OPERATORS = Ladder(
         Rung("reduce_product", "product", "A tree of sums needs only that + is associative, and so is *.",
              "Parallel reduction", "relaunch"),
         Rung("reduce_min", "minimum", "A product of floats depends on the order of rounding; a minimum does not.",
-             "Parallel reduction", "relaunch", promise="same"),
-        Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch", promise="same"),
+             "Parallel reduction", "relaunch", promise="same", shows="=barriers"),
+        Rung("reduce_max", "maximum", "One word is different.", "Parallel reduction", "relaunch", promise="same",
+             shows="=warp_instructions"),
         Rung("reduce_max_vectorized", "maximum, vectors", "After the lecture: each thread had one word on its way, and "
-             "a second launch had to follow; now four times 16 bytes are, in one launch.", promise="faster"),
-        Rung("reduce_min_vectorized", "minimum, vectors", "Again one word is different.", promise="same"),
+             "a second launch had to follow; now four times 16 bytes are, in one launch.", promise="faster",
+             shows="global_load_requests"),
+        Rung("reduce_min_vectorized", "minimum, vectors", "Again one word is different.", promise="same",
+             shows="=global_load_requests"),
         Rung("reduce_product_vectorized", "product, vectors", "A number may be compared twice, but not multiplied "
-             "twice; that costs a condition, and no time.", promise="same"),
+             "twice; that costs a condition, and no time.", promise="same", shows="+shuffles"),
     ),
 )  # fmt: skip
 
@@ -114,12 +117,12 @@ _ARGMAX = Ladder(
     ),
     rungs=(
         Rung("reduce_max", "maximum", "The tree of the maximum, which says how large, and not where.",
-             combine="relaunch"),
+             combine="relaunch", shows="=warp_instructions"),
         Rung("argmax_tree", "pairs", "The place was lost; now every number carries its own through the tree.",
-             combine="relaunch"),
+             combine="relaunch", shows="+shared_load_requests"),
         Rung("argmax_vectorized", "vectors", "Each thread had one word on its way, and a second launch had to follow; "
              "now four times 16 bytes are, in one launch, and a place is asked for only where a number beats all "
-             "before.", promise="faster"),
+             "before.", promise="faster", shows="global_load_requests"),
     ),
 )  # fmt: skip
 
@@ -142,14 +145,14 @@ _HISTOGRAM = Ladder(
     rungs=(
         Rung("histogram_global", "global atomics",
              "One tree per value would read everything 256 times; one atomic per element reads it once.",
-             "Parallel reduction: h_k"),
+             "Parallel reduction: h_k", shows="+atomics"),
         Rung("histogram_shared", "shared atomics",
              "All threads of the GPU shared 256 addresses; now only those of a block do.",
-             "Parallel reduction on a GPU", promise="faster"),
+             "Parallel reduction on a GPU", promise="faster", shows="+atomics"),
         Rung("histogram_warps", "a copy per warp",
              "The warps of a block still shared them; now only the lanes of a warp do, and the hardware had served "
              "them well enough.", "Parallel reduction on a GPU",
-             promise="same"),
+             promise="same", shows="+wavefronts"),
     ),
 )  # fmt: skip
 
@@ -165,42 +168,39 @@ _BINS = Parameter("BINS", "Number of different values", (1, 2, 4, 8, 16, 32, 64,
 _COUNTED = dict.fromkeys(("float32", "float64"), "a histogram counts whole numbers; choose int32.")
 
 
-def _operator(name: str, title: str, operation: str, shows: str = "") -> Kernel:
-    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None, shows=shows,
+def _operator(name: str, title: str, operation: str) -> Kernel:
+    return Kernel(name, "aggregate", title, combines=("relaunch",), coverage=None,
                   work="one number", operation=operation)  # fmt: skip
 
 
-def _vectorized(name: str, title: str, operation: str, shows: str) -> Kernel:
-    return Kernel(name, "aggregate", title, combines=("hand-over",), coverage=None, bytes_per_thread=64, shows=shows,
+def _vectorized(name: str, title: str, operation: str) -> Kernel:
+    return Kernel(name, "aggregate", title, combines=("hand-over",), coverage=None, bytes_per_thread=64,
                   needs=reduction.WHOLE_WARPS, work="one number", operation=operation)  # fmt: skip
 
 
-def _argmax(name: str, title: str, combine: str, shows: str, **needs: Any) -> Kernel:
-    return Kernel(name, "aggregate", title, combines=(combine,), coverage=None, shows=shows, work="number and place",
+def _argmax(name: str, title: str, combine: str, **needs: Any) -> Kernel:
+    return Kernel(name, "aggregate", title, combines=(combine,), coverage=None, work="number and place",
                   operation=ARGMAX, **needs)  # fmt: skip
 
 
-def _histogram(name: str, title: str, shows: str = "") -> Kernel:
+def _histogram(name: str, title: str) -> Kernel:
     return Kernel(name, "aggregate", title, dtypes=("int32",), combines=("atomic",), coverage=None, parameter=_BINS,
-                  refuses=_COUNTED, shows=shows, work="histogram", operation="histogram")  # fmt: skip
+                  refuses=_COUNTED, work="histogram", operation="histogram", law="values by chance")  # fmt: skip
 
 
 KERNELS = (
     _operator("reduce_product", "Product", "product"),
-    _operator("reduce_min", "Minimum", "minimum", shows="=barriers"),
-    _operator("reduce_max", "Maximum", "maximum", shows="=warp_instructions"),
-    _vectorized("reduce_max_vectorized", "Maximum, vector loads, four in flight, single pass", "maximum",
-                shows="global_load_requests"),
-    _vectorized("reduce_min_vectorized", "Minimum, vector loads, four in flight, single pass", "minimum",
-                shows="=global_load_requests"),
-    _vectorized("reduce_product_vectorized", "Product, vector loads, four in flight, single pass", "product",
-                shows="+shuffles"),
-    _argmax("argmax_tree", "Argmax, a tree of pairs", "relaunch", "+shared_load_requests"),
+    _operator("reduce_min", "Minimum", "minimum"),
+    _operator("reduce_max", "Maximum", "maximum"),
+    _vectorized("reduce_max_vectorized", "Maximum, vector loads, four in flight, single pass", "maximum"),
+    _vectorized("reduce_min_vectorized", "Minimum, vector loads, four in flight, single pass", "minimum"),
+    _vectorized("reduce_product_vectorized", "Product, vector loads, four in flight, single pass", "product"),
+    _argmax("argmax_tree", "Argmax, a tree of pairs", "relaunch"),
     _argmax("argmax_vectorized", "Argmax, vector loads, four in flight, single pass", "hand-over",
-            "global_load_requests", bytes_per_thread=64, needs=reduction.WHOLE_WARPS),
-    _histogram("histogram_global", "Histogram, one atomic per element in global memory", shows="+atomics"),
-    _histogram("histogram_shared", "Histogram, one copy per block in shared memory", shows="+atomics"),
-    _histogram("histogram_warps", "Histogram, one copy per warp in shared memory", shows="+wavefronts"),
+            bytes_per_thread=64, needs=reduction.WHOLE_WARPS),
+    _histogram("histogram_global", "Histogram, one atomic per element in global memory"),
+    _histogram("histogram_shared", "Histogram, one copy per block in shared memory"),
+    _histogram("histogram_warps", "Histogram, one copy per warp in shared memory"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}
 

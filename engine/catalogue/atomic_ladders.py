@@ -34,31 +34,34 @@ _ATOMICS = Ladder(
         Rung("transformation", "c[i] = a[i] + 10", "One thread per output point: nobody meets anybody.",
              "Transformation vs. reduction"),
         Rung("atomic_add", "atomicAdd", "Every thread had an output of its own; where many add to one, read, modify "
-             "and write must be one step.", "Atomics to the rescue", promise="slower"),
-        Rung("atomic_sub", "atomicSub", "The same with the other sign.", "Other atomics"),
-        Rung("atomic_max", "atomicMax", "Adding is not all: choose the larger number.", "Other atomics"),
-        Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics", promise="same"),
+             "and write must be one step.", "Atomics to the rescue", promise="slower", shows="+atomics"),
+        Rung("atomic_sub", "atomicSub", "The same with the other sign.", "Other atomics", shows="=atomics"),
+        Rung("atomic_max", "atomicMax", "Adding is not all: choose the larger number.", "Other atomics",
+             shows="=atomics"),
+        Rung("atomic_min", "atomicMin", "Or the smaller one.", "Other atomics", promise="same", shows="=atomics"),
         Rung("atomic_inc", "atomicInc", "A sum grows without end; here the step itself goes back to zero.",
-             "Other atomics"),
+             "Other atomics", shows="=atomics"),
         Rung("atomic_dec", "atomicDec", "It counted up and rolled over; now it counts down, and starts again at its "
-             "limit instead of falling below zero.", "Other atomics"),
+             "limit instead of falling below zero.", "Other atomics", shows="=atomics"),
         Rung("atomic_and", "atomicAnd", "Numbers were counted; here bits are cleared, so that a first launch must set "
-             "them all.", "Other atomics"),
-        Rung("atomic_or", "atomicOr", "Bits were cleared; here they are set, each once and for all.", "Other atomics"),
+             "them all.", "Other atomics", shows="+launches"),
+        Rung("atomic_or", "atomicOr", "Bits were cleared; here they are set, each once and for all.", "Other atomics",
+             shows="launches"),
         Rung("atomic_xor", "atomicXor", "A bit that was set stayed set; here the second number flips it back.",
-             "Other atomics"),
+             "Other atomics", shows="=atomics"),
         Rung("atomic_exch", "atomicExch", "The result was all that counted; here each thread keeps what it took "
              "out.",
-             "Other atomics"),
+             "Other atomics", shows="+global_store_requests"),
         Rung("atomic_cas", "atomicCAS", "Every thread wrote; now a thread writes only if it is the first.",
-             "Other atomics"),
+             "Other atomics", shows="=atomics"),
         Rung("atomic_add_cas", "add by CAS", "One swap decided who came first; in a loop, compare-and-swap builds the "
-             "atomics that are missing, for many tries.", "atomicAdd implementation", promise="slower"),
+             "atomics that are missing, for many tries.", "atomicAdd implementation", promise="slower",
+             shows="+atomics"),
         Rung("atomic_add_aggregated", "aggregated", "After the lecture: every element cost an atomic, and most tried "
              "in vain; now threads add up what belongs to one address, then blocks do, and what is left is one atomic "
-             "for each block and address.", promise="faster"),
+             "for each block and address.", promise="faster", shows="atomics"),
         Rung("add_without_atomics", "apart", "Blocks met at every address, whose sum had to be zero before; now a "
-             "block has its addresses to itself, and writes each sum once.", promise="faster"),
+             "block has its addresses to itself, and writes each sum once.", promise="faster", shows="atomics"),
     ),
 )  # fmt: skip
 
@@ -83,18 +86,20 @@ _ORDER = Ladder(
     ),
     rungs=(
         Rung("order_place", "place", "An atomic that counts gives every thread a number of its own.",
-             "Determine my place in an order"),
+             "Determine my place in an order", shows="+atomic_max_contention"),
         Rung("reserve_buffer", "buffer", "One place each was enough; now every thread takes as many as it needs.",
-             "Reserve space in a buffer"),
+             "Reserve space in a buffer", shows="+global_store_requests"),
         Rung("filter_atomic", "filter", "All threads took space; now only those whose number is kept.",
-             "Warp shuffle tips and tricks"),
+             "Warp shuffle tips and tricks", shows="global_store_requests"),
         Rung("filter_aggregated", "aggregated", "In the source every kept number cost an atomic; now one lane asks "
-             "for its warp, as the compiler had already arranged.", "Warp shuffle tips and tricks", promise="same"),
+             "for its warp, as the compiler had already arranged.", "Warp shuffle tips and tricks", promise="same",
+             shows="atomic_max_contention"),
         Rung("filter_lookback", "look-back", "After the lecture: all warps met at one counter, in any order; now a "
-             "block asks the blocks below it how many they kept, and the order stays.", promise="faster"),
+             "block asks the blocks below it how many they kept, and the order stays.", promise="faster",
+             shows="atomics"),
         Rung("filter_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
              "stay, one warp looks back, and the others meanwhile load and count the next tile. That pays for long "
-             "arrays."),
+             "arrays.", shows="+barriers"),
     ),
 )  # fmt: skip
 
@@ -120,23 +125,23 @@ _WARPS = Ladder(
     ),
     rungs=(
         Rung("warp_broadcast", "broadcast", "One lane's register for all lanes, in one instruction.",
-             "Warp shuffle tips and tricks"),
+             "Warp shuffle tips and tricks", shows="+shuffles"),
         Rung("warp_movements", "patterns", "All lanes took from one lane; here each takes from another one, in the "
-             "four patterns of the shuffles.", "Introducing warp shuffle"),
+             "four patterns of the shuffles.", "Introducing warp shuffle", shows="+shuffles"),
         Rung("warp_prefix_sum", "warp", "One step moved a number by a fixed distance; now each lane takes from a "
-             "lane below it, five times.", "Warp shuffle tips and tricks"),
+             "lane below it, five times.", "Warp shuffle tips and tricks", shows="+shuffles"),
         Rung("block_prefix_sum", "block", "The sums stopped at the warp's border; the sums of the warps are scanned "
              "the same way.",
-             "Warp shuffle tips and tricks"),
+             "Warp shuffle tips and tricks", shows="+barriers"),
         Rung("grid_prefix_sum", "grid", "The sums stopped at the block's border; launching again scans the sums of the "
              "blocks.",
-             "Solution: Kernel Decomposition"),
+             "Solution: Kernel Decomposition", shows="+launches"),
         Rung("prefix_sum_lookback", "look-back", "After the lecture: the sums went to memory and back once for each "
              "launch; now one launch reads and writes every number once, as blocks ask the blocks below them.",
-             promise="faster"),
+             promise="faster", shows="launches"),
         Rung("prefix_sum_specialized", "a warp looks back", "A block that waited for others loaded nothing; now blocks "
              "stay, one warp looks back, and the others meanwhile load and add up the next tile. That pays for long "
-             "arrays; at this N nobody waits long."),
+             "arrays; at this N nobody waits long.", shows="+shared_load_requests"),
     ),
 )  # fmt: skip
 
@@ -159,14 +164,15 @@ _HOMEWORK = Ladder(
         "way, takes {time max_vectorized n=16777216}.",
     ),
     rungs=(
-        Rung("max_shared", "#8", "Grid stride, a tree in shared memory, then one block for the rest.", "Homework"),
+        Rung("max_shared", "#8", "Grid stride, a tree in shared memory, then one block for the rest.", "Homework",
+             shows="shuffles"),
         Rung("max_shuffle", "shuffle", "The tree waited at a barrier in every step; the lanes hand over registers.",
-             "Homework", promise="faster"),
+             "Homework", promise="faster", shows="barriers"),
         Rung("max_shuffle_atomic", "#9", "A launch was needed for the blocks' numbers; now every block brings its "
-             "number in with one atomicMax.", "Homework", promise="faster"),
+             "number in with one atomicMax.", "Homework", promise="faster", shows="+atomics"),
         Rung("max_vectorized", "vectors", "After the lecture: each thread had one word on its way, and every block "
              "needed an atomic; now four times 16 bytes are, and the blocks hand their numbers to the last one.",
-             promise="faster"),
+             promise="faster", shows="atomics"),
     ),
 )  # fmt: skip
 

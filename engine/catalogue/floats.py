@@ -40,7 +40,7 @@ _FLOATS = Ladder(
         Rung("floats_atomic", "atomic", "One thread added; now all do, but still one after the other: the same "
              "chain, in an order that nobody fixed.", "Atomics to the rescue"),
         Rung("floats_tree", "tree", "Ones met a sum that was too large for them; in a tree equal sums meet.",
-             "Parallel Reduction"),
+             "Parallel Reduction", shows="atomics"),
         Rung("floats_kahan", "compensated", "Another order saved the ones; the serial order does as well, if what "
              "a rounding drops is carried along.", "Further study: Floating point"),
         Rung("floats_double", "double", "Four additions for each number; a sum with more digits needs one, and "

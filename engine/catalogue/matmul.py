@@ -105,9 +105,10 @@ _TILING = Ladder(
         Rung("matmul_uncoalesced", "uncoalesced", "One thread per element of P; x chooses the row.",
              "Coalescing example"),
         Rung("matmul_naive", "naive", "A warp touched up to 32 pieces of memory at once; when x chooses the "
-             "column its accesses coalesce.", "Exploiting data reuse", promise="faster"),
+             "column its accesses coalesce.", "Exploiting data reuse", promise="faster", shows="sectors_per_request"),
         Rung("matmul_tiled", "tiled", "Every element was fetched from global memory by width threads; now a "
-             "block fetches a tile once and shares it.", "Tiled matrix multiplication", promise="faster"),
+             "block fetches a tile once and shares it.", "Tiled matrix multiplication", promise="faster",
+             shows="global_load_sectors"),
     ),
 )  # fmt: skip
 
@@ -138,47 +139,49 @@ _BEYOND_TILING = Ladder(
     ),
     rungs=(
         Rung("matmul_naive", "naive", "Where the lecture starts: both operands of each product from global "
-             "memory.", "Exploiting data reuse"),
+             "memory.", "Exploiting data reuse", shows="sectors_per_request"),
         Rung("matmul_tiled", "tiled", "Every element was fetched by width threads; now a block fetches it once.",
-             "Tiled matrix multiplication", promise="faster"),
+             "Tiled matrix multiplication", promise="faster", shows="global_load_sectors"),
         Rung("matmul_register_1d", "registers, 1-D",
              "Each product took two words from shared memory; now an element of N serves eight products.",
-             promise="faster"),
+             promise="faster", shows="wavefronts"),
         Rung("matmul_register_2d", "registers, 2-D",
-             "An element of M still served one product; now 16 words serve 64 products.", promise="faster"),
+             "An element of M still served one product; now 16 words serve 64 products.", promise="faster",
+             shows="wavefronts"),
         Rung("matmul_vectorized", "four words at once",
-             "Sixteen loads for 64 products, one word each; now four loads take four words each.", promise="faster"),
+             "Sixteen loads for 64 products, one word each; now four loads take four words each.", promise="faster",
+             shows="shared_load_requests"),
         Rung("matmul_warp_tile", "warp tile",
              "A warp was a strip of 16 x 128 and needed 144 words; a piece of 64 x 32 needs 96. Shared memory was not "
-             "what held the kernel up.", promise="same"),
+             "what held the kernel up.", promise="same", shows="wavefronts"),
         Rung("matmul_async_copy", "async copy",
              "The block waited for each phase to arrive; now three phases are on their way while one is used.",
-             promise="faster"),
+             promise="faster", shows="barriers"),
         Rung("matmul_wide_tile", "wide tile",
              "Sixteen words for 64 products, and a test at every copy; now 24 words serve 128 products, and only the "
-             "first phase is tested.", promise="faster"),
+             "first phase is tested.", promise="faster", shows="branches"),
         Rung("matmul_free_registers", "free registers",
              "Not the issue slots held the products back but the registers' two banks; now a sum and the element of N "
-             "that it needs can lie in different ones.", promise="faster"),
+             "that it needs can lie in different ones.", promise="faster", shows="+global_store_requests"),
         Rung("matmul_prefetch", "prefetch",
              "Products waited for shared memory after every barrier; now the words of the next k are read while this "
-             "one's are multiplied.", promise="faster"),
+             "one's are multiplied.", promise="faster", shows="=global_load_sectors"),
         Rung("matmul_sliced_k", "sliced k",
              "At widths around 1,000 most multiprocessors had no block, and a ragged number of blocks leaves many "
              "idle; now blocks are smaller, and four slices of each share the length of the sums. Elsewhere the rung "
-             "before is faster.", promise="slower"),
+             "before is faster.", promise="slower", shows="+global_load_sectors"),
         Rung("matmul_stream_k", "stream k",
              "A ragged last round of blocks left multiprocessors idle; now all share all products evenly, and blocks "
              "that share a piece of P add their sums to it. Here 2,048 pieces fill their rounds almost; at width 1,500 "
-             "there are 288 for 132 multiprocessors.", promise="same"),
+             "there are 288 for 132 multiprocessors.", promise="same", shows="+atomics"),
         Rung("matmul_warp_slices", "warp slices",
              "At widths below about 800 even these blocks were too few; now a slice is a single warp, which waits for "
              "no other, and a piece of P is 32 x 32. Above that width the rung before is faster.",
-             promise="slower"),
+             promise="slower", shows="+global_load_sectors"),
         Rung("matmul_fitted_pieces", "fitted pieces",
              "A round of blocks takes as long with one block as with one for each multiprocessor; now a piece of P is "
              "as wide as makes the rounds shortest. That is for widths from about 600 to 1,800; here the rung before "
-             "the slices is faster.", promise="faster"),
+             "the slices is faster.", promise="faster", shows="global_load_sectors"),
         Rung("matmul_split", "split floats",
              "The float units were the roof; now each float is the sum of three 16-bit parts, and the tensor cores "
              "multiply six pairs of parts in less time than the float units one of floats.", promise="faster"),
@@ -200,11 +203,11 @@ _ONLY_FLOAT = {
 
 
 def _kernel(
-    name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), shows: str = "", capability: str = ""
+    name: str, title: str, tile: Tile, block_sizes: tuple[int, ...] = (8, 16, 32), capability: str = ""
 ) -> Kernel:
     why = _TOO_MANY_SUMS.format(rows=tile.rows, columns=tile.columns)
     refuses = _ONLY_FLOAT | ({} if 32 in block_sizes else {"32": why})
-    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile, shows=shows,
+    return Kernel(name, "matmul", title, dtypes=("float32",), block_sizes=block_sizes, tile=tile,
                   refuses=refuses, capability=capability)  # fmt: skip
 
 
@@ -227,35 +230,30 @@ _COPIES = "80"  # the first compute capability with asynchronous copies
 
 KERNELS = (
     _kernel("matmul_uncoalesced", "One thread per element, uncoalesced", Tile(shared=False)),
-    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False), shows="sectors_per_request"),
-    _kernel("matmul_tiled", "Tiles in shared memory", Tile(), shows="global_load_sectors"),
-    _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1), shows="wavefronts"),
-    _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16), shows="wavefronts"),
+    _kernel("matmul_naive", "One thread per element, coalesced", Tile(shared=False)),
+    _kernel("matmul_tiled", "Tiles in shared memory", Tile()),
+    _kernel("matmul_register_1d", "Eight sums per thread", Tile(8, 1)),
+    _kernel("matmul_register_2d", "Eight by eight sums per thread", Tile(8, 8), (8, 16)),
     _kernel(
-        "matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16), shows="shared_load_requests"
+        "matmul_vectorized", "Four words per access, M transposed", Tile(8, 8), (8, 16)
     ),
-    _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16), shows="wavefronts"),
-    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16), shows="barriers",
+    _kernel("matmul_warp_tile", "A compact piece of P for each warp", Tile(8, 8), (8, 16)),
+    _kernel("matmul_async_copy", "Asynchronous copies, four phases deep", Tile(8, 8), (8, 16),
             capability=_COPIES),
-    _kernel("matmul_wide_tile", "8 x 16 sums per thread, no test inside", Tile(8, 16), (8, 16),
-            shows="branches", capability=_COPIES),
-    _kernel("matmul_free_registers", "Sums in registers that do not collide", Tile(8, 16), (8, 16),
-            shows="+global_store_requests", capability=_COPIES),
+    _kernel("matmul_wide_tile", "8 x 16 sums per thread, no test inside", Tile(8, 16), (8, 16), capability=_COPIES),
+    _kernel("matmul_free_registers", "Sums in registers that do not collide", Tile(8, 16), (8, 16), capability=_COPIES),
     _kernel("matmul_prefetch", "The next words are read while these are multiplied", Tile(8, 16), (8, 16),
-            shows="=global_load_sectors", capability=_COPIES),
+            capability=_COPIES),
     # A block of 16 x 16 threads computes 64 x 128: a quarter of its threads would be enough, and each slice is that.
     Kernel("matmul_sliced_k", "matmul", "Four slices of a block share the sums' length", dtypes=("float32",),
-           block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES,
-           shows="+global_load_sectors", capability=_COPIES),
+           block_sizes=(16,), tile=Tile(4, 8), refuses=_ONLY_FLOAT | _SLICES, capability=_COPIES),
     Kernel("matmul_stream_k", "matmul", "All blocks share all products evenly", dtypes=("float32",),
-           block_sizes=(16,), tile=Tile(4, 8, cut=True), refuses=_ONLY_FLOAT | _SLICES, shows="+atomics",
+           block_sizes=(16,), tile=Tile(4, 8, cut=True), refuses=_ONLY_FLOAT | _SLICES,
            capability=_COPIES, varies="floats"),
     Kernel("matmul_warp_slices", "matmul", "Each warp of a block is a slice of the sums' length", dtypes=("float32",),
-           block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS,
-           shows="+global_load_sectors", capability=_COPIES),
+           block_sizes=(16,), tile=Tile(2, 2), refuses=_ONLY_FLOAT | _WARPS, capability=_COPIES),
     Kernel("matmul_fitted_pieces", "matmul", "Pieces as wide as the multiprocessors ask for", dtypes=("float32",),
-           block_sizes=(16,), tile=Tile(4, 4, fits=(4, 5, 6, 7)), refuses=_ONLY_FLOAT | _SLICES,
-           shows="global_load_sectors", capability=_COPIES),
+           block_sizes=(16,), tile=Tile(4, 4, fits=(4, 5, 6, 7)), refuses=_ONLY_FLOAT | _SLICES, capability=_COPIES),
     SPLIT,
 )  # fmt: skip
 

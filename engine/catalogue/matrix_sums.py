@@ -42,15 +42,16 @@ _ONE_MATRIX = Ladder(
     ),
     rungs=(
         Rung("column_sums", "by row", "One thread per column: in every step a warp reads 32 neighbours of one row.",
-             "Coalescing example"),
+             "Coalescing example", shows="sectors_per_request"),
         Rung("row_sums", "by column", "One thread per row: now the 32 numbers of a step lie a whole row apart. It is "
              "faster all the same: the surplus that a thread fetches is used in its next steps.",
-             "Coalescing example", promise="faster"),
+             "Coalescing example", promise="faster", shows="+sectors_per_request"),
         Rung("row_sums_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into "
              "shared memory, and the columns from there. With so few threads the barriers cost more than that gains.",
-             "Improving coalescing", promise="slower"),
+             "Improving coalescing", promise="slower", shows="sectors_per_request"),
         Rung("row_sums_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads "
-             "them over all banks.", "Bank conflicts", promise="faster", counter="bank_conflicts"),
+             "them over all banks.", "Bank conflicts", promise="faster", counter="bank_conflicts",
+             shows="bank_conflicts"),
     ),
 )  # fmt: skip
 
@@ -75,20 +76,21 @@ _HOMEWORK = Ladder(
     ),
     rungs=(
         Rung("row_sums", "thread per row", "One thread per output, the thread strategy of a transformation.",
-             "Homework"),
+             "Homework", shows="+sectors_per_request"),
         Rung("column_sums", "thread per column", "Neighbouring threads read a row apart; summing columns they read "
-             "neighbours.", "Homework", promise="faster"),
+             "neighbours.", "Homework", promise="faster", shows="sectors_per_request"),
         Rung("row_sums_block", "block per row", "There were only N threads; with a block per row there are enough, "
-             "and rows are read coalesced as well.", "Homework", promise="faster"),
+             "and rows are read coalesced as well.", "Homework", promise="faster", shows="+barriers"),
         Rung("row_sums_shuffle", "shuffles", "The tree went through shared memory with a barrier per step; now the "
-             "lanes hand over registers.", "Homework", promise="faster"),
+             "lanes hand over registers.", "Homework", promise="faster", shows="barriers"),
         Rung("row_sums_vectorized", "vectors", "After the lecture: each thread had one word on its way; now it asks "
-             "for four times 16 bytes before it uses the first.", promise="faster"),
+             "for four times 16 bytes before it uses the first.", promise="faster", shows="global_load_requests"),
         Rung("column_sums_strips", "strips", "After the lecture, columns once more, nearly as fast as rows: N threads "
-             "were too few; now blocks walk down strips of the rows, and atomics join the strips.", promise="slower"),
+             "were too few; now blocks walk down strips of the rows, and atomics join the strips.", promise="slower",
+             shows="+atomics"),
         Rung("column_sums_narrow", "narrow", "Strips had to be joined, in sums that are zero before; a piece of a row "
              "of a few whole sectors is enough to read at once, and leaves blocks for all columns from top to bottom.",
-             promise="same"),
+             promise="same", shows="atomics"),
     ),
 )  # fmt: skip
 
@@ -108,24 +110,23 @@ _TOO_LARGE = dict.fromkeys(
 
 
 def _kernel(name: str, title: str, block_sizes: tuple[int, ...] = (32, 64, 128, 256, 512, 1024),
-            combines: tuple[str, ...] = ("none",), shows: str = "") -> Kernel:  # fmt: skip
+            combines: tuple[str, ...] = ("none",), law: str = "") -> Kernel:  # fmt: skip
     refuses = _TOO_LARGE if block_sizes == _TILES else {}
     operation = "column sums" if name.startswith("column_sums") else "row sums"
-    return Kernel(name, "matrix_sums", title, block_sizes=block_sizes, combines=combines, refuses=refuses, shows=shows,
-                  operation=operation)  # fmt: skip
+    return Kernel(name, "matrix_sums", title, block_sizes=block_sizes, combines=combines, refuses=refuses,
+                  operation=operation, law=law)  # fmt: skip
 
 
 KERNELS = (
-    _kernel("column_sums", "Column sums, one thread per column", shows="sectors_per_request"),
-    _kernel("row_sums", "Row sums, one thread per row", shows="+sectors_per_request"),
-    _kernel("row_sums_staged", "Row sums, columns read from shared memory", _TILES, shows="sectors_per_request"),
-    _kernel("row_sums_padded", "Row sums, columns read from padded shared memory", _TILES, shows="bank_conflicts"),
-    _kernel("row_sums_block", "Row sums, one block per row", shows="+barriers"),
-    _kernel("row_sums_shuffle", "Row sums, one block per row, shuffles", shows="barriers"),
-    _kernel("row_sums_vectorized", "Row sums, vector loads, four in flight", shows="global_load_requests"),
-    _kernel("column_sums_strips", "Column sums, strips of rows, four columns per thread", combines=("atomic",),
-            shows="+atomics"),
-    _kernel("column_sums_narrow", "Column sums, one block for a few columns", shows="atomics"),
+    _kernel("column_sums", "Column sums, one thread per column", law="neighbours"),
+    _kernel("row_sums", "Row sums, one thread per row", law="a row a lane"),
+    _kernel("row_sums_staged", "Row sums, columns read from shared memory", _TILES, law="staged"),
+    _kernel("row_sums_padded", "Row sums, columns read from padded shared memory", _TILES, law="padded"),
+    _kernel("row_sums_block", "Row sums, one block per row", law="neighbours"),
+    _kernel("row_sums_shuffle", "Row sums, one block per row, shuffles", law="neighbours"),
+    _kernel("row_sums_vectorized", "Row sums, vector loads, four in flight"),
+    _kernel("column_sums_strips", "Column sums, strips of rows, four columns per thread", combines=("atomic",)),
+    _kernel("column_sums_narrow", "Column sums, one block for a few columns"),
 )  # fmt: skip
 BLOCK_PER_ROW = ("row_sums_block", "row_sums_shuffle", "row_sums_vectorized")
 STRIP_COLUMNS = 128  # of column_sums_strips: four a lane

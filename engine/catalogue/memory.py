@@ -42,65 +42,65 @@ _WAYS = Parameter("WAYS", "Branches", _TO_32, 8)
 _CHAIN = dict.fromkeys(("float32", "float64"), "The numbers say where the next one lies; choose int32.")
 
 
-def _chain(name: str, title: str, shows: str = "", parameter: Parameter | None = None,
+def _chain(name: str, title: str, parameter: Parameter | None = None,
            work: str = "one chain") -> Kernel:  # fmt: skip
-    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_CHAIN, shows=shows,
+    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_CHAIN,
                   work=work)  # fmt: skip
 
 
-def _whole(name: str, title: str, work: str, shows: str, parameter: Parameter | None = None,
-           on_chip: bool = False) -> Kernel:  # fmt: skip
-    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT, shows=shows,
-                  work=work, on_chip=on_chip)  # fmt: skip
+def _whole(name: str, title: str, work: str, parameter: Parameter | None = None,
+           on_chip: bool = False, law: str = "") -> Kernel:  # fmt: skip
+    return Kernel(name, "memory", title, dtypes=("int32",), parameter=parameter, refuses=_ONLY_INT,
+                  work=work, on_chip=on_chip, law=law)  # fmt: skip
 
 
-def _matrix(name: str, title: str, shows: str, tiles: bool = False) -> Kernel:
+def _matrix(name: str, title: str, tiles: bool = False) -> Kernel:
     sizes = (32, 64, 128, 256) if tiles else (32, 64, 128, 256, 512, 1024)
     operation = "" if name == "matrix_by_row" else "sums of short rows"  # of 32; by row, lanes sum columns
     return Kernel(name, "memory", title, dtypes=("int32",), block_sizes=sizes,
-                  refuses=_ONLY_INT | (_TILES if tiles else {}), shows=shows, work="matrices",
+                  refuses=_ONLY_INT | (_TILES if tiles else {}), work="matrices",
                   operation=operation)  # fmt: skip
 
 
 KERNELS = (
     _chain("latency_global", "One chain through global memory"),
-    _chain("latency_l1", "One chain through the L1 cache", "+global_load_requests", _KILOBYTES),
-    _chain("latency_shared", "One chain through shared memory", "global_load_requests"),
-    _chain("latency_constant", "One chain through constant memory", "barriers"),
-    _chain("latency_register", "One chain, its number in a register", "constant_requests"),
-    _chain("latency_hidden", "A chain for every thread", "+global_load_requests", work="many chains"),
-    _whole("bandwidth_global", "Numbers from global memory", "numbers once", "sectors_per_request"),
-    _whole("bandwidth_l1", "Numbers from the L1 cache", "numbers again", "+global_load_requests", on_chip=True),
-    _whole("bandwidth_shared", "Numbers from shared memory", "numbers again", "global_load_requests", on_chip=True),
-    _whole("constant_words", "Constant memory, different words for the lanes", "constants", "+constant_requests",
-           Parameter("WORDS", "Different words", _TO_32, 32)),
-    _whole("constant_broadcast", "Constant memory, one word for all lanes", "constants", "constant_passes"),
-    _matrix("matrix_by_row", "A matrix row by row", "constant_requests"),
-    _matrix("matrix_by_column", "A matrix column by column", "+sectors_per_request"),
-    _matrix("matrix_staged", "Columns from shared memory", "sectors_per_request", tiles=True),
-    _matrix("matrix_padded", "Columns from padded shared memory", "bank_conflicts", tiles=True),
-    _matrix("matrix_shuffled", "Rows by eight lanes each, 16-byte loads and shuffles", "shared_load_requests"),
-    Kernel("copy_offset", "memory", "Copy that starts beside a sector", shows="sectors_per_request",
-           work="copy", parameter=_OFFSET, operation="copy"),
-    Kernel("copy_strided", "memory", "Copy with a stride between neighbours", shows="+sectors_per_request",
-           work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8), operation="copy"),
-    Kernel("copy_vectorized", "memory", "Copy, 16 bytes at a time, four in flight", shows="global_load_requests",
+    _chain("latency_l1", "One chain through the L1 cache", _KILOBYTES),
+    _chain("latency_shared", "One chain through shared memory"),
+    _chain("latency_constant", "One chain through constant memory"),
+    _chain("latency_register", "One chain, its number in a register"),
+    _chain("latency_hidden", "A chain for every thread", work="many chains"),
+    _whole("bandwidth_global", "Numbers from global memory", "numbers once"),
+    _whole("bandwidth_l1", "Numbers from the L1 cache", "numbers again", on_chip=True),
+    _whole("bandwidth_shared", "Numbers from shared memory", "numbers again", on_chip=True),
+    _whole("constant_words", "Constant memory, different words for the lanes", "constants",
+           Parameter("WORDS", "Different words", _TO_32, 32), law="constant words"),
+    _whole("constant_broadcast", "Constant memory, one word for all lanes", "constants"),
+    _matrix("matrix_by_row", "A matrix row by row"),
+    _matrix("matrix_by_column", "A matrix column by column"),
+    _matrix("matrix_staged", "Columns from shared memory", tiles=True),
+    _matrix("matrix_padded", "Columns from padded shared memory", tiles=True),
+    _matrix("matrix_shuffled", "Rows by eight lanes each, 16-byte loads and shuffles"),
+    Kernel("copy_offset", "memory", "Copy that starts beside a sector",
+           work="copy", parameter=_OFFSET, operation="copy", law="offset"),
+    Kernel("copy_strided", "memory", "Copy with a stride between neighbours",
+           work="copy", parameter=Parameter("STRIDE", "Stride (elements)", _TO_32, 8), operation="copy", law="stride"),
+    Kernel("copy_vectorized", "memory", "Copy, 16 bytes at a time, four in flight",
            work="copy", bytes_per_thread=64, operation="copy"),
-    Kernel("copy_unaligned", "memory", "Copy from any start, 64 bytes in flight", shows="+global_load_requests",
-           work="copy", parameter=_OFFSET, bytes_per_thread=64, operation="copy of a slice"),
-    Kernel("banks_strided", "memory", "Shared memory with a stride between lanes", shows="+bank_conflicts",
-           work="reads", parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32)),
-    Kernel("banks_broadcast", "memory", "Shared memory, words of one bank for many lanes", shows="bank_conflicts",
-           work="reads", parameter=Parameter("WORDS", "Different words", _TO_32, 1)),
+    Kernel("copy_unaligned", "memory", "Copy from any start, 64 bytes in flight",
+           work="copy", parameter=_OFFSET, bytes_per_thread=64, operation="copy of a slice", law="offset"),
+    Kernel("banks_strided", "memory", "Shared memory with a stride between lanes",
+           work="reads", parameter=Parameter("STRIDE", "Stride (elements)", (*_TO_32, 33), 32), law="bank stride"),
+    Kernel("banks_broadcast", "memory", "Shared memory, words of one bank for many lanes",
+           work="reads", parameter=Parameter("WORDS", "Different words", _TO_32, 1), law="bank words"),
     Kernel("banks_pairs_neighbours", "memory", "Two numbers per thread, at 2*tid and 2*tid + 1", coverage=2,
-           shows="+bank_conflicts", work="pairs"),
+           work="pairs"),
     Kernel("banks_pairs_apart", "memory", "Two numbers per thread, at tid and tid + blockDim.x", coverage=2,
-           shows="bank_conflicts", work="pairs"),
-    _whole("divergence_three", "Three short branches", "three short branches", "=divergent_branches"),
-    _whole("divergence_ways", "Branches by threadIdx.x % WAYS", "branches", "+divergent_branches", _WAYS),
-    _whole("divergence_warps", "Branches by warp", "branches", "divergent_branches", _WAYS),
-    _whole("barrier_every_step", "A barrier after every step", "steps", "+barriers"),
-    _whole("barrier_none", "The same steps without barriers", "steps", "barriers"),
+           work="pairs"),
+    _whole("divergence_three", "Three short branches", "three short branches"),
+    _whole("divergence_ways", "Branches by threadIdx.x % WAYS", "branches", _WAYS, law="branches"),
+    _whole("divergence_warps", "Branches by warp", "branches", _WAYS, law="branches by warp"),
+    _whole("barrier_every_step", "A barrier after every step", "steps"),
+    _whole("barrier_none", "The same steps without barriers", "steps"),
 )  # fmt: skip
 
 

@@ -35,18 +35,20 @@ _LATENCY = Ladder(
         Rung("latency_global", "global", "One thread, which waits for global memory 1,024 times.",
              "GPU memory organization"),
         Rung("latency_l1", "L1 cache", "Each number came from far away; when they are few, they stay in the L1 cache, "
-             "which lies on the multiprocessor.", "GPU memory organization", promise="faster"),
+             "which lies on the multiprocessor.", "GPU memory organization", promise="faster",
+             shows="+global_load_requests"),
         Rung("latency_shared", "shared", "The hardware decided what lies in the cache, and looked for it at every "
              "access; shared memory is the same memory, filled by the programmer.", "GPU memory organization",
-             promise="faster"),
+             promise="faster", shows="global_load_requests"),
         Rung("latency_constant", "constant", "Shared memory had to be filled, and a barrier to be waited for; "
              "constants are there before the kernel begins. To follow them one by one takes longer all the same: "
-             "constant memory is made for a word that all lanes read.", "GPU memory organization", promise="slower"),
+             "constant memory is made for a word that all lanes read.", "GPU memory organization", promise="slower",
+             shows="barriers"),
         Rung("latency_register", "register", "Even the nearest memory must be asked; a register lies where the "
-             "arithmetic is done.", "GPU memory organization", promise="faster"),
+             "arithmetic is done.", "GPU memory organization", promise="faster", shows="constant_requests"),
         Rung("latency_hidden", "many threads", "Small memories are no help with large data; with a chain of 64 numbers "
              "for every thread, not one of 1,024 for one thread, the waiting time is put to use.",
-             "Global memory latency", promise="more", picture="rate"),
+             "Global memory latency", promise="more", picture="rate", shows="+global_load_requests"),
     ),
 )  # fmt: skip
 
@@ -69,11 +71,13 @@ _BANDWIDTH = Ladder(
     ),
     rungs=(
         Rung("bandwidth_global", "global", "Every thread reads 64 numbers that no other thread reads.",
-             "GPU memory organization"),
+             "GPU memory organization", shows="sectors_per_request"),
         Rung("bandwidth_l1", "L1 cache", "All multiprocessors shared one memory; now each reads from its own cache, "
-             "the same 512 numbers with every warp.", "GPU memory organization", promise="more"),
+             "the same 512 numbers with every warp.", "GPU memory organization", promise="more",
+             shows="+global_load_requests"),
         Rung("bandwidth_shared", "shared", "What lies in the cache was left to the hardware; now the block brings it "
-             "to shared memory, as fast as the cache.", "GPU memory organization", promise="same"),
+             "to shared memory, as fast as the cache.", "GPU memory organization", promise="same",
+             shows="global_load_requests"),
     ),
 )  # fmt: skip
 
@@ -95,9 +99,9 @@ _CONSTANT = Ladder(
     ),
     rungs=(
         Rung("constant_words", "32 words", "Every lane of a warp wants another word: 32 passes.",
-             "GPU memory organization"),
+             "GPU memory organization", shows="+constant_requests"),
         Rung("constant_broadcast", "one word", "Different words came one after the other; one word is broadcast to "
-             "all lanes at once.", "GPU memory organization", promise="faster"),
+             "all lanes at once.", "GPU memory organization", promise="faster", shows="constant_passes"),
     ),
 )  # fmt: skip
 
@@ -127,15 +131,17 @@ _COALESCING = Ladder(
     ),
     rungs=(
         Rung("matrix_by_row", "by row", "One thread per column: in every step the warp reads 32 neighbours, one row.",
-             "Coalescing example"),
+             "Coalescing example", shows="constant_requests"),
         Rung("matrix_by_column", "by column", "Each row was one coalesced read; with one thread per row the 32 numbers "
-             "of a step lie a whole row apart.", "Coalescing example", promise="slower"),
+             "of a step lie a whole row apart.", "Coalescing example", promise="slower", shows="+sectors_per_request"),
         Rung("matrix_staged", "staged", "Every request touched 32 sectors; now rows are read coalesced into shared "
-             "memory, and the columns from there. That alone gains nothing.", "Improving coalescing", promise="same"),
+             "memory, and the columns from there. That alone gains nothing.", "Improving coalescing", promise="same",
+             shows="sectors_per_request"),
         Rung("matrix_padded", "padded", "All lanes met in one bank of shared memory; one unused column spreads them "
-             "over all banks.", "Bank conflicts", promise="faster"),
+             "over all banks.", "Bank conflicts", promise="faster", shows="bank_conflicts"),
         Rung("matrix_shuffled", "shuffles", "After the lecture: every number went to shared memory and back; now eight "
-             "lanes read a row, 16 bytes each, and add it by shuffles.", promise="faster"),
+             "lanes read a row, 16 bytes each, and add it by shuffles.", promise="faster",
+             shows="shared_load_requests"),
     ),
 )  # fmt: skip
 
@@ -163,14 +169,16 @@ _ACCESS = Ladder(
     ),
     rungs=(
         Rung("copy_offset", "offset", "Neighbours read neighbours, but the first number lies beside the border of "
-             "a sector.", "Memory coalescing"),
+             "a sector.", "Memory coalescing", shows="sectors_per_request"),
         Rung("copy_strided", "stride", "With an offset one sector more was touched; with a stride the numbers are "
-             "spread over many, and most of what is moved is not used.", "Memory coalescing", promise="slower"),
+             "spread over many, and most of what is moved is not used.", "Memory coalescing", promise="slower",
+             shows="+sectors_per_request"),
         Rung("copy_vectorized", "vectors", "After the lecture: most of what was moved was not used, and each thread "
-             "had one word on its way; now all of it is used, and four times 16 bytes are.", promise="faster"),
+             "had one word on its way; now all of it is used, and four times 16 bytes are.", promise="faster",
+             shows="global_load_requests"),
         Rung("copy_unaligned", "any start", "Loads of 16 bytes need a start at a multiple of 16; as many bytes are on "
              "their way when each thread asks for many numbers one by one, and these may lie anywhere.",
-             promise="same"),
+             promise="same", shows="+global_load_requests"),
     ),
 )  # fmt: skip
 
@@ -196,14 +204,15 @@ _BANKS = Ladder(
     ),
     rungs=(
         Rung("banks_strided", "stride", "Lane l reads word 32 * l: 32 different words in one bank, 32 passes.",
-             "Bank conflicts"),
+             "Bank conflicts", shows="+bank_conflicts"),
         Rung("banks_broadcast", "broadcast", "Different words of a bank came one after the other; the same word "
-             "is broadcast to all lanes at once.", "Bank conflicts", promise="faster"),
+             "is broadcast to all lanes at once.", "Bank conflicts", promise="faster", shows="bank_conflicts"),
         Rung("banks_pairs_neighbours", "2*tid", "The lecture's example: each thread stores two neighbouring "
-             "numbers, and two lanes meet in every second bank.", "Bank conflict example", picture="motion"),
+             "numbers, and two lanes meet in every second bank.", "Bank conflict example", picture="motion",
+             shows="+bank_conflicts"),
         Rung("banks_pairs_apart", "tid", "Every store took two passes; with the two numbers a block size apart the "
              "lanes use all banks. The copy waits for global memory either way.", "Bank conflict example",
-             promise="same", picture="motion"),
+             promise="same", picture="motion", shows="bank_conflicts"),
     ),
 )  # fmt: skip
 
@@ -226,11 +235,11 @@ _DIVERGENCE = Ladder(
     ),
     rungs=(
         Rung("divergence_three", "% 3", "The lecture's three branches. They are so short that the compiler selects "
-             "a value instead of branching.", "Warp divergence", picture="counters"),
+             "a value instead of branching.", "Warp divergence", picture="counters", shows="=divergent_branches"),
         Rung("divergence_ways", "% WAYS", "Nothing diverged; with a loop in each branch the warp must run them one "
-             "after the other.", "Warp divergence", promise="slower"),
+             "after the other.", "Warp divergence", promise="slower", shows="+divergent_branches"),
         Rung("divergence_warps", "by warp", "Every warp ran all branches; when whole warps take the same branch, "
-             "each runs only its own.", "Thread warps", promise="faster"),
+             "each runs only its own.", "Thread warps", promise="faster", shows="divergent_branches"),
     ),
 )  # fmt: skip
 
@@ -254,9 +263,9 @@ _BARRIERS = Ladder(
     ),
     rungs=(
         Rung("barrier_every_step", "barrier per step", "All warps wait in every step for those that have work.",
-             "Synchronization"),
+             "Synchronization", shows="+barriers"),
         Rung("barrier_none", "no barrier", "The warps took turns; without a barrier they all work at the same time.",
-             "Synchronization", promise="faster"),
+             "Synchronization", promise="faster", shows="barriers"),
     ),
 )  # fmt: skip
 

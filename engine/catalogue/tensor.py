@@ -33,7 +33,7 @@ _TENSOR = Ladder(
              "A warp multiplies 16 x 16 matrices by one instruction, operands from global memory."),
         Rung("tensor_mma", "mma, ldmatrix",
              "Every operand came from global memory; now a block shares tiles, copied asynchronously, and a warp reads "
-             "them matrix by matrix.", promise="faster"),
+             "them matrix by matrix.", promise="faster", shows="global_load_sectors"),
         Rung("tensor_wgmma", "wgmma, TMA",
              "Warps copied, read and asked for each small product; now one thread asks for whole tiles, and four warps "
              "together for products of 64 x 256, straight from shared memory.", promise="faster"),
@@ -82,15 +82,15 @@ _FIXED = dict.fromkeys(
 )
 
 
-def _kernel(name: str, title: str, capability: str, shows: str = "", blocks: tuple[int, ...] = (256,)) -> Kernel:
+def _kernel(name: str, title: str, capability: str, blocks: tuple[int, ...] = (256,)) -> Kernel:
     why = {size: text for size, text in _FIXED.items() if int(size) not in blocks}
     return Kernel(name, "tensor", title, dtypes=("bfloat16",), block_sizes=blocks, capability=capability,
-                  emulated=name in PIECES, shows=shows, refuses=_ONLY_BFLOAT16 | why)  # fmt: skip
+                  emulated=name in PIECES, refuses=_ONLY_BFLOAT16 | why)  # fmt: skip
 
 
 KERNELS = (
     _kernel("tensor_wmma", "A warp multiplies matrices, from global memory", "80"),
-    _kernel("tensor_mma", "Tiles in shared memory, read matrix by matrix", "80", "global_load_sectors"),
+    _kernel("tensor_mma", "Tiles in shared memory, read matrix by matrix", "80"),
     _kernel("tensor_wgmma", "Four warps multiply, the hardware copies", "90a"),
     _kernel("tensor_specialized", "One warp fetches, two groups multiply", "90a"),
     _kernel("tensor_persistent", "A block stays, piece after piece", "90a"),

@@ -39,14 +39,14 @@ _TRANSPOSE = Ladder(
     rungs=(
         Rung("transpose_copy", "copy", "The roof: the same bytes are read and written as they lie."),
         Rung("transpose_naive", "naive", "What was read together was written together; a row that becomes a column is "
-             "written to 32 places, a whole row apart.", promise="slower"),
+             "written to 32 places, a whole row apart.", promise="slower", shows="+sectors"),
         Rung("transpose_tiled", "tile", "Every store touched 32 sectors; now a tile in shared memory is read by column "
-             "and written by row.", promise="faster"),
+             "and written by row.", promise="faster", shows="sectors"),
         Rung("transpose_padded", "padding", "All lanes met in one bank of shared memory; one unused column spreads "
-             "them over all banks.", promise="faster", counter="bank_conflicts"),
+             "them over all banks.", promise="faster", counter="bank_conflicts", shows="bank_conflicts"),
         Rung("transpose_vectorized", "vectors", "Every load and store moved one word of each lane; now it moves 16 "
              "bytes, turned in registers, and a swizzle does what the unused column did.", promise="faster",
-             counter="warp_instructions"),
+             counter="warp_instructions", shows="global_load_requests"),
     ),
 )  # fmt: skip
 
@@ -61,13 +61,13 @@ _SQUARES = dict.fromkeys(("512", "1024"), "Its tile has 256 squares, one for eac
 
 KERNELS = (
     Kernel("transpose_copy", "transpose", "Copy of the matrix, the roof", work="copy", bytes_per_thread=16),
-    Kernel("transpose_naive", "transpose", "Rows read, columns written", shows="+sectors",
+    Kernel("transpose_naive", "transpose", "Rows read, columns written",
            operation="transpose"),
-    Kernel("transpose_tiled", "transpose", "Through a tile in shared memory", shows="sectors",
+    Kernel("transpose_tiled", "transpose", "Through a tile in shared memory",
            operation="transpose"),
-    Kernel("transpose_padded", "transpose", "Through a padded tile", shows="bank_conflicts", operation="transpose"),
+    Kernel("transpose_padded", "transpose", "Through a padded tile", operation="transpose"),
     Kernel("transpose_vectorized", "transpose", "16 bytes at a time, through a swizzled tile",
-           block_sizes=(64, 128, 256), refuses=_SQUARES, shows="global_load_requests", operation="transpose"),
+           block_sizes=(64, 128, 256), refuses=_SQUARES, operation="transpose"),
 )  # fmt: skip
 
 

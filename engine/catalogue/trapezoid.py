@@ -64,23 +64,26 @@ _COOPER = Ladder(
              published("cooper", "global-race (wrong result)")),
         Rung("trapezoid_blocked_global", "blocked, global memory",
              "Blocks do not run at the same time, nor do warps; now a block reduces only its own points and waits "
-             "at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum")),
+             "at every step.", "Blocked Reduce", "host", published("cooper", "blocked-global + host sum"),
+             shows="findings"),
         Rung("trapezoid_shared_host", "shared memory",
              "The function values lay in global memory, where only one block needed them; now they are shared by "
-             "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum")),
+             "that block.", "Shared Memory", "host", published("cooper", "shared-memory + host sum"), shows="sectors"),
         Rung("trapezoid_any_block", "any block size",
              "The tree needed a power of two; one more test, and a block may have 100 threads. Only four lanes of its "
-             "fourth warp then work.", "Warps", "host", promise="same"),
+             "fourth warp then work.", "Warps", "host", promise="same", shows="+warp_instructions"),
         Rung("trapezoid_shared_relaunch", "second reduce",
              "The host added the block sums one after the other; now a second kernel reduces them.",
-             "Synchronize", "relaunch", published("cooper", "shared-memory + second reduce"), "faster"),
+             "Synchronize", "relaunch", published("cooper", "shared-memory + second reduce"), "faster",
+             shows="+launches"),
         Rung("trapezoid_sequential", "count differently",
              "For five steps every warp kept a working thread; now half of the warps have nothing to do from the first "
              "step on.",
-             "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce"), "faster"),
+             "Divergent Branch", "relaunch", published("cooper", "sequential + second reduce"), "faster",
+             shows="divergent_branches"),
         Rung("trapezoid_one_launch", "one launch",
              "After the lecture: a thread had one point, every step its barrier, and the block sums a launch; now a "
-             "thread adds many points in a register, and the last block finishes.", promise="faster"),
+             "thread adds many points in a register, and the last block finishes.", promise="faster", shows="launches"),
     ),
 )  # fmt: skip
 
@@ -117,14 +120,13 @@ def _kernel(
     title: str,
     combine: str,
     expect: str = "ok",
-    shows: str = "",
     processor: Literal["gpu", "cpu"] = "gpu",
     needs: BlockNeed = _TREE,
     sizes: tuple[int, ...] = BLOCK_SIZES,
     coverage: int | None = 1,
 ) -> Kernel:
     return Kernel(name, "trapezoid", title, dtypes=("float64",), block_sizes=sizes, combines=(combine,),
-                  coverage=coverage, expect=expect, shows=shows, refuses=_ONLY_DOUBLE, processor=processor,
+                  coverage=coverage, expect=expect, refuses=_ONLY_DOUBLE, processor=processor,
                   needs=needs)  # fmt: skip
 
 
@@ -132,14 +134,13 @@ KERNELS = (
     _kernel("trapezoid_scalar", "One thread of the CPU", "none", processor="cpu", needs=ANY),
     _kernel("trapezoid_global_race", "One reduction across all blocks, unsynchronized", "none", expect="wrong",
             needs=ANY),
-    _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host", shows="findings"),
-    _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host", shows="sectors"),
-    _kernel("trapezoid_any_block", "Shared memory, any block size, host sum", "host", shows="+warp_instructions",
+    _kernel("trapezoid_blocked_global", "Block by block in global memory, host sum", "host"),
+    _kernel("trapezoid_shared_host", "Block by block in shared memory, host sum", "host"),
+    _kernel("trapezoid_any_block", "Shared memory, any block size, host sum", "host",
             sizes=ANY_SIZES, needs=ANY),
-    _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch", shows="+launches"),
-    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch",
-            shows="divergent_branches"),
-    _kernel("trapezoid_one_launch", "Grid stride, warp shuffles, single pass", "hand-over", shows="launches",
+    _kernel("trapezoid_shared_relaunch", "Shared memory, second reduce kernel", "relaunch"),
+    _kernel("trapezoid_sequential", "Sequential addressing, second reduce kernel", "relaunch"),
+    _kernel("trapezoid_one_launch", "Grid stride, warp shuffles, single pass", "hand-over",
             sizes=BLOCK_SIZES[1:], needs=WHOLE_WARPS, coverage=None),
 )  # fmt: skip
 

@@ -38,24 +38,24 @@ _SCHEDULING = Ladder(
         Rung("branch_order", "if/else", "The lecture's branches with A, B, X, Y and Z: tickets show who runs when.",
              "Volta's (and after) SIMT model"),
         Rung("branch_order_syncwarp", "__syncwarp", "Z could run beside a branch; __syncwarp lets the lanes meet "
-             "before it.", "Volta's (and after) SIMT model", promise="same"),
+             "before it.", "Volta's (and after) SIMT model", promise="same", shows="+warp_instructions"),
         Rung("branch_exchange", "exchange", "An order alone does no harm; reading what the other branch wrote "
              "does.",
-             "Volta's (and after) SIMT model"),
+             "Volta's (and after) SIMT model", shows="+findings"),
         Rung("branch_exchange_syncwarp", "safe exchange", "The reader may have come too early; now the warp meets "
-             "between writing and reading.", "Volta's (and after) SIMT model", promise="same"),
+             "between writing and reading.", "Volta's (and after) SIMT model", promise="same", shows="findings"),
         Rung("lock_inside", "lock, Pascal", "Lanes met once; a lock lets them wait for each other. Up to Pascal "
-             "only with the work inside the loop.", "Pascal's (and before) SIMT model"),
+             "only with the work inside the loop.", "Pascal's (and before) SIMT model", shows="+atomics"),
         Rung("lock_spin", "lock", "The work had to be done inside the waiting loop; with independent lanes the "
-             "plain lock works. In lockstep it never ends.", "Starvation-free algorithms"),
+             "plain lock works. In lockstep it never ends.", "Starvation-free algorithms", shows="+atomics"),
         Rung("lock_ticket", "ticket lock", "Nothing decided who is next; tickets do: nobody is passed over "
              "forever, and no turn is lost to a thread that tries in vain.", "Starvation-free algorithms",
-             promise="faster"),
+             promise="faster", shows="atomics"),
         Rung("groups_tile", "groups", "Nothing in the code said which threads work together; a group has a name "
              "and a size.",
-             "Escape the new feature"),
+             "Escape the new feature", shows="+shuffles"),
         Rung("groups_coalesced", "coalesced group", "The tiles were fixed; in a branch the group is whoever came.",
-             "Escape the new feature"),
+             "Escape the new feature", shows="+atomics"),
     ),
 )  # fmt: skip
 
@@ -72,25 +72,25 @@ _ONLY_INT = dict.fromkeys(
 _SPLIT = Parameter("SPLIT", "Lanes in the first branch", tuple(range(1, 32)), 4)
 
 
-def _branch(name: str, title: str, work: str, expect: str = "ok", shows: str = "") -> Kernel:
+def _branch(name: str, title: str, work: str, expect: str = "ok") -> Kernel:
     return Kernel(name, "volta", title, dtypes=("int32",), expect=expect, parameter=_SPLIT, refuses=_ONLY_INT,
-                  shows=shows, work=work, varies="order" if work == "order" else "")  # fmt: skip
+                  work=work, varies="order" if work == "order" else "")  # fmt: skip
 
 
 KERNELS = (
     _branch("branch_order", "Who runs when in an if/else", "order"),
-    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", "order", shows="+warp_instructions"),
-    _branch("branch_exchange", "Lanes of two branches exchange numbers", "exchange", "hazard", "+findings"),
-    _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", "exchange", shows="findings"),
-    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", shows="+atomics", work="lock",
+    _branch("branch_order_syncwarp", "Who runs when, with __syncwarp behind it", "order"),
+    _branch("branch_exchange", "Lanes of two branches exchange numbers", "exchange", "hazard"),
+    _branch("branch_exchange_syncwarp", "The exchange with __syncwarp", "exchange"),
+    Kernel("lock_inside", "volta", "A lock per warp, the work inside the loop", work="lock",
            varies="floats"),
-    Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock", shows="+atomics",
+    Kernel("lock_spin", "volta", "A lock per warp, the work behind the loop", expect="deadlock",
            work="lock"),
-    Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock", shows="atomics",
+    Kernel("lock_ticket", "volta", "A lock per warp that serves in order", expect="deadlock",
            work="lock"),
-    Kernel("groups_tile", "volta", "Cooperative groups: tiles of a warp", shows="+shuffles", work="tiles",
+    Kernel("groups_tile", "volta", "Cooperative groups: tiles of a warp", work="tiles",
            parameter=Parameter("TILE", "Threads per tile", (1, 2, 4, 8, 16, 32), 8)),
-    Kernel("groups_coalesced", "volta", "Cooperative groups: the lanes that are together", shows="+atomics",
+    Kernel("groups_coalesced", "volta", "Cooperative groups: the lanes that are together",
            work="coalesced"),
 )  # fmt: skip
 _NAMED = {kernel.name: kernel for kernel in KERNELS}

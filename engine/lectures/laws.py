@@ -27,7 +27,7 @@ Formula = Callable[[int, Settled], float]
 
 @dataclass(frozen=True)
 class Law:
-    """One law: `count` is `expected(value, choice)` for every `value` of the kernel's knob.
+    """One law, which `Kernel.law` names: `count` is `expected(value, choice)` for every `value` of the kernel's knob.
 
     `unit`: what is counted; `knob`: what is swept, one of it and several. `rule`: the formula in words for a choice.
     `sentence`: the lecture's words, "" where it says no more than the name; its `slide`. `lecture`: the lecture's own
@@ -37,7 +37,6 @@ class Law:
     else the GPU's times show, and why.
     """
 
-    kernels: tuple[str, ...]
     knob: tuple[str, str]
     count: Count
     unit: str
@@ -120,80 +119,76 @@ _FETCHED = (
 )
 
 
-def _contention(kernels: tuple[str, ...], note: str = "") -> Law:
-    return Law(kernels, _ADDRESSES, _CONTENTION, "lanes at one address",
+def _contention(note: str = "") -> Law:
+    return Law(_ADDRESSES, _CONTENTION, "lanes at one address",
                lambda addresses, choice: max(1, WARP // addresses), lambda choice: "32 / addresses, at least 1",
                "But every thread is trying to do this, potentially at the same time.",
                "Reduction: naive thread strategy", decades=True, note=f"{_IN_LINE} {note}".strip())  # fmt: skip
 
 
-def _matrix(kernels: tuple[str, ...], count: Count, unit: str, expected: Formula, rule: str, sentence: str,
+def _matrix(count: Count, unit: str, expected: Formula, rule: str, sentence: str,
             slide: str) -> Law:  # fmt: skip
     """A law that holds for every width of the matrix."""
-    return Law(kernels, _WIDTH, count, unit, expected, lambda choice: rule, sentence, slide, n=1024, decades=True,
+    return Law(_WIDTH, count, unit, expected, lambda choice: rule, sentence, slide, n=1024, decades=True,
                values=_WIDTHS)  # fmt: skip
 
 
-LAWS: tuple[Law, ...] = (
-    Law(("copy_offset", "copy_unaligned"), _OFFSET, SECTORS, "sectors per request", _offset_sectors,
+LAWS: dict[str, Law] = {
+    "offset": Law(_OFFSET, SECTORS, "sectors per request", _offset_sectors,
         lambda choice: f"{_bytes(choice)}, and 1 more unless the offset is a multiple of {32 // _bytes(choice)}",
         "If all 32 locations being read lie in one segment, hardware detects this and only transfers one segment "
         "(128 B) from global memory to SM.", "Memory coalescing", _offset_segments, _SEGMENTS, _SECTOR_WHY),
-    Law(("copy_strided",), _STRIDE, SECTORS, "sectors per request", _strided_sectors,
+    "stride": Law(_STRIDE, SECTORS, "sectors per request", _strided_sectors,
         lambda choice: f"min(32, {_bytes(choice)} × stride)",
         "If locations lie in k different segments, k*128 B are transferred. In worst case, transfer 32*128 B = 4KB to "
         "read 32 floats!", "Memory coalescing", _strided_segments, _SEGMENTS, _SECTOR_WHY,
         note=_FETCHED),
-    Law(("banks_strided",), _STRIDE, LOAD_PASSES, "passes per request", _bank_passes,
+    "bank stride": Law(_STRIDE, LOAD_PASSES, "passes per request", _bank_passes,
         lambda choice: "gcd(stride, 32)" if _bytes(choice) == 4 else "2 × gcd(stride, 16), by half warps",
         "If k > 1 threads access different addresses in same bank, get k-way bank conflict. Accesses serialize, takes "
         "k passes to complete accesses.", "Bank conflicts"),
-    Law(("banks_broadcast",), _WORDS, LOAD_PASSES, "passes per request", _broadcast_passes,
+    "bank words": Law(_WORDS, LOAD_PASSES, "passes per request", _broadcast_passes,
         lambda choice: "one for each different word of the bank" if _bytes(choice) == 4
         else "two for each different word, by half warps; for 1 or 2 words one each",
         "Unless all threads access same value, which then gets broadcast in one pass.", "Bank conflicts"),
-    Law(("constant_words",), _WORDS, CONSTANT_PASSES, "passes per request", lambda words, choice: words,
+    "constant words": Law(_WORDS, CONSTANT_PASSES, "passes per request", lambda words, choice: words,
         lambda choice: "one for each different word", "", "GPU memory organization"),
-    Law(("divergence_ways",), _WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: ways,
+    "branches": Law(_WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: ways,
         lambda choice: "k branches, k passes", "If threads have k branches, SM takes k passes to run warp.",
         "Warp divergence"),
-    Law(("divergence_warps",), _WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: 1,
+    "branches by warp": Law(_WAYS, _BRANCHES, "passes through the loop", lambda ways, choice: 1,
         lambda choice: "one pass, whatever the number of branches",
         "Different warps can do different things without performance loss.", "Thread warps"),
-    _contention(("atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor"),
-                _UNIFORM),
-    _contention(("atomic_inc", "atomic_dec", "atomic_exch", "atomic_cas")),
-    _contention(("atomic_add_cas",), _TRIES),
-    Law(("atomic_add_aggregated",), _ADDRESSES, _CONTENTION, "lanes at one address", lambda addresses, choice: 1,
+    "addresses": _contention(_UNIFORM),
+    "addresses in turn": _contention(),
+    "tries": _contention(_TRIES),
+    "aggregated": Law(_ADDRESSES, _CONTENTION, "lanes at one address", lambda addresses, choice: 1,
         lambda choice: "1, whatever the number of addresses", "", "Warp shuffle tips and tricks", decades=True,
         note="In line at an address stand no more threads than the grid has blocks."),
-    Law(("add_without_atomics",), _ADDRESSES, _CONTENTION, "lanes at one address", lambda addresses, choice: 0,
+    "no atomics": Law(_ADDRESSES, _CONTENTION, "lanes at one address", lambda addresses, choice: 0,
         lambda choice: "0: there are no atomics", "", "Warp shuffle tips and tricks", decades=True,
         note="Few addresses have many blocks each, which hand their sums over without an atomic."),
-    Law(("histogram_global", "histogram_shared", "histogram_warps"), _BINS, _CONTENTION, "lanes at one count",
+    "values by chance": Law(_BINS, _CONTENTION, "lanes at one count",
         _met_by_chance, lambda choice: "most lanes of a warp with one value in the data",
         "", "Parallel reduction", decades=True),
-    _matrix(("column_sums", "row_sums_block", "row_sums_shuffle"), SECTORS, "sectors per request",
+    "neighbours": _matrix(SECTORS, "sectors per request",
             lambda width, choice: _bytes(choice), "as few as the bytes need, whatever the width",
             "Locations all consecutive. All iterations coalesced.", "Coalescing example"),
-    _matrix(("row_sums",), SECTORS, "sectors per request", lambda width, choice: WARP,
+    "a row a lane": _matrix(SECTORS, "sectors per request", lambda width, choice: WARP,
             "32, one for every lane, whatever the width",
             "Each iteration accesses nonconsecutive locations. All accesses noncoalesced.", "Coalescing example"),
-    _matrix(("row_sums_staged",), LOAD_PASSES, "passes per request", lambda width, choice: WARP,
+    "staged": _matrix(LOAD_PASSES, "passes per request", lambda width, choice: WARP,
             "32: a column of the tile lies in one bank", "Then make scattered accesses to shared memory.",
             "Improving coalescing"),
-    _matrix(("row_sums_padded",), LOAD_PASSES, "passes per request", lambda width, choice: _bytes(choice) // 4,
+    "padded": _matrix(LOAD_PASSES, "passes per request", lambda width, choice: _bytes(choice) // 4,
             "the fewest there can be: a column lies in all banks",
             "If threads in a warp access different banks, completes in one pass.", "Bank conflicts"),
-)  # fmt: skip
+}  # fmt: skip
 
 
 def law_of(kernel: str) -> Law | None:
-    """The kernel's law, if there is one."""
-    return _OF.get(kernel)
-
-
-_OF = {name: law for law in LAWS for name in law.kernels}
+    """Return the kernel's law, if there is one."""
+    return LAWS.get(KERNELS[kernel].law)
 
 
 SLIGHT = 1.1  # times that differ by less are hardly different
