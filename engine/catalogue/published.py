@@ -1,8 +1,9 @@
-"""What the lectures print, and what they are called. The figures stand in published/*.csv and nowhere else."""
+"""What the lectures print, and what they are called. Their figures stand in published/*.csv and nowhere else."""
 
 from __future__ import annotations
 
 import csv
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -59,6 +60,14 @@ def throughput(kernel: str) -> tuple[Published, ...]:
                 if threads.isdigit()
             )
     raise KeyError(f"heidelberg prints no figure for {kernel!r}")
+
+
+def printed(lecture: str, figure: str) -> float:
+    """Return a number of figures.csv that `lecture` prints of something other than a rung. KeyError: it does not."""
+    for row in _rows("figures.csv"):
+        if (row["lecture"], row["figure"]) == (lecture, figure):
+            return float(Fraction(row["value"]))
+    raise KeyError(f"{lecture} prints no figure {figure!r}")
 
 
 @cache

@@ -14,8 +14,8 @@ import numpy as np
 
 from engine.catalogue import KERNELS, topic_of
 from engine.history.history import Known, device_line
-from engine.lectures.claims.kinds import CONSTANT_PASSES, LOAD_PASSES, SECTORS, Count
-from engine.lectures.claims.verdicts import counted
+from engine.lectures.claim import CONSTANT_PASSES, LOAD_PASSES, SECTORS, Counted
+from engine.lectures.judge import counted
 from engine.records import Measurement, Settled, dtype_of
 from engine.statistics import SAME
 from engine.words import time_text
@@ -38,7 +38,7 @@ class Law:
     """
 
     knob: tuple[str, str]
-    count: Count
+    count: Counted
     unit: str
     expected: Formula
     rule: Callable[[Settled], str]
@@ -94,8 +94,8 @@ def _met_by_chance(bins: int, choice: Settled) -> float:
     return float(max(np.bincount(warp, minlength=bins).max() for warp in warps))
 
 
-_BRANCHES = Count("warp_instructions", "thread_instructions", WARP, "value = value *")
-_CONTENTION = Count("atomic_max_contention")
+_BRANCHES = Counted("warp_instructions", "thread_instructions", WARP, "value = value *")
+_CONTENTION = Counted("atomic_max_contention")
 _OFFSET, _STRIDE, _WORDS = ("offset", "offsets"), ("stride", "strides"), ("number of words", "numbers of words")
 _WAYS, _BINS = ("number of branches", "numbers of branches"), ("number of values", "numbers of values")
 _ADDRESSES, _WIDTH = ("number of addresses", "numbers of addresses"), ("width", "widths")
@@ -126,7 +126,7 @@ def _contention(note: str = "") -> Law:
                "Reduction: naive thread strategy", decades=True, note=f"{_IN_LINE} {note}".strip())  # fmt: skip
 
 
-def _matrix(count: Count, unit: str, expected: Formula, rule: str, sentence: str,
+def _matrix(count: Counted, unit: str, expected: Formula, rule: str, sentence: str,
             slide: str) -> Law:  # fmt: skip
     """A law that holds for every width of the matrix."""
     return Law(_WIDTH, count, unit, expected, lambda choice: rule, sentence, slide, n=1024, decades=True,

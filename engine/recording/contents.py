@@ -9,8 +9,7 @@ from typing import Any
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
 from engine.catalogue.libraries import operation_of
 from engine.choices import settle
-from engine.lectures import published
-from engine.lectures.claims import verdicts
+from engine.lectures import judge, published
 from engine.plan import grid_for, offered, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice, Settled
 
@@ -82,8 +81,8 @@ def _lectures() -> Iterator[Item]:
     for name in published.published_ladders():
         for choice, _ in published.choices(LADDERS[name], "gpu"):
             yield Item(choice, "published figures", limit_s=1.5)
-    for claim in verdicts.CLAIMS:
-        for choice in verdicts.runs(claim):
+    for claim in judge.CLAIMS:
+        for choice in judge.runs(claim):
             if choice.device == "gpu":
                 yield Item(choice, "claims", COLD, 1.5)
 

@@ -1,31 +1,21 @@
 """Every claim of the lectures, against exact counts, recorded times and the way runs end."""
 
-from collections.abc import Callable
+import ast
+import csv
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS
+from engine.catalogue import KERNELS, LADDERS, published
 from engine.counters import IN_JSON
 from engine.history.history import recorded_for
-from engine.lectures.claims.kinds import LECTURES
-from engine.lectures.claims.verdicts import (
-    CLAIMS,
-    AnyClaim,
-    Best,
-    Claim,
-    Computed,
-    Count,
-    Ends,
-    Timed,
-    Untestable,
-    claims_of,
-    counted,
-    runs,
-    said,
-    verdict,
-)
+from engine.lectures import judge
+from engine.lectures.claim import LECTURES, TIMES, Claim, Computed, Counted, FastestBlock, Status, TimeRatio, Untestable
+from engine.lectures.judge import CLAIMS, claims_of, counted, runs, said, verdict
 from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, Measurement, RunFailed
@@ -50,7 +40,7 @@ def find(choice: Choice) -> Measurement | None:
     return recorded_for(choice) if choice.device == "gpu" else emulated(choice)
 
 
-def param(claim: AnyClaim) -> object:
+def param(claim: Claim) -> object:
     needs_runs = any(choice.device == "emulator" for choice in runs(claim))
     return case(claim, quick=not needs_runs, id=claim.name)
 
@@ -60,7 +50,7 @@ BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 
 @EVERY_CLAIM
-def test_a_claim_holds_or_the_reason_why_not_is_known(claim: AnyClaim):
+def test_a_claim_holds_or_the_reason_why_not_is_known(claim: Claim):
     made = verdict(claim, find)
     if made is None and (claim.name in MAYBE_UNRECORDED or not recorded_kernels(runs(claim))):
         pytest.skip("not in this recording")
@@ -70,27 +60,31 @@ def test_a_claim_holds_or_the_reason_why_not_is_known(claim: AnyClaim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(claim: AnyClaim):
+def test_a_claim_belongs_to_a_ladder_with_its_kernels_and_is_said_in_sentences(claim: Claim):
     assert claim.ladder in LADDERS and claim.lecture in LECTURES and claim.slide
     rungs = [rung.kernel for rung in LADDERS[claim.ladder].rungs]
     assert {choice.kernel for choice in runs(claim)} <= set(rungs)
     assert claim.sentence[-1] in ".!)?" and (not claim.why or claim.why.endswith("."))
-    assert said(claim) or isinstance(claim, Untestable)
+    assert said(claim) or claim.quantity == Untestable()
     for choice in runs(claim):
         kernel = KERNELS[choice.kernel]
         assert plan(choice).steps  # it can run as asked
         assert choice.dtype in kernel.dtypes and kernel.runs_with(choice.block_size)
         assert choice.parameter is None or choice.parameter in kernel.parameter.values
         assert choice.combine is None or choice.combine in kernel.combines
-    if isinstance(claim, Claim):
-        assert claim.count.over in IN_JSON and (claim.count.under in IN_JSON or not claim.count.under)
-        assert (claim.counted is None) == (claim.why == "")
-    if isinstance(claim, Timed | Best):
-        assert (claim.today == "holds") or claim.why
-    if isinstance(claim, Best):
-        assert claim.expected in {choice.block_size for choice in claim.tried}
-    if isinstance(claim, Ends):
-        assert claim.today not in claim.statuses and bool(claim.today) == bool(claim.why)
+    assert (claim.today is None) == (claim.why == "") or claim.quantity == Untestable()
+    match claim.quantity:
+        case Counted() as count:
+            assert count.over in IN_JSON and (count.under in IN_JSON or not count.under) and count.unit
+            assert len(claim.runs) in (1, 2) and claim.relation == "equals"
+        case TimeRatio():
+            assert claim.runs and len(claim.runs) % 2 == 0 and claim.relation in ("more than", "equals", "about")
+            assert claim.relation == "about" or claim.expected == 1
+            assert claim.today in (None, "direction", "differs", "close")
+        case FastestBlock():
+            assert claim.expected in {choice.block_size for choice in claim.runs}
+        case Status():
+            assert len(claim.runs) == 1 and claim.relation == "one of" and claim.today not in claim.expected
 
 
 def test_the_names_are_different_and_every_ladder_of_a_lecture_has_its_claims():
@@ -111,15 +105,15 @@ def test_a_wrong_claim_does_not_hold():
 def test_what_was_not_counted_is_an_error_and_not_a_number():
     found = emulated(Choice("copy_offset", 64, 32, device="emulator"))
     with pytest.raises(KeyError, match="no line with 'nowhere'"):
-        counted(Count("branches", line="nowhere"), found)
+        counted(Counted("branches", line="nowhere"), found)
     with pytest.raises(KeyError, match="not counted"):
-        counted(Count("branches"), replace(found, counts=None))
-    assert counted(Count("global_load_requests"), found) == 2
+        counted(Counted("branches"), replace(found, counts=None))
+    assert counted(Counted("global_load_requests"), found) == 2
 
 
 def test_without_its_runs_a_claim_is_open():
     for claim in CLAIMS:
-        if not isinstance(claim, Computed | Untestable):
+        if not isinstance(claim.quantity, Computed | Untestable):
             assert verdict(claim, lambda choice: None) is None
 
 
@@ -130,7 +124,7 @@ def test_words_that_no_run_decides_say_why():
 
 def test_counts_that_a_restart_forgot_leave_the_claim_open():
     claim = BY_NAME["tree-steps"]
-    found = emulated(claim.choice())
+    found = emulated(runs(claim)[0])
     assert verdict(claim, lambda choice: replace(found, counts=replace(found.counts, lines=()))) is None
     assert (
         verdict(
@@ -143,7 +137,8 @@ def test_counts_that_a_restart_forgot_leave_the_claim_open():
 def timed(slow_us: float, fast_us: float, spread: float = 0.0, gpu: tuple[str, str] = ("A", "A"),
           said: float | None = None):  # fmt: skip
     pair = (Choice("reduce_strided", 64, 128), Choice("reduce_sequential", 64, 128))
-    claim = Timed("t", "crovella", "s", "Words.", "harris", (pair,), said)
+    relation = {None: "more than", 1: "equals"}.get(said, "about")
+    claim = Claim("t", "crovella", "s", "Words.", "harris", TIMES, relation, said or 1, pair)
     record = recorded_for(Choice("reduce_strided", 2**22, 128, device="gpu", combine="relaunch"))
 
     def find(choice: Choice) -> Measurement:
@@ -192,7 +187,7 @@ def gpu_rung(kernel: str) -> Choice:
 )  # fmt: skip
 def test_the_best_block_size_is_that_of_the_shortest_time(times: dict[int, float], outcome: str | None, words: str):
     tried = tuple(replace(gpu_rung("reduce_sequential"), block_size=size) for size in (64, 128, 256))
-    claim = Best("b", "heidelberg", "s", "maxThr: 128.", "heidelberg", tried, 128)
+    claim = Claim("b", "heidelberg", "s", "maxThr: 128.", "heidelberg", FastestBlock(), "equals", 128, tried)
     record = recorded_for(gpu_rung("reduce_sequential"))
 
     def find(choice: Choice) -> Measurement | None:
@@ -214,23 +209,22 @@ def test_words_without_a_number_ask_for_more():
 
 def test_the_pairs_of_a_claim_are_multiplied():
     cascading = (gpu_rung("reduce_complete_unroll"), gpu_rung("reduce_multiple_adds"))
-    claim = replace(BY_NAME["algorithmic"], pairs=(BY_NAME["algorithmic"].pairs[0], cascading))
+    claim = replace(BY_NAME["algorithmic"], runs=(*BY_NAME["algorithmic"].runs[:2], *cascading))
     made = verdict(claim, find)
-    times = {choice: recorded_for(choice).time_us for choice in claim.choices}
-    one, two, three, four = (times[choice] for choice in claim.choices)
+    one, two, three, four = (recorded_for(choice).time_us for choice in runs(claim))
     assert made.value == pytest.approx(one / two * three / four)
 
 
 def test_a_bandwidth_is_better_when_it_is_larger():
     pair = (gpu_rung("reduce_multiple_adds"), replace(gpu_rung("reduce_multiple_adds"), n=2**25))
-    claim = replace(BY_NAME["larger-is-better"], pairs=(pair,))
+    claim = replace(BY_NAME["larger-is-better"], runs=pair)
     made = verdict(claim, find)
-    small, large = (recorded_for(choice) for choice in claim.choices)
+    small, large = (recorded_for(choice) for choice in runs(claim))
     assert made.value == pytest.approx(large.rates.bandwidth_gb_s / small.rates.bandwidth_gb_s)
 
 
 def test_an_edit_must_fit_the_kernel():
-    claim = replace(BY_NAME["volatile"], edit=("not in the text", ""))
+    claim = replace(BY_NAME["volatile"], quantity=Status(("not in the text", "")))
     with pytest.raises(ValueError, match="does not hold"):
         runs(claim)
 
@@ -247,3 +241,34 @@ def test_units_agree_with_their_number():
     assert said(BY_NAME["step-2"]) == "2.33× as fast"
     assert said(BY_NAME["endless-thread"]) == "never ends"
     assert said(BY_NAME["sync-after-loop"]) == "wrong or right by luck"
+
+
+def test_no_claim_repeats_a_figure_that_a_csv_cell_has():
+    """The expected number of a claim about times, or of a computed one, is taken from its cell."""
+    cells = {float(Fraction(cell)) for cell in figures()} - {1.0}
+    assert len(cells) > 60
+    checked = 0
+    for lecture in LECTURES:
+        tree = ast.parse((Path(judge.__file__).parent / f"{lecture}.py").read_text(encoding="utf-8"))
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Claim" and len(call.args) > 7:
+                quantity, expected = ast.unparse(call.args[5]), call.args[7]
+                if not quantity.startswith(("TIMES", "TimeRatio", "Computed")):
+                    continue
+                numbers = {node.value for node in ast.walk(expected) if isinstance(node, ast.Constant)}
+                assert not numbers & cells or ast.unparse(call.args[0]) in K_WAYS, ast.unparse(call)
+                checked += 1
+    assert checked > 60
+
+
+K_WAYS = ("'divergence-is-slower'",)  # its 8 is the number of branches that run, and no printed figure
+
+
+def figures() -> Iterator[str]:
+    """The cells of the published CSVs that hold a time, a rate, a speedup or another printed figure."""
+    folder = Path(published.__file__).parent / "published"
+    for file in folder.glob("*.csv"):
+        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+        for row in csv.DictReader(lines):
+            told = ("lecture", "gpu", "kernel", "n", "dtype", "block", "max_threads", "figure", "unit", "slide")
+            yield from (cell for name, cell in row.items() if name not in told and cell)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.lectures.arithmetic.glibc import sum_of_digits
+from engine.lectures.hekun import sum_of_digits
 
 
 def test_the_first_numbers_are_glibcs():
