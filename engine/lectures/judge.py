@@ -8,13 +8,14 @@ words and its number stay beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
 from engine.catalogue import KERNELS, Rung
 from engine.choices import settle
+from engine.counters import COUNTERS, with_derived
 from engine.lectures import cooper, crovella, cs121, heidelberg, hekun
 from engine.lectures.claim import (
     Claim,
@@ -229,14 +230,19 @@ def counted(count: Counted, measurement: Measurement) -> float:
     whole = measurement.counts
     if whole is None:
         raise KeyError(f"{measurement.kernel} was not counted: {measurement.reason or 'it ran on a GPU'}")
-    lines = [line.counters for line in whole.lines if count.line in line.text] if count.line else [whole.counters]
+    total = with_derived(whole.counters)
+    lines = [line.counters for line in whole.lines if count.line in line.text] if count.line else [total]
     if not lines:
         raise KeyError(f"{measurement.kernel} has no line with {count.line!r} that did anything")
-    over = count.scale * sum(float(line[count.over]) for line in lines)
+    over = count.scale * sum(_count(line, count.over) for line in lines)
     if not count.under:
         return over
-    below = [whole.counters] if count.whole_under else lines
-    return over / sum(float(line[count.under]) for line in below)
+    return over / sum(_count(line, count.under) for line in ([total] if count.whole_under else lines))
+
+
+def _count(counters: Mapping[str, float], name: str) -> float:
+    """A counter that is derived from others is missing if nothing happened that it could be derived from."""
+    return float(counters[name] if COUNTERS[name].json is not None else counters.get(name, 0.0))
 
 
 @lru_cache(maxsize=64)

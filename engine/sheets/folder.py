@@ -16,22 +16,10 @@ from typing import Any
 from engine.catalogue import LADDERS, Kernel, Ladder, default_choice, kernel_named
 from engine.counters import COUNTERS
 from engine.lab.setups import Setup, setup_of
+from engine.lectures.claim import STATUS, Counted, Findings, Quantity, Relation, TimeRatio
 from engine.lectures.templates import Today, today
 from engine.records import Choice, NotRunnable
-from engine.sheets.sheet import (
-    HINTS,
-    LETTERS,
-    SOLUTION,
-    Check,
-    Counted,
-    Faster,
-    NoFinding,
-    Question,
-    RightAnswer,
-    Runs,
-    Sheet,
-    Wrong,
-)
+from engine.sheets.sheet import HINTS, LETTERS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
 from engine.words import whole_number
 
 _REQUIRED = object()
@@ -134,7 +122,7 @@ def runs_of(table: Table, usual: Runs) -> Runs:
     )
 
 
-def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check:
+def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Question:
     """The check of one [[check]]; without runs of its own it looks at the `usual` ones. Only what takes the place of a
     `kernel` can be compared with others."""
     kind = table.text("kind")
@@ -143,39 +131,50 @@ def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check:
     name, aim, advice = table.text("name", kind), table.text("aim"), table.text("advice")
     if kind == "time" and kernel is None:
         raise table.refusal("only what takes the place of a `kernel` is timed beside another one")
-    found: Check
+    if kind == "question":
+        question = _question(table, name, aim, advice)
+        table.end()
+        return question
+    runs = runs_of(table, usual)
+    quantity: Quantity = STATUS
+    limits: tuple[Limit, ...] = (Limit("one of", ("ok", "hazard")),)
     match kind:
-        case "answer":
-            found = RightAnswer(name, aim, advice, _some(table, runs_of(table, usual)))
         case "findings":
-            found = NoFinding(name, aim, advice, _some(table, runs_of(table, usual)))
+            quantity, limits = Findings(), (Limit("equals", 0),)
         case "counter":
-            found = _counted(table, name, aim, advice, _some(table, runs_of(table, usual)), kernel)
+            quantity, limits = _counted(table, kernel)
         case "time":
-            against = kernel_named(table.text("against")).name
+            quantity, limits = TimeRatio(medians=True), (_speedup(table),)
             runs = runs_of(table, replace(usual, schedule=(None,)))  # a GPU chooses its own order
-            found = Faster(name, aim, advice, runs, against, table.number("times"))
-        case _:
-            found = _question(table, name, aim, advice)
-    table.end()
-    return found
-
-
-def _some(table: Table, runs: Runs) -> Runs:
-    if not runs.n or not runs.block_size:
+    if kind != "time" and not (runs.n and runs.block_size):
         raise table.refusal("it needs an `n` and a `block_size` to run at")
-    return runs
+    table.end()
+    return Check(name, aim, advice, quantity, limits, runs)
 
 
-def _counted(table: Table, name: str, aim: str, advice: str, runs: Runs, kernel: Kernel | None) -> Counted:
-    counter, least, most = table.text("counter"), _bound(table, "at_least"), _bound(table, "at_most")
+def _speedup(table: Table) -> Limit:
+    against = kernel_named(table.text("against")).name
+    return Limit("at least", table.number("times"), against)
+
+
+def _counted(table: Table, kernel: Kernel | None) -> tuple[Counted, tuple[Limit, ...]]:
+    counter = table.text("counter")
+    bounds: tuple[tuple[Relation, float | str | None], ...] = (
+        ("at least", _bound(table, "at_least")),
+        ("at most", _bound(table, "at_most")),
+    )
     if counter not in COUNTERS:
         raise table.refusal(f"there is no counter {counter!r}")
-    if least is None and most is None:
+    if all(bound is None for _, bound in bounds):
         raise table.refusal("`at_least` or `at_most` is missing")
-    if kernel is None and (isinstance(least, str) or isinstance(most, str)):
+    if kernel is None and any(isinstance(bound, str) for _, bound in bounds):
         raise table.refusal("only what takes the place of a `kernel` is counted beside another one: give a number")
-    return Counted(name, aim, advice, runs, counter, least, most)
+    limits = (
+        Limit(relation, None, bound) if isinstance(bound, str) else Limit(relation, bound)
+        for relation, bound in bounds
+        if bound is not None
+    )
+    return Counted(counter), tuple(limits)
 
 
 def _bound(table: Table, name: str) -> float | str | None:

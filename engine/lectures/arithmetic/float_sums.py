@@ -184,8 +184,9 @@ def _words(result: float, dtype: str) -> Array:
 
 
 def result_type(choice: Settled) -> str:
-    """The element type of the answer: floats_double gives a double, whatever it adds."""
-    return "float64" if choice.kernel == "floats_double" else choice.dtype
+    """Return the element type of the answer, which may have more digits than the numbers."""
+    made = plan(choice)
+    return next(buffer.dtype for buffer in made.buffers if buffer.name == made.result)
 
 
 def spacing(value: float, dtype: str) -> float:
