@@ -1,4 +1,4 @@
-"""Measurements -> DataFrame, with the columns of `engine.columns`."""
+"""Measurements -> DataFrame, with the columns of `engine.history.tables`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pandas as pd
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Published, Rung, Topic
 from engine.catalogue.entries import same_bits
-from engine.columns import COLUMNS, LECTURE
-from engine.counters import COUNTERS, plotted
 from engine.history.history import Known, device_line
-from engine.host.rates import peak_of
+from engine.history.tables import COLUMNS, LECTURE
+from engine.machine.rates import peak_of
 from engine.plan import strides
 from engine.records import Choice, Measurement, Rates, Settled, dtype_of
-from engine.words import size_text, text_of
+from engine.records.counters import COUNTERS, plotted
+from engine.records.words import size_text, text_of
 
 SAME_LINE = 0.03  # lines that are nearer to each other are one
 

@@ -211,7 +211,7 @@ class Rung:
     """A kernel's place in a ladder. `label`: the lecture's own name ("#1"). `lead`: from the rung before to this.
 
     `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
-    `shows`: the counter that it changes against the rung before, one of engine.counters.COUNTERS, which falls;
+    `shows`: the counter that it changes against the rung before, one of engine.records.counters.COUNTERS, which falls;
     "+counter": it rises, "=counter": it stays; of a first rung, the counter that it is about. Empty: nothing counted.
     `promise`: its time against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a
     higher rate, as it does more. Empty: the rung is about something else.
@@ -243,7 +243,7 @@ class Ladder:
 
     `n`: the lecture's own; `emulator_n`: the largest that the emulator counts in a lecture's patience, None where that
     is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
-    engine.counters.IN_PLOTS that its lesson is about.
+    engine.records.counters.IN_PLOTS that its lesson is about.
     The catalogue adds the name of the `topic` whose module lists the ladder, and, where it has none, `today`: why the
     numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.templates.
     """

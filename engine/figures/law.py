@@ -11,7 +11,7 @@ from engine.figures.ticks import linear_ticks, log_ticks
 from engine.lectures import laws
 from engine.lectures.laws import Law, Point
 from engine.records import Settled
-from engine.words import size_text, time_text
+from engine.records.words import size_text, time_text
 
 HEIGHT = 430
 WORDS = 0.74  # of the type: that of the words above the plot, whose lines must fit a column and leave room for a plot

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.catalogue import Ladder
-from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
 from engine.plan import plan
 from engine.records import Launch, Measurement, NotRunnable, Settled
-from engine.words import text_of
+from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
+from engine.records.words import text_of
 
 _LITTLE = 1.05  # below this factor the difference says more
 

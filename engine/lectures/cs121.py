@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from engine.catalogue.gpu_models import H200, LECTURE_GPU, GpuModel
 from engine.catalogue.published import printed
-from engine.choices import settle
 from engine.lectures.arithmetic.matmul import LectureNumbers, lecture_numbers
 from engine.lectures.claim import (
     CONSTANT_PASSES,
@@ -21,6 +20,7 @@ from engine.lectures.claim import (
     TimeRatio,
     emulated,
 )
+from engine.plan import settle
 from engine.records import Choice
 
 _BYTES = replace(SECTORS, scale=32.0, unit="bytes per request")

@@ -14,8 +14,7 @@ from functools import lru_cache
 from math import prod
 
 from engine.catalogue import KERNELS, Rung
-from engine.choices import settle
-from engine.counters import COUNTERS, with_derived
+from engine.history.tables import value_of
 from engine.lectures import cooper, crovella, cs121, heidelberg, hekun
 from engine.lectures.claim import (
     Claim,
@@ -29,9 +28,10 @@ from engine.lectures.claim import (
     TimeRatio,
     Untestable,
 )
+from engine.plan import settle
 from engine.records import Choice, Measurement, Settled
-from engine.tables import value_of
-from engine.words import three_digits
+from engine.records.counters import COUNTERS, with_derived
+from engine.records.words import three_digits
 
 CLAIMS: tuple[Claim, ...] = (*cs121.CLAIMS, *crovella.CLAIMS, *heidelberg.CLAIMS, *cooper.CLAIMS, *hekun.CLAIMS)
 

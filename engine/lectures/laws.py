@@ -12,13 +12,13 @@ from math import ceil, gcd
 
 import numpy as np
 
+from engine.backends.timing.statistics import SAME
 from engine.catalogue import KERNELS, topic_of
 from engine.history.history import Known, device_line
 from engine.lectures.claim import CONSTANT_PASSES, LOAD_PASSES, SECTORS, Counted
 from engine.lectures.judge import counted
 from engine.records import Measurement, Settled, dtype_of
-from engine.statistics import SAME
-from engine.words import time_text
+from engine.records.words import time_text
 
 WARP, SECTOR_BYTES, SEGMENT_BYTES = 32, 32, 128
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.catalogue import LADDERS, Ladder, Published, Rung
-from engine.choices import settle
 from engine.history.history import latest, recorded_for
+from engine.plan import settle
 from engine.records import Choice, Measurement, Settled
 
 

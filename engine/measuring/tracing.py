@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.backends.choice import backend_of
+from engine.backends.backend import backend_of
 from engine.backends.emulator.backend import SECONDS
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.state.machine import Options

@@ -8,9 +8,8 @@ from typing import Any
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Topic
 from engine.catalogue.libraries import operation_of
-from engine.choices import settle
 from engine.lectures import judge, published
-from engine.plan import grid_for, offered, strides
+from engine.plan import grid_for, offered_elements, settle, strides
 from engine.records import C_TYPES, CACHE_STATES, Choice, Settled
 
 COLD, COLD_AND_HOT = CACHE_STATES[:1], (CACHE_STATES[0], CACHE_STATES[-1])
@@ -106,7 +105,7 @@ def _elements(topic: Topic, sizes: tuple[int, ...], block_size: int) -> Iterator
     for n in sizes:
         for kernel in topic.kernels:
             if strides(kernel) and block_size in kernel.block_sizes:
-                for each in offered(n, block_size):
+                for each in offered_elements(n, block_size):
                     blocks = grid_for(n, block_size, each)
                     choice = _on_gpu(kernel.name, n, block_size, blocks, dtype=kernel.dtypes[0])
                     yield Item(choice, "elements per thread", COLD_AND_HOT)

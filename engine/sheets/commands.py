@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.lab.commands import Answer
+from engine.commands.lab import Answer
 from engine.records import NotRunnable
 from engine.sheets import progress as kept
 from engine.sheets.folder import load, names

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalogue import LADDERS, Kernel, Ladder, default_choice, kernel_named
-from engine.counters import COUNTERS
 from engine.lab.setups import Setup, setup_of
 from engine.lectures.claim import STATUS, Counted, Findings, Quantity, Relation, TimeRatio
 from engine.lectures.templates import Today, today
 from engine.records import Choice, NotRunnable
+from engine.records.counters import COUNTERS
+from engine.records.words import whole_number
 from engine.sheets.sheet import HINTS, LETTERS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
-from engine.words import whole_number
 
 _REQUIRED = object()
 

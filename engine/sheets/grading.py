@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.choices import settle
-from engine.compile.encodings import decoded
+from engine.backends.measure import failed
+from engine.compile.encodings import decode
 from engine.compile.limits import SOURCE_BYTES
-from engine.host.devices import gpus
-from engine.measuring.measure import failed
+from engine.machine.devices import gpus
+from engine.plan import settle
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import drafts, service
 from engine.sheets.judging import Submission, passed, verdicts
@@ -109,7 +109,7 @@ def _text(path: Path) -> tuple[str, str | None]:
             raw = file.read(SOURCE_BYTES + 1)
         if len(raw) > SOURCE_BYTES:
             raise NotRunnable(f"{name} has more than {SOURCE_BYTES >> 10} kB.")
-        return decoded(name, raw)
+        return decode(name, raw)
     except OSError as error:
         raise NotRunnable(f"{name} cannot be read: {error.strerror}.") from None
 

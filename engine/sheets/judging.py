@@ -11,14 +11,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
-from engine.counters import COUNTERS
 from engine.lectures import judge
 from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
 from engine.lectures.judge import counted, decided
 from engine.plan import strides
 from engine.records import Choice, Measurement
+from engine.records.counters import COUNTERS
+from engine.records.words import size_text, whole_number
 from engine.sheets.sheet import Check, Limit, Question, Runs, Sheet, Verdict
-from engine.words import size_text, whole_number
 
 _LONGEST = 40  # characters of a number
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from engine.backends.measure import with_first_elements
 
 from engine.catalogue import KERNELS, aggregate, checks, topic_of
-from engine.measuring.measure import with_first_elements
 from engine.plan import plan
 from engine.records import Choice
 from tests.made import measure

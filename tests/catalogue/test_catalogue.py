@@ -12,9 +12,8 @@ import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice, published
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
-from engine.choices import settle
 from engine.compile.nvrtc import compile_source
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import C_TYPES, COMBINES, Choice, HostRun, Launch, Source
 from tests.test_walks import steps_of
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from engine.backends.measure import failed
+from engine.records.counters import IN_JSON
 
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
 from engine.catalogue.entries import Topic
 from engine.catalogue.products import MULTIPLE
-from engine.counters import IN_JSON
-from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from tests.cases import case

@@ -21,13 +21,17 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from engine.backends.timing import gpu, probes  # noqa: E402
+from engine.records.words import size_text  # noqa: E402
+
 from cuda import bench  # noqa: E402
-from engine.backends.gpu import device, launches, probes, timing  # noqa: E402
+from engine.backends.gpu import device, launches
 from engine.backends.gpu.memory import stream  # noqa: E402
 from engine.catalogue import default_choice, recipe_of  # noqa: E402
-from engine.choices import settle  # noqa: E402
-from engine.plan import plan  # noqa: E402
-from engine.words import size_text  # noqa: E402
+from engine.plan import (
+    plan,
+    settle,
+)
 
 CACHE = "cold-dirty"
 SAMPLES = 300
@@ -68,7 +72,7 @@ def cells() -> list[Cell]:
                 choice = settle(replace(default_choice(kernel), n=n, dtype=dtype, cache=CACHE, device="gpu"))
                 prepared = launches.prepare(plan(choice), recipe_of(choice))
                 launches.execute(prepared)
-                ours = timing.time_plan(prepared, CACHE).time_us
+                ours = gpu.time_plan(prepared, CACHE).time_us
                 found.append(Cell(kernel, dtype, n, prepared, ours))
     return found
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from engine.backends.measure import failed
+from engine.records.counters import ON_LINES
 
 from engine.backends.cpu import host_step
 from engine.catalogue import KERNELS, LADDERS, default_choice
-from engine.counters import ON_LINES
 from engine.figures.banks import MOST_FRAMES, bank_figure, moments, shown_moments
 from engine.lectures import changes
-from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, Counts, NotRunnable
 from tests.cases import case

@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from engine.backends.measure import failed
+from engine.records.counters import IN_JSON
 
 from engine.catalogue import KERNELS, LADDERS, published
-from engine.counters import IN_JSON
 from engine.history.history import recorded_for
 from engine.lectures import judge
 from engine.lectures.claim import LECTURES, TIMES, Claim, Computed, Counted, FastestBlock, Status, TimeRatio, Untestable
 from engine.lectures.judge import CLAIMS, claims_of, counted, runs, said, verdict
-from engine.measuring.measure import failed
 from engine.plan import plan
 from engine.records import Choice, Measurement, RunFailed
 from tests.cases import case

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from engine.backends import measure as measuring
 from engine.catalogue import KERNELS, LADDERS
 from engine.catalogue import published as figures
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history import history
 from engine.lectures import published
 from engine.lectures.published import Numbers
-from engine.measuring import measure as measuring
 from engine.records import Choice
 from tests.made import measure, measured, recorded_kernels
 

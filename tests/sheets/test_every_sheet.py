@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from engine.backends.measure import failed, measure
 
 from engine.catalogue import LADDERS, default_choice, kernel_named
-from engine.choices import settle
 from engine.history import history
 from engine.lab.checking import check_own
 from engine.lectures.claim import STATUS, TimeRatio
-from engine.measuring.measure import failed, measure
+from engine.plan import settle
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
 from engine.sheets.folder import load, names, of_rung, recorded
 from engine.sheets.judging import Run, Submission, passed, verdicts

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.backends.gpu import device, launches, timing
+from engine.backends.gpu import device, launches
 from engine.backends.gpu.memory import fill, stream
+from engine.backends.timing import gpu
 from engine.catalogue import recipe_of
 from engine.catalogue.libraries import peers_named
 from engine.records import Plan, Progress, Run, Timing
@@ -30,4 +31,4 @@ class Gpu:
         prepared = launches.prepare(plan, recipe_of(plan.choice))
         with stream():
             fill(plan, prepared.arrays)  # tickets and slots are zero before the first launch; each leaves them so
-        return timing.time_plan(prepared, plan.choice.cache, peers_named(plan.choice.kernel), progress)
+        return gpu.time_plan(prepared, plan.choice.cache, peers_named(plan.choice.kernel), progress)
