@@ -27,7 +27,7 @@ class Counted:
     """scale * over / under, or just scale * over: of a whole run, or of its .cu line that contains `line`. With a
     second run: the count of the second over that of the first.
 
-    `over`, `under`: names of engine.records.counters.COUNTERS. `whole_under`: `under` is of the whole run even with a `line`.
+    `over`, `under`: names in engine.records.counters. `whole_under`: `under` is of the whole run even with a `line`.
     `unit`: what the number is called.
     """
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from engine.backends.measure import with_first_elements
 
+from engine.backends.measure import with_first_elements
 from engine.catalogue import KERNELS, aggregate, checks, topic_of
 from engine.plan import plan
 from engine.records import Choice

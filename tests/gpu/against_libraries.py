@@ -17,10 +17,9 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from engine.backends.timing import gpu
-
 from engine.backends.gpu import launches
 from engine.backends.gpu.memory import forget_inputs
+from engine.backends.timing import gpu
 from engine.catalogue import KERNELS, Kernel, default_choice, recipe_of, topic_of
 from engine.catalogue.libraries import PEERS, operation_of
 from engine.plan import plan, settle

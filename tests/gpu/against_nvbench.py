@@ -1,7 +1,7 @@
 """Time 60 cells of the catalogue with this program and with NVIDIA's nvbench, in the same state: about half a minute.
 
     pip install cuda-bench
-    python tests/gpu/against_nvbench.py docs/against-nvbench.md [SAMPLES.json]
+    python tests/gpu/against_nvbench.py docs/notes/against-nvbench.md [SAMPLES.json]
 
 Both flush the L2 by setting as many bytes as it has ("cold-dirty"), both take the median, both time the same prebuilt
 launches on the same stream.
@@ -21,17 +21,13 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from engine.backends.timing import gpu, probes  # noqa: E402
-from engine.records.words import size_text  # noqa: E402
-
 from cuda import bench  # noqa: E402
-from engine.backends.gpu import device, launches
+from engine.backends.gpu import device, launches  # noqa: E402
 from engine.backends.gpu.memory import stream  # noqa: E402
+from engine.backends.timing import gpu, probes  # noqa: E402
 from engine.catalogue import default_choice, recipe_of  # noqa: E402
-from engine.plan import (
-    plan,
-    settle,
-)
+from engine.plan import plan, settle  # noqa: E402
+from engine.records.words import size_text  # noqa: E402
 
 CACHE = "cold-dirty"
 SAMPLES = 300
@@ -114,12 +110,12 @@ def page(found: list[Cell], theirs: list[float]) -> str:
     return "\n".join((
         "# Against nvbench",
         "",
-        f"Made by `python tests/gpu/against_nvbench.py docs/against-nvbench.md` on {datetime.now(UTC):%Y-%m-%d}, "
-        f"{name}, cuda-bench {bench.__version__}. What it says is explained in [how a number is measured]"
-        "(measuring.md).",
+        f"*Laboratory note, made by `python tests/gpu/against_nvbench.py docs/notes/against-nvbench.md` on "
+        f"{datetime.now(UTC):%Y-%m-%d}: {name}, cuda-bench {bench.__version__}. [How a time is measured]"
+        "(../measuring.md) explains the terms.*",
         "",
-        f"Medians of the same launches in the same state (`{CACHE}`), in microseconds. **ours**: as the program times "
-        "and records.",
+        f"Medians of the same launches in the same cache state (`{CACHE}`), in microseconds. **ours**: the program's "
+        "own time, as recorded.",
         "",
         ours,
         "",

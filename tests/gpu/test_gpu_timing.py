@@ -73,10 +73,9 @@ def test_the_clock_was_up():
 
 def test_a_plain_synchronised_event_measurement_agrees():
     """At 2^28 the launch that the plain way counts too is a hundredth of the time."""
+    from engine.backends.gpu.memory import stream
     from engine.backends.timing import probes
     from engine.backends.timing.statistics import median
-
-    from engine.backends.gpu.memory import stream
 
     plan = prepared(n=2**28)
     times = []
@@ -109,7 +108,6 @@ def test_from_click_to_number_in_300_ms():
 
 def test_recording_writes_rows_that_load_back(tmp_path):
     from engine.commands.record import record
-
     from engine.history.recordings import entries
 
     path = record(quick=True, folder=tmp_path, budget_s=60)

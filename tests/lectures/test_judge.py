@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from engine.backends.measure import failed
-from engine.records.counters import IN_JSON
 
+from engine.backends.measure import failed
 from engine.catalogue import KERNELS, LADDERS, published
 from engine.history.history import recorded_for
 from engine.lectures import judge
@@ -19,6 +18,7 @@ from engine.lectures.claim import LECTURES, TIMES, Claim, Computed, Counted, Fas
 from engine.lectures.judge import CLAIMS, claims_of, counted, runs, said, verdict
 from engine.plan import plan
 from engine.records import Choice, Measurement, RunFailed
+from engine.records.counters import IN_JSON
 from tests.cases import case
 from tests.made import measure, recorded_kernels
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from engine.backends.measure import failed, measure
 
+from engine.backends.measure import failed, measure
 from engine.catalogue import LADDERS, default_choice, kernel_named
 from engine.history import history
 from engine.lab.checking import check_own

@@ -7,7 +7,6 @@ from dataclasses import replace
 from html import escape
 
 import streamlit as st
-from engine.records.words import count_text
 
 from engine.catalogue import matmul
 from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
@@ -22,6 +21,7 @@ from engine.lectures.arithmetic.matmul import (
     sentences,
 )
 from engine.records import CompileError, Measurement, NotRunnable, Settled
+from engine.records.words import count_text
 from views.panels.entries import Section
 from views.session import choices, work
 from views.session.page import Page

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
-from engine.records.words import size_text
 
 from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line, latest, recorded_for
 from engine.lectures.claim import LECTURES, Claim, Computed, Counted, FastestBlock, Status, TimeRatio
 from engine.lectures.judge import Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
+from engine.records.words import size_text
 from views.panels.entries import Section
 from views.session import choices, work
 from views.session.page import WORK, Page

@@ -7,7 +7,6 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
-from engine.records.words import size_text
 
 from engine.catalogue.plans import knob
 from engine.figures.law import law_figure
@@ -16,6 +15,7 @@ from engine.history import history
 from engine.history.history import Known
 from engine.lectures import laws
 from engine.lectures.laws import law_of
+from engine.records.words import size_text
 from views.panels.entries import Picture
 from views.session import work
 from views.session.page import WORK, Page

@@ -8,17 +8,17 @@ from html import escape
 
 import pandas as pd
 import streamlit as st
-from engine.history.tables import checked_by, published_line
-from engine.records.words import STATUS_WORDS, size_text, text_of
 
 from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history.history import Known, device_line, look_up
+from engine.history.tables import checked_by, published_line
 from engine.lectures import published
 from engine.lectures.published import Line, Numbers
 from engine.lectures.templates import today
 from engine.records import Settled
+from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
 from views.session import work
 from views.session.facts import Same

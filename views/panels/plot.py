@@ -12,10 +12,10 @@ from typing import Any, Literal
 import streamlit as st
 from plotly import graph_objects
 
-from engine import tables
 from engine.catalogue import TOPICS
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
+from engine.history import tables
 from engine.history.history import not_recorded
 from views import panels
 from views.panels import counters

@@ -8,7 +8,6 @@ from functools import partial
 from typing import ClassVar
 
 from engine.backends.measure import failed
-
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.grading import measurement_of, submit
