@@ -11,7 +11,7 @@ import pytest
 
 from engine.catalogue import LADDERS
 from engine.history import history
-from engine.lectures import conditions, paper
+from engine.lectures import published
 from tests.history.test_history import measured
 from tests.home import places
 
@@ -32,8 +32,8 @@ def used(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     for name, place in places(home).items():
         monkeypatch.setenv(name, place)
     for device in ("gpu", "emulator"):
-        for ladder in conditions.published_ladders():
-            for line in paper.lines(LADDERS[ladder], device):
+        for ladder in published.published_ladders():
+            for line in published.lines(LADDERS[ladder], device):
                 history.remember(line.choice, measured(line.choice, time_us=1.0))
     history.forget()
     (home / ".streamlit").mkdir()

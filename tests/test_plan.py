@@ -5,9 +5,8 @@ from math import ceil
 
 import pytest
 
-from engine.catalogue import KERNELS, default_choice, topic_of
-from engine.catalogue.topics import matmul_split
-from engine.catalogue.topics.hopper import MULTIPLE
+from engine.catalogue import KERNELS, default_choice, matmul, topic_of
+from engine.catalogue.products import MULTIPLE
 from engine.plan import ELEMENTS, describe_launches, grid_for, offered_elements, plan, strides
 from engine.records import Choice, HostSum, Launch, NotRunnable, TensorMap
 from tests.sentences import refused
@@ -62,7 +61,7 @@ def test_a_choice_that_cannot_run_is_refused_with_the_reason(change: dict, key: 
 @pytest.mark.parametrize("n", [2, 33, 1000, 4097])
 def test_every_thread_of_a_plan_has_a_block_and_every_launch_an_element(kernel: str, n: int):
     entry = KERNELS[kernel]
-    if entry.topic == "tensor" or entry is matmul_split.KERNEL:
+    if entry.topic == "tensor" or entry is matmul.SPLIT:
         n = max(1, n // MULTIPLE) * MULTIPLE
     assert entry.block_sizes and entry.combines
     for block_size in entry.block_sizes:

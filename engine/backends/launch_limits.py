@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engine.catalogue.entries import MAX_BLOCK
-from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS, GpuModel
-from engine.catalogue.occupancy import occupancy
+from engine.catalogue.gpu_models import GPU, MULTIPROCESSORS, GpuModel, occupancy
 from engine.compile.cubin import resources_of
 from engine.compile.names import readable
 from engine.records import Launch, NotRunnable

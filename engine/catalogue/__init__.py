@@ -1,6 +1,6 @@
 """The only list of kernels, topics and ladders. Menus, tests, tables, docs and `--json` grow from here.
 
-A topic is its `.cu` files, its module in topics/, its module in ladders/, and its line in the list below. A kernel
+A topic is its `.cu` files, its module with kernels, plan, check and ladders, and its line in the list below. A kernel
 variant is one `.cu` file and one entry in its topic's module. A ladder is data: an order of rungs, the lecture it comes
 from, and the sentence that leads from one rung to the next.
 """
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import pairwise
 
-from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
-from engine.catalogue.ladders.today import paragraph
-from engine.catalogue.topics import (
+from engine.catalogue import (
     aggregate,
     atomics,
+    data,
     floats,
     matmul,
     matrix_sums,
@@ -25,10 +25,11 @@ from engine.catalogue.topics import (
     trapezoid,
     volta,
 )
-from engine.records import Choice, NotRunnable
+from engine.catalogue.entries import Kernel, Ladder, Published, Rung, Topic
+from engine.records import Array, Choice, NotRunnable
 
 __all__ = ["KERNELS", "LADDERS", "TOPICS", "Kernel", "Ladder", "Published", "Rung", "Topic", "default_choice",
-           "emulated_n", "kernel_named", "topic_of"]  # fmt: skip
+           "emulated_n", "inputs_of", "kernel_named", "recipe_of", "topic_of"]  # fmt: skip
 
 _TOPICS = (
     reduction.TOPIC,
@@ -55,18 +56,35 @@ _FIRST = (
 
 
 def _all_rungs(topic: Topic) -> Ladder:
+    names = [kernel.name for kernel in topic.kernels]
+    shown = [topic.shows.get(now, _shown(before, now)) for before, now in zip(["", *names], names, strict=False)]
     return Ladder(
         name=f"all-{topic.name}",
         title=f"{topic.title}: all rungs",
         lecture="All lectures of the topic",
         summary="Every kernel of the topic, in the order of the catalogue.",
-        rungs=tuple(Rung(kernel.name, name, f"{kernel.title}.") for kernel, name in _short_names(topic)),
+        rungs=tuple(
+            Rung(kernel.name, name, f"{kernel.title}.", shows=counter)
+            for (kernel, name), counter in zip(_short_names(topic), shown, strict=True)
+        ),
         n=topic.default_n,
         block_size=topic.default_block_size,
         dtype=topic.kernels[0].dtypes[0],
         emulator_n=min((ladder.emulator_n for ladder in topic.ladders if ladder.emulator_n), default=None),
         picture="time",
+        today=(
+            "These are the rungs of all lectures of the topic; each lecture's own ladder says why the shape differs.",
+        ),
     )
+
+
+def _shown(before: str, kernel: str) -> str:
+    """Return what a kernel shows after `before`: as a ladder says that has them in this order, else as any ladder."""
+    rungs = [ladder.rungs for topic in _TOPICS for ladder in topic.ladders]
+    first = [("", each[0]) for each in rungs]
+    later = [(old.kernel, new) for each in rungs for old, new in pairwise(each)]
+    found = [(old, new.shows) for old, new in (*first, *later) if new.kernel == kernel]
+    return next((shows for old, shows in found if old == before), found[0][1] if found else "")
 
 
 def _short_names(topic: Topic) -> list[tuple[Kernel, str]]:
@@ -83,11 +101,7 @@ def _place(ladder: Ladder) -> tuple[bool, int]:
 
 TOPICS: dict[str, Topic] = {topic.name: topic for topic in _TOPICS}
 KERNELS: dict[str, Kernel] = {kernel.name: kernel for topic in _TOPICS for kernel in topic.kernels}
-_LADDERS = [
-    replace(ladder, topic=topic.name, today=ladder.today or paragraph(ladder.name))
-    for topic in _TOPICS
-    for ladder in (*topic.ladders, _all_rungs(topic))
-]
+_LADDERS = [replace(ladder, topic=topic.name) for topic in _TOPICS for ladder in (*topic.ladders, _all_rungs(topic))]
 LADDERS: dict[str, Ladder] = {ladder.name: ladder for ladder in sorted(_LADDERS, key=_place)}
 
 
@@ -122,3 +136,13 @@ def default_choice(kernel: str) -> Choice:
     topic = topic_of(entry)
     block_size = topic.default_block_size if topic.default_block_size in entry.block_sizes else entry.block_sizes[-1]
     return Choice(kernel=kernel, n=topic.default_n, block_size=block_size, dtype=entry.dtypes[0])
+
+
+def recipe_of(choice: Choice) -> dict[str, tuple[Array, int]]:
+    """Return the input buffers of a choice, each as a period and a count: a GPU repeats the period itself."""
+    return topic_of(choice.kernel).input_recipe(choice)
+
+
+def inputs_of(choice: Choice) -> dict[str, Array]:
+    """Return the whole input buffers of a choice on the host."""
+    return {name: data.repeated(numbers, count) for name, (numbers, count) in recipe_of(choice).items()}

@@ -89,8 +89,6 @@ class Kernel:
     `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing. `off_type`:
     other units compute than those of its element type, whose peak says nothing of it either.
     `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
-    `shows`: the counter that it is meant to change against the rung before, a name in engine.records.counters, which
-    falls; "+counter": it rises, "=counter": it stays; engine.lectures.meant has what depends on the rung before.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
     "rounds" (right up to some n, beyond which rounding makes it wrong).
@@ -99,6 +97,9 @@ class Kernel:
     those instructions.
     `work`: what it computes, where the kernels of its topic do not all compute the same. `processor`: what runs it.
     `operation`: what libraries call that, one of engine.catalogue.libraries.PEERS, where it is not its topic's.
+    `law`: the name of the law of engine.lectures.laws that its parameter follows. `packed`: its threads reserve places,
+    so its answer lies packed, in the order in which they came. `tree`: of a sum, "none": all threads add to one number;
+    "barriers": its blocks wait once after loading and once after each step of their tree; else another kind.
     `varies`: what may differ from run to run though all are right, beside floats that atomics add up: "floats", sums of
     them whose order is that of who comes first; "order", in which place each answer stands.
     """
@@ -111,7 +112,6 @@ class Kernel:
     combines: tuple[str, ...] = ("none",)
     coverage: int | None = 1
     bytes_per_thread: int = 1
-    shows: str = ""
     expect: str = "ok"
     cooperative: bool = False
     on_chip: bool = False
@@ -126,6 +126,9 @@ class Kernel:
     needs: BlockNeed | None = None
     operation: str = ""
     varies: Literal["", "floats", "order"] = ""
+    law: str = ""
+    packed: bool = False
+    tree: Literal["", "none", "barriers"] = ""
 
     @property
     def has_peak(self) -> bool:
@@ -208,8 +211,10 @@ class Rung:
     """A kernel's place in a ladder. `label`: the lecture's own name ("#1"). `lead`: from the rung before to this.
 
     `combine`: how the lecture combines the blocks, where the kernel allows several. `published`: the lecture's figures.
-    `promise`: what its words lead one to expect against the rung before, at the ladder's own N: that it is "faster",
-    "slower", or takes the "same" time; "more": at a higher rate, as it does more. Empty: they are about something else.
+    `shows`: the counter that it changes against the rung before, one of engine.records.counters.COUNTERS, which falls;
+    "+counter": it rises, "=counter": it stays; of a first rung, the counter that it is about. Empty: nothing counted.
+    `promise`: its time against the rung before at the ladder's own N: "faster", "slower", or the "same"; "more": a
+    higher rate, as it does more. Empty: the rung is about something else.
     `stand_in`: another kernel of the ladder, which is timed beside them, where the slide's own code is wrong today.
     `picture`, `counter`: what the plot shows on arriving here, where that is another one than the ladder's.
     """
@@ -224,6 +229,7 @@ class Rung:
     stand_in: str = ""
     picture: str = ""
     counter: str = ""
+    shows: str = ""
 
     @property
     def timed(self) -> str:
@@ -239,7 +245,7 @@ class Ladder:
     is its topic's. `picture`: what the plot opens on, the name of one of the pages' plots; `counter`: the one of
     engine.records.counters.IN_PLOTS that its lesson is about.
     The catalogue adds the name of the `topic` whose module lists the ladder, and, where it has none, `today`: why the
-    numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.then_and_now.
+    numbers of today have another shape than the lecture's; its figures are filled in by engine.lectures.templates.
     """
 
     name: str
@@ -269,6 +275,7 @@ class Topic:
     {buffer: (period, count)}: the data are that NumPy array repeated to `count` elements, so that a GPU can be fed
     without moving n elements from the host. `check(plan, output)` -> Check. `remark(result)`: what else is to be said
     of an answer, as part of a sentence. `operation`: what libraries call what its kernels do, "" where none does it.
+    `shows`: what a kernel shows in the ladder of all rungs, if its own ladders say something else, as in Rung.
     """
 
     name: str
@@ -288,6 +295,7 @@ class Topic:
     check: Callable[[Plan, Array], Check]
     data_note: str
     operation: str = ""
+    shows: Mapping[str, str] = field(default_factory=dict)
     remark: Callable[[float | int], str] | None = None
     min_n: int = 1
     min_n_reason: str = ""
@@ -296,3 +304,13 @@ class Topic:
     def block_noun(self) -> str:
         """What a block size is called in a sentence: "tile width" of "Tile width (threads per side)"."""
         return self.block_label.partition(" (")[0].lower()
+
+
+def same_bits(kernel: Kernel, dtype: str, combine: str | None = None) -> bool | None:
+    """Whether it does with this element type and way to combine blocks (None: its own); None of a kernel that is wrong,
+    or right by luck."""
+    if kernel.expect in ("wrong", "hazard", "deadlock"):
+        return None
+    rounded = not dtype.startswith("int")
+    by_atomics = (combine or kernel.combines[0]) == "atomic"
+    return kernel.varies != "order" and not (rounded and (by_atomics or kernel.varies == "floats"))

@@ -27,8 +27,7 @@ from engine.history.recordings import (
     this_session,
     write,
 )
-from engine.lectures import conditions
-from engine.lectures.claims import verdicts
+from engine.lectures import judge, published
 from engine.machine.environment import environment, has_gpu
 from engine.plan import Key, grid_for, key, offered_elements, plan, settle, strides
 from engine.records import (
@@ -113,11 +112,11 @@ def _rungs() -> Iterator[Item]:
 
 def _lectures() -> Iterator[Item]:
     """The conditions of every figure that a lecture prints, and the runs that decide its claims about speed."""
-    for name in conditions.published_ladders():
-        for choice, _ in conditions.choices(LADDERS[name], "gpu"):
+    for name in published.published_ladders():
+        for choice, _ in published.choices(LADDERS[name], "gpu"):
             yield Item(choice, "published figures", limit_s=1.5)
-    for claim in verdicts.CLAIMS:
-        for choice in verdicts.runs(claim):
+    for claim in judge.CLAIMS:
+        for choice in judge.runs(claim):
             if choice.device == "gpu":
                 yield Item(choice, "claims", COLD, 1.5)
 

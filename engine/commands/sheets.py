@@ -11,9 +11,8 @@ from engine.commands.lab import Answer
 from engine.records import NotRunnable
 from engine.sheets import progress as kept
 from engine.sheets.folder import load, names
-from engine.sheets.grading import graded, record, table
+from engine.sheets.grading import graded, handed_in, record, table
 from engine.sheets.sheet import Question, Sheet
-from engine.sheets.submissions import handed_in
 
 
 def list_sheets(name: str | None) -> Answer:

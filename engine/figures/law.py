@@ -8,9 +8,8 @@ from typing import Any
 
 from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, ORANGE, Figure, Look, base_layout, scaled, upright
 from engine.figures.ticks import linear_ticks, log_ticks
-from engine.lectures.laws import counted
-from engine.lectures.laws.counted import Point
-from engine.lectures.laws.formulas import Law
+from engine.lectures import laws
+from engine.lectures.laws import Law, Point
 from engine.records import Settled
 from engine.records.words import size_text, time_text
 
@@ -72,7 +71,7 @@ def _words(law: Law, choice: Settled, found: Sequence[Point], timed: bool) -> li
         words.append((f"<b>—</b> law: {law.rule(choice)}", ORANGE))
     if timed:
         n = "" if law.values else f", N = {size_text(choice.n)}"
-        words.append((f"<b>□</b> GPU time{n}: {counted.origins(found)}", GREEN))
+        words.append((f"<b>□</b> GPU time{n}: {laws.origins(found)}", GREEN))
     return words
 
 
@@ -90,7 +89,7 @@ def _line(text: str, colour: str, row: int, look: Look) -> dict[str, Any]:
 def _across(law: Law, choice: Settled, found: Sequence[Point], look: Look) -> dict[str, Any]:
     values = [point.value for point in found]
     axis: dict[str, Any] = {
-        "title": {"text": scaled(counted.swept_label(choice.kernel), law.decades), "font": {"size": look.font}},
+        "title": {"text": scaled(laws.swept_label(choice.kernel), law.decades), "font": {"size": look.font}},
         "zeroline": False,
     }
     if law.decades:
@@ -147,7 +146,7 @@ def _times_axis(law: Law, every: Mapping[str, Times], look: Look, height: float)
         "tickfont": {"size": look.font, "color": GREEN},
     }  # fmt: skip
     if not law.decades:  # times that do not follow the law stand apart from it
-        top = max(known) * (1.08 if max(known) > counted.SLIGHT * min(known) else 1.45)
+        top = max(known) * (1.08 if max(known) > laws.SLIGHT * min(known) else 1.45)
         return axis | {"range": [0, top], **linear_ticks(top)}
     low, high = log10(min(known)), log10(max(known))
     room = max(0.12, 0.1 * (high - low))

@@ -10,7 +10,7 @@ from typing import Any
 from engine.figures.look import BLUE, DASHES, GREY, LETTER, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
 from engine.figures.ticks import log_ticks
 from engine.history.history import device_line
-from engine.lectures.paper import Line
+from engine.lectures.published import Line
 from engine.records.words import text_of
 
 _PAPER, _HERE = "In the lecture", "Here"

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Published, Rung, Topic
-from engine.catalogue.repeatability import same_bits
+from engine.catalogue.entries import same_bits
 from engine.compile.nvrtc import ASSEMBLED_ARCHITECTURE
 from engine.history.history import Known, device_line
 from engine.machine.rates import peak_of

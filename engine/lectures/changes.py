@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.catalogue import KERNELS, Ladder
-from engine.lectures.meant import told
+from engine.catalogue import Ladder
 from engine.plan import plan
 from engine.records import Launch, Measurement, NotRunnable, Settled
 from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES, with_derived
@@ -111,9 +110,7 @@ def _factor(ratio: float) -> str:
 
 def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
     """(counter, "fall", "rise" or "stay"): what a rung is meant to show against the one before; None: nothing."""
-    rungs = ladder.rungs
-    before = KERNELS[rungs[position - 1].kernel] if position else None
-    text = told(before, KERNELS[rungs[position].kernel])
+    text = ladder.rungs[position].shows if position else ""
     return (text.lstrip("+="), {"+": "rise", "=": "stay"}.get(text[0], "fall")) if text else None
 
 
@@ -126,7 +123,7 @@ def shown_counter(ladder: Ladder, position: int) -> str:
     if here:
         return here[0]
     after = meant(ladder, position + 1) if position + 1 < len(ladder.rungs) else None
-    own = KERNELS[ladder.rungs[position].kernel].shows.lstrip("+=") if not position else ""
+    own = ladder.rungs[position].shows.lstrip("+=") if not position else ""
     if own and after and after[1] != "fall":
         return own
     return after[0] if after else own or "warp_instructions"

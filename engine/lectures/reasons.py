@@ -15,8 +15,7 @@ from typing import Any
 
 from engine.backends.backend import backend_named, quiet
 from engine.catalogue import topic_of
-from engine.catalogue.gpu_models import GPU
-from engine.catalogue.occupancy import Occupancy, occupancy
+from engine.catalogue.gpu_models import GPU, Occupancy, occupancy
 from engine.compile.cubin import Resources, code_of, resources_of
 from engine.compile.machine_code import Issue, MachineCode, Mix, machine_code, sought
 from engine.compile.nvrtc import compile_source

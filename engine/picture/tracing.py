@@ -11,7 +11,7 @@ from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.backends.emulator.watching.trace import Trace, TraceDone, Tracer
 from engine.backends.emulator.watching.traced_values import ValueTracer
-from engine.catalogue.inputs import inputs_of
+from engine.catalogue import inputs_of
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Plan, Progress, RunFailed, Settled, Zero
 

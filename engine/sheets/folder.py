@@ -5,19 +5,233 @@ load("heidelberg-1") -> Sheet            names() -> every sheet that comes with 
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from engine.catalogue import LADDERS, Kernel, Ladder, kernel_named
+from engine.catalogue import LADDERS, Kernel, Ladder, default_choice, kernel_named
 from engine.lab.setups import Setup, setup_of
-from engine.lectures.then_and_now import Today, today
-from engine.records import NotRunnable
-from engine.sheets.checks import check_of, usual_runs
-from engine.sheets.sheet import HINTS, SOLUTION, Sheet, Wrong
-from engine.sheets.table import Table
-from engine.sheets.texts import text_of
+from engine.lectures.claim import STATUS, Counted, Findings, Quantity, Relation, TimeRatio
+from engine.lectures.templates import Today, today
+from engine.records import Choice, NotRunnable
+from engine.records.counters import COUNTERS
+from engine.records.words import whole_number
+from engine.sheets.sheet import HINTS, LETTERS, SOLUTION, Check, Limit, Question, Runs, Sheet, Wrong
+
+_REQUIRED = object()
+
+
+class Table:
+    """The entries of one table; `where` begins every refusal. `end` refuses what nobody asked for."""
+
+    def __init__(self, where: str, entries: Mapping[str, Any]) -> None:
+        self.where = where
+        self._entries = dict(entries)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def text(self, name: str, otherwise: Any = _REQUIRED) -> str:
+        """A text."""
+        return str(self._take(name, (str,), "a text", otherwise))
+
+    def flag(self, name: str) -> bool:
+        """true or false; false where it is not there."""
+        return bool(self._take(name, (bool,), "true or false", False))
+
+    def number(self, name: str, otherwise: Any = _REQUIRED) -> float:
+        """A number."""
+        return float(self._take(name, (int, float), "a number", otherwise))
+
+    def one_of(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any = _REQUIRED) -> Any:
+        """A value of one of several types, or `otherwise` where it is not there; `meant` says which."""
+        return self._take(name, kinds, meant, otherwise)
+
+    def several(
+        self, name: str, kind: type | tuple[type, ...], meant: str, otherwise: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """A value or a list of values; `otherwise` where it is not there."""
+        if name not in self._entries:
+            return tuple(otherwise)
+        found = self._entries.pop(name)
+        values = found if isinstance(found, list) else [found]
+        if not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
+            raise self.refusal(f"`{name}` is {meant}, or a list of them")
+        return tuple(values)
+
+    def table(self, name: str) -> Table:
+        """A table below this one, empty where it is not there."""
+        return Table(f"{self.where}, [{name}]", self._take(name, (dict,), "a table", {}))
+
+    def tables(self, name: str) -> list[Table]:
+        """The tables of a list, `[[name]]`."""
+        found = self._take(name, (list,), f"a list of tables, [[{name}]]", [])
+        if not all(isinstance(each, dict) for each in found):
+            raise self.refusal(f"`{name}` is a list of tables, [[{name}]]")
+        return [Table(f"{self.where}, [[{name}]] {place}", each) for place, each in enumerate(found, start=1)]
+
+    def end(self) -> None:
+        """NotRunnable where something is left that has no meaning."""
+        if self._entries:
+            raise self.refusal(f"there is no such entry: {', '.join(self._entries)}")
+
+    def refusal(self, why: str) -> NotRunnable:
+        """The error that says where and why."""
+        return NotRunnable(f"{self.where}: {why}.")
+
+    def _take(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any) -> Any:
+        if name not in self._entries:
+            if otherwise is _REQUIRED:
+                raise self.refusal(f"`{name}` is missing")
+            return otherwise
+        value = self._entries.pop(name)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise self.refusal(f"`{name}` is {meant}")
+        return value
+
+
+KINDS = ("answer", "findings", "counter", "time", "question")
+
+
+def usual_runs(table: Table, kernel: Kernel | None, ladder: Ladder | None, launch: Setup | None) -> Runs:
+    """The runs of a check that names none: those of the sheet's [runs]; else as the ladder or the kernel has them. A
+    launch of one's own has its block size, if that is a number, and no N and no type."""
+    if launch is not None:
+        block = launch.block[0]
+        return runs_of(table, Runs((), (int(block),) if block.isdecimal() else (), ("",)))
+    if kernel is None:
+        return Runs((), (), ())
+    usual: Ladder | Choice = ladder or default_choice(kernel.name)
+    return runs_of(table, Runs((usual.n,), (usual.block_size,), (usual.dtype,)))
+
+
+def runs_of(table: Table, usual: Runs) -> Runs:
+    """`usual`, but for what the table names under the fields' names; each is one value or several."""
+    return Runs(
+        n=tuple(_size(table, n) for n in table.several("n", (int, str), "a whole number", usual.n)),
+        block_size=table.several("block_size", int, "a whole number", usual.block_size),
+        dtype=table.several("dtype", str, "a type", usual.dtype),
+        grid_size=table.several("grid_size", int, "a whole number", usual.grid_size),
+        schedule=table.several("schedule", str, "a schedule", usual.schedule),
+        combine=table.several("combine", str, "a way to combine blocks", usual.combine),
+        parameter=table.several("parameter", int, "a whole number", usual.parameter),
+    )
+
+
+def check_of(table: Table, usual: Runs, kernel: Kernel | None) -> Check | Question:
+    """The check of one [[check]]; without runs of its own it looks at the `usual` ones. Only what takes the place of a
+    `kernel` can be compared with others."""
+    kind = table.text("kind")
+    if kind not in KINDS:
+        raise table.refusal(f"`kind` is one of {', '.join(KINDS)}")
+    name, aim, advice = table.text("name", kind), table.text("aim"), table.text("advice")
+    if kind == "time" and kernel is None:
+        raise table.refusal("only what takes the place of a `kernel` is timed beside another one")
+    if kind == "question":
+        question = _question(table, name, aim, advice)
+        table.end()
+        return question
+    runs = runs_of(table, usual)
+    quantity: Quantity = STATUS
+    limits: tuple[Limit, ...] = (Limit("one of", ("ok", "hazard")),)
+    match kind:
+        case "findings":
+            quantity, limits = Findings(), (Limit("equals", 0),)
+        case "counter":
+            quantity, limits = _counted(table, kernel)
+        case "time":
+            quantity, limits = TimeRatio(medians=True), (_speedup(table),)
+            runs = runs_of(table, replace(usual, schedule=(None,)))  # a GPU chooses its own order
+    if kind != "time" and not (runs.n and runs.block_size):
+        raise table.refusal("it needs an `n` and a `block_size` to run at")
+    table.end()
+    return Check(name, aim, advice, quantity, limits, runs)
+
+
+def _speedup(table: Table) -> Limit:
+    against = kernel_named(table.text("against")).name
+    return Limit("at least", table.number("times"), against)
+
+
+def _counted(table: Table, kernel: Kernel | None) -> tuple[Counted, tuple[Limit, ...]]:
+    counter = table.text("counter")
+    bounds: tuple[tuple[Relation, float | str | None], ...] = (
+        ("at least", _bound(table, "at_least")),
+        ("at most", _bound(table, "at_most")),
+    )
+    if counter not in COUNTERS:
+        raise table.refusal(f"there is no counter {counter!r}")
+    if all(bound is None for _, bound in bounds):
+        raise table.refusal("`at_least` or `at_most` is missing")
+    if kernel is None and any(isinstance(bound, str) for _, bound in bounds):
+        raise table.refusal("only what takes the place of a `kernel` is counted beside another one: give a number")
+    limits = (
+        Limit(relation, None, bound) if isinstance(bound, str) else Limit(relation, bound)
+        for relation, bound in bounds
+        if bound is not None
+    )
+    return Counted(counter), tuple(limits)
+
+
+def _bound(table: Table, name: str) -> float | str | None:
+    bound: float | str | None = table.one_of(name, (int, float, str), "a number or a kernel", None)
+    return kernel_named(bound).name if isinstance(bound, str) else bound
+
+
+def _question(table: Table, name: str, aim: str, advice: str) -> Question:
+    choices = table.several("choices", str, "a text", ())
+    answer = table.one_of("answer", (int, float, str), "a letter or a number")
+    if choices and not (isinstance(answer, str) and answer in LETTERS[: len(choices)]):
+        raise table.refusal(f"`answer` is the letter of a choice, {LETTERS[0]} to {LETTERS[len(choices) - 1]}")
+    if not choices:
+        answer = float(_size(table, answer)) if isinstance(answer, str) else float(answer)
+    return Question(name, aim, advice, choices, answer, table.number("tolerance", 0.0), table.text("because"))
+
+
+def _size(table: Table, words: int | str) -> int:
+    try:
+        return words if isinstance(words, int) else whole_number(words)
+    except ValueError:
+        raise table.refusal(f"{words!r} is no whole number") from None
+
+
+def text_of(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str | None = None) -> str:
+    """The text that a table describes: `file`, or `rung`, else `base`, else the file `own`; then `replace`: pairs of a
+    text that stands there once and what comes in its place. `kernel`: the one whose place it takes, None where it is
+    any kernel. NotRunnable, where that cannot be."""
+    text = _base(table, folder, kernel, own, base)
+    pairs = table.one_of("replace", (list,), "a list of pairs, [[old, new], ...]", [])
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)):
+            raise table.refusal("`replace` is a list of pairs, [[old, new], ...]")
+        if text.count(pair[0]) != 1:
+            raise table.refusal(f"{pair[0]!r} stands there {text.count(pair[0])} times, not once")
+        text = text.replace(*pair)
+    return text
+
+
+def _base(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str | None) -> str:
+    if kernel is not None and "rung" in table:
+        return of_rung(kernel_named(table.text("rung")), kernel)
+    if "file" not in table and base is not None:
+        return base
+    if kernel is not None and "file" not in table and own == "solution.cu" and not (folder / own).is_file():
+        return of_rung(kernel, kernel)
+    path = folder / table.text("file", own)
+    if path.parent not in (folder, folder / "wrong") or not path.is_file():
+        raise table.refusal(f"there is no file {path.name}")
+    return path.read_text(encoding="utf-8")
+
+
+def of_rung(rung: Kernel, goal: Kernel) -> str:
+    """A kernel of the catalogue without its header, under the name of the kernel that is asked for."""
+    body = re.sub(r"\A(?://[^\n]*\n)+", "", rung.text)
+    return re.sub(rf"\b{rung.name}\b", goal.name, body)
+
 
 FOLDER = Path(__file__).parents[2] / "sheets"
 FILE = "sheet.toml"
@@ -67,7 +281,7 @@ def _read(path: Path, _: int) -> Sheet:
         table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise NotRunnable(f"{where} cannot be read: {error}.") from None
-    ladder, kernel, launch = _ladder(table), _kernel(table), _launch(table)
+    ladder, kernel, launch = _ladder_of(table), _kernel_of(table), _launch(table)
     if kernel and launch:
         raise table.refusal("a sheet has a `kernel` or a `launch`")
     parts = {part: table.table(part) for part in ("solution", "start", "runs")}
@@ -99,14 +313,14 @@ def _read(path: Path, _: int) -> Sheet:
     return sheet
 
 
-def _ladder(table: Table) -> Ladder | None:
+def _ladder_of(table: Table) -> Ladder | None:
     name = table.text("ladder", "")
     if name and name not in LADDERS:
         raise table.refusal(f"there is no ladder {name!r}")
     return LADDERS.get(name)
 
 
-def _kernel(table: Table) -> Kernel | None:
+def _kernel_of(table: Table) -> Kernel | None:
     name = table.text("kernel", "")
     return kernel_named(name) if name else None
 

@@ -1,7 +1,7 @@
 """What a submission is worth, check by check.
 
 verdicts(sheet, submission, run) -> a Verdict a check; `run(choice)` gives the Measurement, as the service does.
-judging(sheet, submission)       -> the same for who cannot wait: it asks for each run, and is sent its Measurement.
+judging(sheet, submission)       -> the same for a caller that cannot wait: it is sent the Measurement of each run.
 """
 
 from __future__ import annotations
@@ -10,17 +10,51 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.catalogue import kernel_named
+from engine.lectures import judge
+from engine.lectures.claim import Claim, Counted, Findings, Status, TimeRatio
+from engine.lectures.judge import counted, decided
 from engine.plan import strides
 from engine.records import Choice, Measurement
-from engine.records.counters import COUNTERS, with_derived
-from engine.records.words import size_text
-from engine.sheets.questions import answered
-from engine.sheets.sheet import Check, Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
+from engine.records.counters import COUNTERS
+from engine.records.words import size_text, whole_number
+from engine.sheets.sheet import Check, Limit, Question, Runs, Sheet, Verdict
+
+_LONGEST = 40  # characters of a number
+
+
+def answered(question: Question, words: str | None) -> Verdict:
+    """The verdict on an answer; None or blank: there is none yet."""
+    if words is None or not words.strip():
+        return Verdict(question.name, False, "Not answered yet.")
+    right = _letter(words) == question.answer if question.choices else _met(question, words)
+    return Verdict(question.name, right, question.because if right else question.advice)
+
+
+def _letter(words: str) -> str:
+    """ "B", "b)" and "(b)" are b."""
+    return words.strip().strip("().").lower()
+
+
+def _met(question: Question, words: str) -> bool:
+    number = _number(words)
+    wanted = float(question.answer)
+    return number is not None and abs(number - wanted) <= question.tolerance * abs(wanted)
+
+
+def _number(words: str) -> float | None:
+    """16777216, 16,777,216, 2^24, 16M, 0.5, 50 %, 1e-3; None: no number."""
+    plain = words.strip().rstrip("% ")[:_LONGEST]
+    for reading in (whole_number, lambda text: float(text.replace(",", ""))):
+        try:
+            return float(reading(plain))
+        except (ValueError, OverflowError):
+            continue
+    return None
+
 
 Run = Callable[[Choice], Measurement]
 Judged = Generator[Choice, Measurement, Verdict]  # asks for runs, is sent what they gave, and comes to a verdict
 NEEDS_GPU = "Not checked here: it needs a GPU."
-_RAN = ("ok", "hazard", "wrong")
 # At another size they would end the same way and take as long again: after one, nothing else of the file is run.
 _ENDS_ALL = ("compile-error", "timeout", "crashed", "refused")
 
@@ -111,95 +145,80 @@ class _Runner:
         return self._known[choice]
 
 
-def _verdict(check: Check, runner: _Runner, submission: Submission, gpu: bool, good: bool) -> Judged:
+def _verdict(check: Check | Question, runner: _Runner, submission: Submission, gpu: bool, good: bool) -> Judged:
     if isinstance(check, Question):
         return answered(check, submission.answers.get(check.name))
     if submission.text is None:
         return Verdict(check.name, False, "There is no .cu file.")
-    match check:
-        case RightAnswer():
-            return (yield from _right(check, runner))
-        case NoFinding():
-            return (yield from _safe(check, runner))
-        case Counted():
-            return (yield from _counted(check, runner))
-        case Faster():
-            if gpu and not good:
-                return Verdict(check.name, None, "Not timed: only what passes the other checks is.")
-            return (yield from _faster(check, runner)) if gpu else Verdict(check.name, None, NEEDS_GPU)
-    raise TypeError(check)
-
-
-def _right(check: RightAnswer, runner: _Runner) -> Judged:
-    count = 0
-    for choice in runner.choices(check.runs, "emulator"):
+    timed = isinstance(check.quantity, TimeRatio)
+    if timed and not gpu:
+        return Verdict(check.name, None, NEEDS_GPU)
+    if timed and not good:
+        return Verdict(check.name, None, "Not timed: only what passes the other checks is.")
+    last, count = Verdict(check.name, True, ""), 0
+    for choice in runner.choices(check.runs, "gpu" if timed else "emulator"):
         found = yield from runner.own(choice)
-        if found.status not in ("ok", "hazard"):
-            ended = _failed(check, choice, found)
-            return ended if found.status in _ENDS_ALL else replace(ended, sentence=f"{ended.sentence} {check.advice}")
+        if (ended := _ended(check, choice, found)) is not None:
+            return ended
+        for limit in check.limits:
+            last = yield from _kept(check, limit, choice, found, runner)
+            if not last.passed:
+                return last
         count += 1
-    return Verdict(check.name, True, f"Right in {_runs(count)}.")
+    runs = "1 run" if count == 1 else f"{count} runs"
+    sentence = {Status: f"Right in {runs}.", Findings: f"No hazard in {runs}."}.get(type(check.quantity))
+    return replace(last, sentence=sentence or last.sentence)
 
 
-def _safe(check: NoFinding, runner: _Runner) -> Judged:
-    count = 0
-    for choice in runner.choices(check.runs, "emulator"):
-        found = yield from runner.own(choice)
-        if found.findings and found.status in _RAN:
-            first = found.findings[0]
-            return Verdict(check.name, False, f"{_where(choice)}: {first.message} {check.advice}", first.line)
-        if found.status not in _RAN:
-            return _failed(check, choice, found)
-        count += 1
-    return Verdict(check.name, True, f"No hazard in {_runs(count)}.")
-
-
-def _counted(check: Counted, runner: _Runner) -> Judged:
-    title, told = COUNTERS[check.counter].title, ""
-    for choice in runner.choices(check.runs, "emulator"):
-        found = yield from runner.own(choice)
-        if found.status == "wrong":
-            return Verdict(check.name, False, f"{_where(choice)}: The answer is wrong, so its counts say nothing.")
-        if found.status not in _RAN:
-            return _failed(check, choice, found)
-        count = _count(found, check.counter)
-        for bound, sign, words in ((check.at_least, -1, "at least"), (check.at_most, 1, "at most")):
-            limit = (
-                _count((yield from runner.beside(choice, bound)), check.counter) if isinstance(bound, str) else bound
-            )
-            if limit is not None and sign * count > sign * limit:
-                as_in = f", as in {bound}" if isinstance(bound, str) else ""
-                sentence = f"{_where(choice)}: {title}: {count:,.6g}, and wanted are {words} {limit:,.6g}{as_in}."
-                return Verdict(check.name, False, f"{sentence} {check.advice}")
-        told = f"{title}: {count:,.6g} at {_where(choice)}."
-    return Verdict(check.name, True, told)
-
-
-def _faster(check: Faster, runner: _Runner) -> Judged:
-    told = ""
-    for choice in runner.choices(check.runs, "gpu"):
-        found = yield from runner.own(choice)
-        other = yield from runner.beside(choice, check.against)
-        if found.status not in ("ok", "hazard"):
-            return _failed(check, choice, found)
-        if found.time_us is None or other.time_us is None:
-            return Verdict(check.name, None, f"Not timed: {other.reason or 'this GPU gave no time.'}")
-        times = other.time_us / found.time_us
-        told = f"{_where(choice)}: {found.time_us:,.1f} µs, {times:.2f} times as fast as {check.against}"
-        if times < check.times:
-            return Verdict(check.name, False, f"{told}; {check.times:g} times are wanted. {check.advice}")
-    return Verdict(check.name, True, f"{told}.")
-
-
-def _count(found: Measurement, counter: str) -> float:
-    return with_derived(found.counters or {}).get(counter, 0.0)
-
-
-def _failed(check: Check, choice: Choice, found: Measurement) -> Verdict:
-    """What a run says that did not end well."""
+def _ended(check: Check, choice: Choice, found: Measurement) -> Verdict | None:
+    """Return the verdict on a run that ended so that there is nothing to judge; None: there is something."""
+    if found.status in ("ok", "hazard") or (found.status == "wrong" and isinstance(check.quantity, Findings)):
+        return None
+    if found.status == "wrong" and isinstance(check.quantity, Counted):
+        return Verdict(check.name, False, f"{_where(choice)}: The answer is wrong, so its counts say nothing.")
     reason = found.reason or f"The run ended: {found.status}."
     line = found.findings[0].line if found.findings else found.line
-    return Verdict(check.name, False, reason if found.status in _ENDS_ALL else f"{_where(choice)}: {reason}", line)
+    if found.status not in _ENDS_ALL:
+        advice = f" {check.advice}" if isinstance(check.quantity, Status) else ""
+        reason = f"{_where(choice)}: {reason}{advice}"
+    return Verdict(check.name, False, reason, line)
+
+
+def _kept(check: Check, limit: Limit, choice: Choice, found: Measurement, runner: _Runner) -> Judged:
+    """Return whether one run keeps to one limit."""
+    measurements, expected = [found], limit.expected
+    if limit.against:
+        beside = yield from runner.beside(choice, limit.against)
+        if isinstance(check.quantity, TimeRatio):
+            measurements = [beside, found]
+        elif isinstance(check.quantity, Counted):
+            expected = counted(check.quantity, beside) if beside.counts else 0.0
+    claim = Claim(check.name, "", "", check.aim, "", check.quantity, limit.relation, expected or 0)
+    made = decided(claim, measurements)
+    if made is None:
+        return Verdict(check.name, None, f"Not timed: {measurements[0].reason or 'this GPU gave no time.'}")
+    line = found.findings[0].line if isinstance(check.quantity, Findings) and found.findings else None
+    bound = None if isinstance(expected, tuple) else expected
+    return Verdict(check.name, made.holds, _sentence(check, limit, made, choice, bound), line, made.value, bound)
+
+
+def _sentence(check: Check, limit: Limit, made: judge.Verdict, choice: Choice, bound: float | None) -> str:
+    """Say what was found, where, and if it is not enough, what is wanted and what to know next."""
+    value, own = made.value or 0.0, made.measurements[-1]
+    match check.quantity:
+        case Counted(counter):
+            said, wanted = f"{COUNTERS[counter].title}: {value:,.6g}", f"{bound:,.6g}"
+            wanted += f" {'allowed' if limit.relation == 'at most' else 'needed'}"
+            wanted += f", as in {limit.against}" if limit.against else ""
+            if made.holds:
+                return f"{said} at {_where(choice)}."
+            return f"{_where(choice)}: {said} ({limit.relation} {wanted}). {check.advice}"
+        case TimeRatio():
+            said = f"{_where(choice)}: {own.time_us:,.1f} µs, {value:.2f} times as fast as {limit.against}"
+            return f"{said}." if made.holds else f"{said} ({limit.relation} {bound:g} times needed). {check.advice}"
+        case Findings() if own.findings:
+            return f"{_where(choice)}: {own.findings[0].message} {check.advice}"
+    return ""
 
 
 def _where(choice: Choice) -> str:
@@ -207,7 +226,3 @@ def _where(choice: Choice) -> str:
     parts += [f"grid size {choice.grid_size:,}"] if choice.grid_size else []
     parts += [choice.schedule] if choice.schedule else []
     return ", ".join(parts)
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from engine.lab.setups import Setup
+from engine.lectures.claim import Quantity, Relation
 from engine.records import Choice
 
 LETTERS = "abcdefghij"  # of the choices of a question
@@ -44,53 +45,36 @@ class Runs:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What a quantity must be: in `relation` to `expected`; None: to what the kernel `against` has. Times are always
+    compared with those of `against`."""
+
+    relation: Relation
+    expected: float | tuple[str, ...] | None
+    against: str = ""
+
+
+@dataclass(frozen=True)
 class Check:
-    """`name`: what an answer or a table calls it; `aim`: what is asked for, a sentence; `advice`: what somebody who
-    misses it needs to know next."""
+    """A check of the student's file: in every one of `runs` the `quantity` must keep to all `limits`. `name`: what an
+    answer or a table calls it; `aim`: what is asked for, a sentence; `advice`: what a student needs who misses it."""
 
     name: str
     aim: str
     advice: str
-
-
-@dataclass(frozen=True)
-class RightAnswer(Check):
-    """The answer is right in every run."""
-
+    quantity: Quantity
+    limits: tuple[Limit, ...]
     runs: Runs
 
 
 @dataclass(frozen=True)
-class NoFinding(Check):
-    """No run has a hazard, in whatever order its lanes come."""
+class Question:
+    """`name`, `advice`: as of a Check; `aim`: the question. `answer`: the letter of the right one of `choices`; without
+    choices a number, met within the fraction `tolerance` of it. `because`: why, for those who have answered."""
 
-    runs: Runs
-
-
-@dataclass(frozen=True)
-class Counted(Check):
-    """A counter lies within its bounds in every run. A bound is a number, or the kernel whose own count it is."""
-
-    runs: Runs
-    counter: str
-    at_least: float | str | None
-    at_most: float | str | None
-
-
-@dataclass(frozen=True)
-class Faster(Check):
-    """On a GPU, the time of the kernel `against` over this one's is at least `times`."""
-
-    runs: Runs
-    against: str
-    times: float
-
-
-@dataclass(frozen=True)
-class Question(Check):
-    """`aim` is the question. `choices`: one of them is right, `answer` is its letter; none: `answer` is a number, met
-    within `tolerance` of it, as a fraction. `because`: why, for those who have answered."""
-
+    name: str
+    aim: str
+    advice: str
     choices: tuple[str, ...]
     answer: str | float
     tolerance: float
@@ -125,7 +109,7 @@ class Sheet:
     ladder: str
     exercise: bool
     text: str
-    checks: tuple[Check, ...]
+    checks: tuple[Check | Question, ...]
     hints: tuple[str, ...]
     afterwards: str
     today: tuple[str, ...]
@@ -149,9 +133,12 @@ class Sheet:
 @dataclass(frozen=True)
 class Verdict:
     """What came of one check. `passed` None: it could not be made here. `sentence`: why not passed, else what was
-    found; `line`: of the student's file, where there is one."""
+    found; `line`: of the student's file, where there is one; `value`, `limit`: the number that was found, and the one
+    that it had to keep to."""
 
     check: str
     passed: bool | None
     sentence: str
     line: int | None = None
+    value: float | None = None
+    limit: float | None = None

@@ -1,5 +1,6 @@
 """The catalogue is consistent with the .cu files, the ladders with the catalogue, and the figures with the lectures."""
 
+import ast
 import csv
 import difflib
 import re
@@ -9,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, default_choice, published
 from engine.catalogue.entries import CUDA_FOLDER, HEADER_LABELS
-from engine.catalogue.ladders import published
 from engine.compile.nvrtc import compile_source
 from engine.plan import plan, settle
 from engine.records import C_TYPES, COMBINES, Choice, HostRun, Launch, Source
+from tests.test_walks import steps_of
 
+ROOT = Path(__file__).parents[2]
 EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS.values(), ids=lambda kernel: kernel.name)
 EVERY_LADDER = pytest.mark.parametrize("ladder", LADDERS.values(), ids=lambda ladder: ladder.name)
 
@@ -219,3 +221,32 @@ def test_comparable_kernels_do_the_same_work(kernel: Kernel) -> None:
                     for each in (kernel.name, other.name))  # fmt: skip
         rated_by = "flops" if topic.metric == "gflop_s" else "bytes_moved"
         assert getattr(one, rated_by) == getattr(two, rated_by), other.name
+
+
+def test_no_page_names_a_kernel():
+    files = [file for end in ("*.py", "*.js") for file in (ROOT / "views").rglob(end) if ".min." not in file.name]
+    assert len(files) > 20
+    names = re.compile(rf"\b({'|'.join(KERNELS)})\b")
+    assert {file.name: found for file in files if (found := names.findall(file.read_text(encoding="utf-8")))} == {}
+
+
+def test_only_the_catalogue_and_the_lectures_name_kernels():
+    """What holds of one kernel stands in its entry: elsewhere no value is the name of one."""
+    lectures = {f"{name}.py" for name in ("cooper", "crovella", "cs121", "heidelberg", "hekun")}
+    every = [file for file in (ROOT / "engine").rglob("*.py") if "catalogue" not in file.parts]
+    files = [file for file in every if file.parent.name != "lectures" or file.name not in lectures]
+    assert len(files) > 100
+    named = {
+        (file.name, node.value)
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in KERNELS
+    }
+    assert named <= {("cupy_peers.py", "copy_offset")}  # CuPy copies a view there
+
+
+def test_a_rung_in_the_middle_of_a_ladder_takes_at_most_four_files():
+    steps = steps_of(ROOT / "docs" / "extending" / "rung.md")
+    files = {file for step in steps for file in re.findall(r"`([\w/.]+)`(?:,|:)", step.words)}
+    generated = set(re.findall(r"docs/\w+\.md", steps[-1].text))
+    assert len(files) == 3 and generated == {"docs/kernels.md"}

@@ -7,7 +7,7 @@ import pytest
 from engine.backends.backend import quiet
 from engine.backends.emulator.backend import Emulator
 from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
-from engine.catalogue.repeatability import same_bits
+from engine.catalogue.entries import same_bits
 from engine.plan import plan, settle
 from tests.cases import case
 

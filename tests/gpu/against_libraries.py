@@ -20,8 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from engine.backends.gpu import launches
 from engine.backends.gpu.memory import forget_inputs
 from engine.backends.timing import gpu
-from engine.catalogue import KERNELS, Kernel, default_choice, topic_of
-from engine.catalogue.inputs import recipe_of
+from engine.catalogue import KERNELS, Kernel, default_choice, recipe_of, topic_of
 from engine.catalogue.libraries import PEERS, operation_of
 from engine.plan import plan, settle
 from engine.records import CompileError, NotRunnable, Settled

@@ -25,8 +25,7 @@ from cuda import bench  # noqa: E402
 from engine.backends.gpu import device, launches  # noqa: E402
 from engine.backends.gpu.memory import stream  # noqa: E402
 from engine.backends.timing import gpu, probes  # noqa: E402
-from engine.catalogue import default_choice  # noqa: E402
-from engine.catalogue.inputs import recipe_of  # noqa: E402
+from engine.catalogue import default_choice, recipe_of  # noqa: E402
 from engine.plan import plan, settle  # noqa: E402
 from engine.records.words import size_text  # noqa: E402
 

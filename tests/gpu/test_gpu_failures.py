@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.catalogue import KERNELS
-from engine.catalogue.inputs import recipe_of
+from engine.catalogue import KERNELS, recipe_of
 from engine.plan import plan, settle
 from engine.records import Buffer, Choice, CompileError, NotRunnable, RunFailed
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.backends.backend import backend_of, quiet
 from engine.catalogue import KERNELS, default_choice, topic_of
-from engine.catalogue.repeatability import same_bits
+from engine.catalogue.entries import same_bits
 from engine.plan import plan, settle
 from engine.records import Choice
 

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.gpu
 
 def prepared(kernel="reduce_last_block", n=2**22, block_size=256, **options):
     from engine.backends.gpu import launches
-    from engine.catalogue.inputs import recipe_of
+    from engine.catalogue import recipe_of
     from engine.plan import plan, settle
     from engine.records import Choice
 

@@ -33,9 +33,9 @@ def sequential():
     return run("reduce_sequential")
 
 
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_what_a_kernel_shows_is_a_counter(kernel):
-    assert kernel.shows.lstrip("+=") in ("", *ON_LINES)
+@pytest.mark.parametrize("ladder", LADDERS.values(), ids=LADDERS)
+def test_what_a_rung_shows_is_a_counter(ladder):
+    assert ladder.rungs and all(rung.shows.lstrip("+=") in ("", *ON_LINES) for rung in ladder.rungs)
 
 
 def test_the_lines_add_up_to_the_whole(strided):

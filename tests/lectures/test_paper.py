@@ -9,18 +9,19 @@ from types import SimpleNamespace
 import pytest
 
 from engine.backends import measure as measuring
-from engine.catalogue import KERNELS, LADDERS, ladders
+from engine.catalogue import KERNELS, LADDERS
+from engine.catalogue import published as figures
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history import history
-from engine.lectures import conditions, paper
-from engine.lectures.paper import Numbers
+from engine.lectures import published
+from engine.lectures.published import Numbers
 from engine.records import Choice
 from tests.made import measure, measured, recorded_kernels
 
-PUBLISHED = Path(ladders.__file__).parent / "published"
+PUBLISHED = Path(figures.__file__).parent / "published"
 
 
-def known(line: paper.Line) -> bool:
+def known(line: published.Line) -> bool:
     return recorded_kernels([replace(line.choice, device="gpu")])
 
 
@@ -30,7 +31,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def test_every_published_figure_has_a_line():
-    lines = [line for name in conditions.published_ladders() for line in paper.lines(LADDERS[name], "emulator")]
+    lines = [line for name in published.published_ladders() for line in published.lines(LADDERS[name], "emulator")]
     times = rows("published_times.csv")
     cells = [(row["kernel"], size) for row in rows("heidelberg_throughput.csv") for size in row if size.isdigit()]
     assert len(lines) == len(times) + len(cells) and len(times) == 16
@@ -42,9 +43,9 @@ def test_every_published_figure_has_a_line():
 
 
 def test_a_line_runs_under_the_conditions_of_its_figure():
-    for name in conditions.published_ladders():
+    for name in published.published_ladders():
         ladder = LADDERS[name]
-        for line in paper.lines(ladder, "gpu"):
+        for line in published.lines(ladder, "gpu"):
             assert (line.choice.n, line.choice.dtype) == (line.figure.n, line.figure.dtype)
             assert line.choice.block_size == (line.figure.block_size or ladder.block_size)
             assert (
@@ -57,22 +58,22 @@ def test_a_line_runs_under_the_conditions_of_its_figure():
             assert line.recorded is not None
             ran = line.recorded.choice
             assert (ran.n, ran.block_size, ran.dtype) == (line.choice.n, line.choice.block_size, line.choice.dtype)
-    assert {line.choice.grid_size for line in paper.lines(LADDERS["hekun"], "gpu")} == {None, 32}
+    assert {line.choice.grid_size for line in published.lines(LADDERS["hekun"], "gpu")} == {None, 32}
 
 
 def test_the_printed_speedups_stand_and_the_missing_ones_are_computed():
-    harris = paper.lines(LADDERS["harris"], "gpu")
+    harris = published.lines(LADDERS["harris"], "gpu")
     assert [line.published.cumulative for line in harris[1:3]] == [2.33, 4.68]
     assert not any(line.computed for line in harris)
     assert harris[-1].figure.n == 2**25 and harris[-1].published.step is None  # alone under its conditions
-    cooper = paper.lines(LADDERS["cooper"], "gpu")
+    cooper = published.lines(LADDERS["cooper"], "gpu")
     assert cooper[-1].published.cumulative == pytest.approx(5500 / 80)
     assert cooper[-1].computed == {"step", "cumulative"}
-    assert paper.lines(LADDERS["hekun"], "gpu")[-1].published.step == pytest.approx(26.45 / 1.15)
+    assert published.lines(LADDERS["hekun"], "gpu")[-1].published.step == pytest.approx(26.45 / 1.15)
 
 
 def test_the_recorded_times_stand_beside_with_their_own_speedups():
-    lines = paper.lines(LADDERS["harris"], "emulator")
+    lines = published.lines(LADDERS["harris"], "emulator")
     for before, line in pairwise(line for line in lines[:7] if known(line)):
         assert line.recorded is not None and line.here is line.recorded
         assert line.here_numbers.step == pytest.approx(before.recorded.time_us / line.recorded.time_us)
@@ -81,7 +82,7 @@ def test_the_recorded_times_stand_beside_with_their_own_speedups():
 
 
 def test_a_wrong_answer_and_an_unmeasured_one_have_no_number():
-    race = paper.lines(LADDERS["cooper"], "emulator")[1]
+    race = published.lines(LADDERS["cooper"], "emulator")[1]
     assert race.recorded is not None and race.recorded.status == "wrong"
     assert race.here is None and race.here_numbers == Numbers() and race.faster is None
     assert race.published.time_us == 90_000
@@ -89,63 +90,63 @@ def test_a_wrong_answer_and_an_unmeasured_one_have_no_number():
 
 def test_a_live_run_on_a_gpu_comes_before_the_recorded_one():
     ladder = LADDERS["harris"]
-    for line in paper.lines(ladder, "gpu")[:2]:
+    for line in published.lines(ladder, "gpu")[:2]:
         timed = measured(line.choice, time_us=10.0, bandwidth_gb_s=1677.7, device={"kind": "gpu", "name": "Test GPU"})
         history.remember(line.choice, timed)
-    _, second, third = paper.lines(ladder, "gpu")[:3]
+    _, second, third = published.lines(ladder, "gpu")[:3]
     assert second.here is second.live and second.live_numbers.step == 1.0
     assert second.recorded_numbers.time_us != 10.0
     assert third.live is None and third.here is third.recorded  # and no step between two machines
-    assert paper.lines(ladder, "emulator")[0].live is None
+    assert published.lines(ladder, "emulator")[0].live is None
 
 
 def test_the_runs_are_each_asked_for_once():
-    assert conditions.published_ladders()
-    for name in conditions.published_ladders():
-        asked = [choice for choice, _ in conditions.choices(LADDERS[name], "gpu")]
+    assert published.published_ladders()
+    for name in published.published_ladders():
+        asked = [choice for choice, _ in published.choices(LADDERS[name], "gpu")]
         assert len(asked) == len(set(asked)) == sum(len(rung.published) for rung in LADDERS[name].rungs)
 
 
 def test_another_number_of_blocks_is_noted():
-    line = paper.lines(LADDERS["hekun"], "gpu")[-1]
+    line = published.lines(LADDERS["hekun"], "gpu")[-1]
     ladder = replace(
         LADDERS["hekun"],
         rungs=(replace(line.rung, published=(replace(line.figure, n=2**22, grid_size=77),)),),
     )
-    (other,) = paper.lines(ladder, "gpu")
+    (other,) = published.lines(ladder, "gpu")
     assert other.recorded is not None and "instead of 77" in other.note
 
 
 def test_the_picture_has_the_lectures_line_and_ours():
-    figure = speedup_lines(paper.lines(LADDERS["harris"], "emulator"))
+    figure = speedup_lines(published.lines(LADDERS["harris"], "emulator"))
     theirs, ours = figure["data"]
     assert theirs["y"] == [1.0, 2.33, 4.68, 8.34, 15.01, 21.16, 30.04]
-    new = [not known(line) for line in paper.lines(LADDERS["harris"], "emulator")[:7]]
+    new = [not known(line) for line in published.lines(LADDERS["harris"], "emulator")[:7]]
     assert ours["y"][0] == 1.0 and [y is None for y in ours["y"]] == new
     assert "G80" in str(figure["layout"]["annotations"]) and "recorded" in str(figure["layout"]["annotations"])
     assert all(side != other for side, other in zip(theirs["textposition"], ours["textposition"], strict=True))
 
 
 def test_cooper_gap_is_a_gap():
-    theirs, ours = speedup_lines(paper.lines(LADDERS["cooper"], "emulator"))["data"]
+    theirs, ours = speedup_lines(published.lines(LADDERS["cooper"], "emulator"))["data"]
     assert theirs["y"][1] and ours["y"][1] is None
 
 
 def test_without_times_the_picture_says_so():
     lines = [replace(line, recorded=None, live=None, recorded_numbers=Numbers(), live_numbers=Numbers())
-             for line in paper.lines(LADDERS["harris"], "emulator")]  # fmt: skip
+             for line in published.lines(LADDERS["harris"], "emulator")]  # fmt: skip
     assert "No times here yet" in str(speedup_lines(lines)["layout"])
-    assert "No times here yet" in str(block_panels(paper.by_block(lines))["layout"])
+    assert "No times here yet" in str(block_panels(published.by_block(lines))["layout"])
 
 
 def test_heidelbergs_lines_stand_side_by_side():
-    table = paper.by_block(paper.lines(LADDERS["heidelberg"], "emulator"))
+    table = published.by_block(published.lines(LADDERS["heidelberg"], "emulator"))
     figure = block_panels(table)
     assert len(figure["data"]) == 2 * len(table) == 12
     first = figure["data"][0]
     assert first["y"] == [7.39, 12.57, 16.77, 14.67, 12.33, 9.05]
     assert list(table)[4:] == ["#5, here __syncwarp", "#6, here __syncwarp"]  # the slides' own are wrong here
-    assert paper.varies_block(LADDERS["heidelberg"]) and not paper.varies_block(LADDERS["harris"])
+    assert published.varies_block(LADDERS["heidelberg"]) and not published.varies_block(LADDERS["harris"])
 
 
 def test_a_loop_on_the_cpu_is_no_part_of_the_gpus_peak(monkeypatch: pytest.MonkeyPatch):

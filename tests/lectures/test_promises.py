@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, Rung
 from engine.history.history import recorded_for
-from engine.lectures.promises import kept, unkept
+from engine.lectures.judge import kept, unkept
 from engine.plan import settle
 from engine.records import Choice, Measurement
 from tests.made import measured

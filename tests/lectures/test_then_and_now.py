@@ -8,7 +8,7 @@ import pytest
 from engine.catalogue import LADDERS, Ladder
 from engine.history import history
 from engine.history.history import recorded_for
-from engine.lectures import then_and_now
+from engine.lectures import templates
 from engine.records import Choice
 from tests.made import recorded_kernels
 
@@ -20,7 +20,7 @@ EVERY = pytest.mark.parametrize("ladder", OWN, ids=lambda ladder: ladder.name)
 
 @EVERY
 def test_every_ladder_has_a_paragraph_in_sentences_whose_figures_are_known(ladder: Ladder):
-    told = then_and_now.today(ladder)
+    told = templates.today(ladder)
     assert ladder.today and told.sentences
     for sentence in told.sentences:
         assert sentence[0].isupper() or sentence[0] in "#_" or sentence.startswith("atomic")
@@ -41,8 +41,8 @@ def test_no_measured_number_is_typed_in(ladder: Ladder):
 def test_a_figure_follows_the_recording_and_says_where_it_comes_from():
     ladder = replace(LADDERS["harris"], today=("Takes {time reduce_sequential n=268435456 block=256}.",))
     found = recorded_for(Choice("reduce_sequential", 2**28, 256, device="gpu", combine="relaunch"))
-    told = then_and_now.today(ladder)
-    assert told.sentences == (f"Takes {then_and_now.time_text(found.time_us)}.",)
+    told = templates.today(ladder)
+    assert told.sentences == (f"Takes {templates.time_text(found.time_us)}.",)
     assert told.origins == (history.device_line(found),)
 
 
@@ -50,28 +50,28 @@ def test_what_two_kernels_have_in_common_can_be_taken_off_their_ratio():
     ladder = replace(LADDERS["cs121-latency"], today=("{beyond latency_global latency_shared latency_register}.",))
     slow, fast, idle = (recorded_for(Choice(f"latency_{name}", ladder.n, 256, device="gpu", combine="none")).time_us
                         for name in ("global", "shared", "register"))  # fmt: skip
-    assert then_and_now.today(ladder).sentences == (f"{(slow - idle) / (fast - idle):.3g}×.",)
+    assert templates.today(ladder).sentences == (f"{(slow - idle) / (fast - idle):.3g}×.",)
     nothing = replace(ladder, today=("{beyond latency_global latency_register latency_shared}.", "This stays."))
-    assert then_and_now.today(nothing).sentences == ("This stays.",)
+    assert templates.today(nothing).sentences == ("This stays.",)
 
 
 def test_each_kernel_of_a_ratio_can_have_its_own_conditions():
     ladder = replace(LADDERS["harris"], today=("{times reduce_sequential@n=268435456 reduce_sequential@n=268435456}.",))
-    assert then_and_now.today(ladder).sentences == ("1.00×.",)
+    assert templates.today(ladder).sentences == ("1.00×.",)
 
 
 def test_a_sentence_with_an_unknown_figure_is_left_out():
     ladder = replace(LADDERS["harris"], today=("It takes {time reduce_sequential n=12345}.", "This stays."))
-    assert then_and_now.today(ladder) == then_and_now.Today(("This stays.",), ())
+    assert templates.today(ladder) == templates.Today(("This stays.",), ())
 
 
 def test_the_lectures_own_ratio_is_the_printed_one():
     ladder = replace(LADDERS["harris"], today=("{paper reduce_interleaved reduce_multiple_volatile}.",))
-    assert then_and_now.today(ladder).sentences == ("30.0×.",)
+    assert templates.today(ladder).sentences == ("30.0×.",)
 
 
 @pytest.mark.parametrize("figure", ["weather reduce_racy", "time reduce_magic", "paper reduce_strided reduce_racy"])
 def test_a_figure_written_wrongly_is_an_error(figure: str):
     ladder = replace(LADDERS["crovella"], today=(f"{{{figure}}}.",))
     with pytest.raises(ValueError, match="crovella"):
-        then_and_now.today(ladder)
+        templates.today(ladder)

@@ -12,12 +12,12 @@ from engine.backends.measure import failed, measure
 from engine.catalogue import LADDERS, default_choice, kernel_named
 from engine.history import history
 from engine.lab.checking import check_own
+from engine.lectures.claim import STATUS, TimeRatio
 from engine.plan import settle
 from engine.records import Choice, CompileError, Measurement, NotRunnable, RunFailed
-from engine.sheets.folder import load, names, recorded
+from engine.sheets.folder import load, names, of_rung, recorded
 from engine.sheets.judging import Run, Submission, passed, verdicts
-from engine.sheets.sheet import Faster, Question, RightAnswer, Sheet, Verdict
-from engine.sheets.texts import of_rung
+from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from tests.sentences import wording
 
 SAMPLE = ("crovella-row-sums",)
@@ -80,10 +80,10 @@ def test_a_sheet_is_complete(name: str) -> None:
     for check in sheet.checks:
         if isinstance(check, Question):
             assert all(check.choices.count(choice) == 1 for choice in check.choices)
-        elif isinstance(check, RightAnswer):
+        elif check.quantity == STATUS:
             assert len(check.runs.n) > 1 and len([*check.runs.of(str(sheet.function), None, None, "emulator")]) > 2
             assert check.name in meant
-        elif not isinstance(check, Faster):
+        elif not isinstance(check.quantity, TimeRatio):
             assert check.name in meant or not sheet.exercise, f"no wrong answer is meant for {check.name}"
 
 
@@ -93,12 +93,16 @@ def test_what_is_to_be_faster_was_faster_where_it_was_recorded() -> None:
     found = 0
     for sheet in map(load, names()):
         for check in sheet.checks:
-            if isinstance(check, Faster) and sheet.solution == of_rung(*[kernel_named(str(sheet.kernel))] * 2):
+            if _is_timed(check) and sheet.solution == of_rung(*[kernel_named(str(sheet.kernel))] * 2):
                 (choice,) = check.runs.of(str(sheet.kernel), None, None, "gpu")
-                own, other = (_recorded(choice, kernel) for kernel in (choice.kernel, check.against))
-                assert other / own >= check.times, sheet.name
+                own, other = (_recorded(choice, kernel) for kernel in (choice.kernel, check.limits[0].against))
+                assert other / own >= check.limits[0].expected, sheet.name
                 found += 1
     assert found
+
+
+def _is_timed(check: Check | Question) -> bool:
+    return isinstance(check, Check) and isinstance(check.quantity, TimeRatio)
 
 
 def _recorded(choice: Choice, kernel: str) -> float:

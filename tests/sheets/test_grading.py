@@ -12,7 +12,7 @@ from engine.catalogue import KERNELS
 from engine.commands import main
 from engine.compile.limits import SOURCE_BYTES
 from engine.sheets.folder import load
-from engine.sheets.submissions import answers_in, handed_in, with_answers
+from engine.sheets.grading import answers_in, handed_in, with_answers
 from tests.sentences import says, sentence, wording
 
 SHEET = "crovella-row-sums"

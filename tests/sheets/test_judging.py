@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import pytest
 
+from engine.lectures.claim import STATUS, Counted, Findings, TimeRatio
 from engine.records import Check, Choice, Counts, Finding, Measurement, Timing
-from engine.sheets.judging import NEEDS_GPU, Submission, passed, verdicts
-from engine.sheets.questions import answered
-from engine.sheets.sheet import Counted, Faster, NoFinding, Question, RightAnswer, Runs, Sheet, Verdict
+from engine.sheets.judging import NEEDS_GPU, Submission, answered, passed, verdicts
+from engine.sheets.sheet import Check as SheetCheck
+from engine.sheets.sheet import Limit, Question, Runs, Sheet, Verdict
 from tests.sentences import says, sentence
 
+SEQUENTIAL = "reduce_sequential"
 RUNS = Runs((4096, 100), (32, 64), ("int32",))
 CHECKS = (
-    RightAnswer("answer", "Right.", "Look at the border.", RUNS),
-    NoFinding("findings", "Safe.", "Wait.", RUNS),
-    Counted("banks", "No conflicts.", "Use neighbours.", RUNS, "bank_conflicts", None, 0),
-    Counted("barriers", "As few.", "Wait less.", RUNS, "barriers", None, "reduce_sequential"),
-    Faster("time", "Fast.", "Count.", RUNS, "reduce_interleaved", 2.0),
+    SheetCheck("answer", "Right.", "Look at the border.", STATUS, (Limit("one of", ("ok", "hazard")),), RUNS),
+    SheetCheck("findings", "Safe.", "Wait.", Findings(), (Limit("equals", 0),), RUNS),
+    SheetCheck("banks", "No.", "Use neighbours.", Counted("bank_conflicts"), (Limit("at most", 0),), RUNS),
+    SheetCheck("barriers", "Few.", "Wait less.", Counted("barriers"), (Limit("at most", None, SEQUENTIAL),), RUNS),
+    SheetCheck(
+        "time", "Fast.", "Count.", TimeRatio(medians=True), (Limit("at least", 2.0, "reduce_interleaved"),), RUNS
+    ),
 )
 
 
-def sheet(*checks: RightAnswer | NoFinding | Counted | Faster | Question) -> Sheet:
+def sheet(*checks: SheetCheck | Question) -> Sheet:
     return Sheet(
         "s", "S", "", "", False, "", checks or CHECKS, (), "", (), "reduce_strided", None, "start", "solution", ()
     )
@@ -64,7 +68,7 @@ def test_a_good_file_passes_and_without_a_gpu_nothing_is_timed() -> None:
 
 def test_on_a_gpu_the_ratio_counts() -> None:
     found = judged(Fake(), gpu=True)
-    assert found["time"].passed and "2.50 times as fast as reduce_interleaved" in found["time"].sentence
+    assert found["time"].passed and (found["time"].value, found["time"].limit) == (2.5, 2)
 
 
 @pytest.mark.parametrize("status", ["wrong", "hazard"])
@@ -100,8 +104,9 @@ def test_after_a_run_that_ends_a_file_no_other_is_tried(status: str) -> None:
 
 def test_a_counter_is_compared_with_a_number_or_with_a_kernel() -> None:
     found = judged(Fake(shared_load_conflicts=3.0, barriers=9.0))
-    assert "Bank conflicts: 3, and wanted are at most 0. Use neighbours." in found["banks"].sentence
-    assert "Barriers: 9, and wanted are at most 8, as in reduce_sequential. Wait less." in found["barriers"].sentence
+    assert (found["banks"].value, found["banks"].limit) == (3, 0)
+    assert (found["barriers"].value, found["barriers"].limit) == (9, 8)
+    assert found["barriers"].sentence.endswith("Barriers: 9 (at most 8 allowed, as in reduce_sequential). Wait less.")
 
 
 def question(answer: str | float, *choices: str, tolerance: float = 0.0) -> Question:

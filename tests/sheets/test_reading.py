@@ -9,8 +9,7 @@ import pytest
 
 from engine.catalogue import KERNELS
 from engine.records import NotRunnable
-from engine.sheets.folder import load
-from engine.sheets.texts import of_rung
+from engine.sheets.folder import load, of_rung
 from tests.sentences import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "sheets.md"

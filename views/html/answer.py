@@ -12,8 +12,6 @@ from engine.records import Check, HostSum, Measurement, NotRunnable, Settled
 SHOWN, SHOWN_IN_HALL = 16, 8
 WHOLE = 1e9  # below it a float without a fraction, as a place or a count, is shown with all its digits
 DIGITS = 6.5  # that fit a cell: of longer numbers half as many are shown, in cells twice as wide
-# Kernels whose threads reserve their places: what they write lies packed, in the order in which they came.
-_PACKED = {"filter_atomic", "filter_aggregated", "reserve_buffer"}
 
 
 def is_array(choice: Settled) -> bool:
@@ -95,7 +93,7 @@ def _strip(caption: str, cells: str, wide: bool = False) -> str:
 def _caption(m: Measurement, checked: Check, shown: int) -> str:
     count = checked.count or shown
     what = f"{count:,} counts" if _counts(m.kernel) else f"{count:,} numbers"
-    if m.kernel in _PACKED:
+    if m.kernel in KERNELS and KERNELS[m.kernel].packed:
         what += f", packed by {m.choice.n:,} threads"
     first = f", the first {shown}" if count > shown else ""
     if checked.first is None:

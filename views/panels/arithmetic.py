@@ -8,8 +8,8 @@ from html import escape
 
 import streamlit as st
 
+from engine.catalogue import matmul
 from engine.catalogue.gpu_models import GPU_MODELS, GpuModel
-from engine.catalogue.topics import matmul
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import (
     ADDRESS_FREE_OPERATIONS,

@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.catalogue import KERNELS
 from engine.history.history import Known, device_line, latest, recorded_for
-from engine.lectures.claims.kinds import LECTURES, Best, Claim, Computed, Ends, Timed, Untestable
-from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
+from engine.lectures.claim import LECTURES, Claim, Computed, Counted, FastestBlock, Status, TimeRatio
+from engine.lectures.judge import Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
 from engine.records.words import size_text
 from views.panels.entries import Section
@@ -26,7 +26,7 @@ _SIGNS = {
 }
 
 
-def found(claim: AnyClaim) -> Verdict | None:
+def found(claim: Claim) -> Verdict | None:
     """The verdict by what is known: live runs first, then the recorded ones; None where more must run."""
     return verdict(claim, latest, lambda choice: recorded_for(choice) if choice.device == "gpu" else None)
 
@@ -70,7 +70,7 @@ def section(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def _row(claim: AnyClaim, made: Verdict | None) -> str:
+def _row(claim: Claim, made: Verdict | None) -> str:
     if made is None:
         needs = "needs a GPU" if _on_gpu(claim) and not choices.has_gpu() else "not checked"
         mark, here = f'<span class="dim">{needs}</span>', ""
@@ -88,41 +88,35 @@ def _row(claim: AnyClaim, made: Verdict | None) -> str:
     )
 
 
-def _on_gpu(claim: AnyClaim) -> bool:
+def _on_gpu(claim: Claim) -> bool:
     return any(choice.device == "gpu" for choice in runs(claim))
 
 
-def _what(claim: AnyClaim) -> str:
+def _what(claim: Claim) -> str:
     """What runs, and under which conditions."""
     case = f"{escape(claim.case[:1].upper() + claim.case[1:])}" if claim.case else ""
-    if isinstance(claim, Claim):
-        names = f"<code>{claim.kernel}</code>" + (f" against <code>{claim.against}</code>" if claim.against else "")
-        how = f"{names}, N = {escape(size_text(claim.n))}"
-    elif isinstance(claim, Timed):
-        pairs = [(slow.kernel, fast.kernel) for slow, fast in claim.pairs]
-        how = ", ".join(
-            f"<code>{fast}</code> against <code>{slow}</code>" if slow != fast else f"<code>{fast}</code>"
-            for slow, fast in pairs
-        )
-    elif isinstance(claim, Best):
-        sizes = ", ".join(str(choice.block_size) for choice in claim.tried)
-        how = f"<code>{claim.tried[0].kernel}</code> with {sizes} threads per block"
-    elif isinstance(claim, Ends):
-        how = f"<code>{claim.run.kernel}</code>{', its text changed' if claim.edit else ''}"
-    elif isinstance(claim, Untestable):
-        how = "nothing that runs here"
-    else:
-        how = f"computed from {claim.source}"
+    kernels = [f"<code>{choice.kernel}</code>" for choice in claim.runs]
+    match claim.quantity:
+        case Counted():
+            how = f"{' against '.join(kernels)}, N = {escape(size_text(claim.runs[0].n))}"
+        case TimeRatio():
+            pairs = zip(kernels[::2], kernels[1::2], strict=True)
+            how = ", ".join(f"{fast} against {slow}" if slow != fast else fast for slow, fast in pairs)
+        case FastestBlock():
+            how = f"{kernels[0]} with {', '.join(str(choice.block_size) for choice in claim.runs)} threads per block"
+        case Status(edit):
+            how = f"{kernels[0]}{', its text changed' if edit else ''}"
+        case Computed(source=source):
+            how = f"computed from {source}"
+        case _:
+            how = "nothing that runs here"
     return f"{case}<small>{how}</small>"
 
 
 def _origin(made: Verdict) -> str:
-    if isinstance(made.claim, Untestable):
-        return ""
-    if isinstance(made.claim, Computed):
-        return f"computed from {made.claim.source}"
-    words = {_how(made, measurement) for measurement in made.measurements}
-    return " and ".join(sorted(words))
+    if isinstance(made.claim.quantity, Computed):
+        return f"computed from {made.claim.quantity.source}"
+    return " and ".join(sorted({_how(made, measurement) for measurement in made.measurements}))
 
 
 def _how(made: Verdict, measurement: Measurement) -> str:
@@ -130,7 +124,7 @@ def _how(made: Verdict, measurement: Measurement) -> str:
         return device_line(measurement)
     if any("on the CPU" in badge for badge in measurement.badges):
         return "run on this machine's CPU"
-    return "counted by the emulator" if isinstance(made.claim, Claim) else "run on the emulator"
+    return "counted by the emulator" if isinstance(made.claim.quantity, Counted) else "run on the emulator"
 
 
 SECTION = Section("claims", "Claims checked", lambda page: bool(claims_of(page.ladder.name)), section, controls)

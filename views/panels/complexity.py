@@ -8,7 +8,7 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from engine.catalogue.topics import reduction
+from engine.catalogue import reduction
 from engine.figures.complexity import sweep_figure, tree_figure
 from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line

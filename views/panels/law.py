@@ -13,8 +13,8 @@ from engine.figures.law import law_figure
 from engine.figures.look import Figure, Look
 from engine.history import history
 from engine.history.history import Known
-from engine.lectures.laws import counted
-from engine.lectures.laws.formulas import law_of
+from engine.lectures import laws
+from engine.lectures.laws import law_of
 from engine.records.words import size_text
 from views.panels.entries import Picture
 from views.session import work
@@ -28,9 +28,9 @@ def offered(page: Page) -> bool:
 
 def run_sweep(page: Page) -> None:
     """Count the law at every value of the knob and, on a GPU, time the kernel there too. For callbacks."""
-    wanted = list(counted.counting(page.choice))
+    wanted = list(laws.counting(page.choice))
     if not page.counting:
-        wanted += counted.swept(page.choice)
+        wanted += laws.swept(page.choice)
     names = [f"{law_name(page)} {each.n if each.parameter is None else each.parameter:,}" for each in wanted]
     work.start(WORK, wanted, names)
 
@@ -46,7 +46,7 @@ def controls(page: Page) -> None:
     law = law_of(page.rung.kernel)
     if law is None:
         return
-    count = len(counted.counting(page.choice))
+    count = len(laws.counting(page.choice))
     also = "" if page.counting else f", and times on the GPU at N = {size_text(page.choice.n)}"
     st.button("Run the sweep", key="run_sweep", icon=":material/stacked_line_chart:",
               on_click=run_sweep, args=(page,),
@@ -59,12 +59,12 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     if law is None:
         return {"data": [], "layout": {}}
     others = {
-        rung.label: counted.times(choice, history.look_up)
+        rung.label: laws.times(choice, history.look_up)
         for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
         if rung is not page.rung and same_knob(rung.kernel, page.rung.kernel)
     }
     own = page.choice.n if law.values else knob(page.kernel, page.choice)
-    return law_figure(law, page.choice, counted.points(page.choice, history.look_up), others, own, look)
+    return law_figure(law, page.choice, laws.points(page.choice, history.look_up), others, own, look)
 
 
 def same_knob(one: str, other: str) -> bool:
@@ -78,8 +78,8 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     law = law_of(page.rung.kernel)
     if law is None:
         return ""
-    found = counted.points(page.choice, history.look_up)
-    said, timing = counted.verdict(page.choice, found), counted.timing_sentence(page.choice, found)
+    found = laws.points(page.choice, history.look_up)
+    said, timing = laws.verdict(page.choice, found), laws.timing_sentence(page.choice, found)
     good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
     mark = "<b class='ok'>✓</b> " if good else ""
     quoted = f"The lecture: “{law.sentence}” ({law.slide})" if law.sentence and not page.presenting else ""

@@ -14,9 +14,9 @@ from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
 from engine.history.history import Known, device_line, look_up
 from engine.history.tables import checked_by, published_line
-from engine.lectures import conditions, paper
-from engine.lectures.paper import Line, Numbers
-from engine.lectures.then_and_now import today
+from engine.lectures import published
+from engine.lectures.published import Line, Numbers
+from engine.lectures.templates import today
 from engine.records import Settled
 from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
@@ -29,13 +29,13 @@ _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), (
 
 def run_these(page: Page) -> None:
     """Run every rung under the conditions of its published figures."""
-    asked = conditions.choices(page.ladder, page.choice.device)
+    asked = published.choices(page.ladder, page.choice.device)
     work.start(WORK, [choice for choice, _ in asked], [name for _, name in asked])
 
 
 def controls(page: Page) -> None:
     """The button, where there is something to run."""
-    if not conditions.has_figures(page.ladder):
+    if not published.has_figures(page.ladder):
         return
     several = len(_asked(page.ladder.name, page.choice.device))
     words = "An emulator checks and counts; it has no times." if page.counting else "Each is checked, then timed."
@@ -52,17 +52,17 @@ def section(page: Page, facts: Sequence[Known]) -> str:
 @lru_cache(maxsize=KEPT)
 def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
     """The runs at the lecture's conditions."""
-    return tuple(choice for choice, _ in conditions.choices(LADDERS[ladder], device))
+    return tuple(choice for choice, _ in published.choices(LADDERS[ladder], device))
 
 
 @lru_cache(maxsize=KEPT)
 def _drawn(ladder: str, device: str, same: Same) -> str:
     """The section as long as these are the runs that are known: made once for all browsers."""
     shown = LADDERS[ladder]
-    lines = paper.lines(shown, device) if conditions.has_figures(shown) else ()
+    lines = published.lines(shown, device) if published.has_figures(shown) else ()
     table = ""
     if lines:
-        table = _block_table(lines) if paper.varies_block(shown) else _line_table(lines)
+        table = _block_table(lines) if published.varies_block(shown) else _line_table(lines)
     return f'<section class="papers">{table}{_paragraph(ladder, bool(lines))}</section>'
 
 
@@ -132,7 +132,7 @@ def _checked(line: Line) -> str:
 
 def _block_table(lines: Sequence[Line]) -> str:
     """One row a rung, one column a block size: ours above, the lecture's below, and how many times as fast."""
-    table = paper.by_block(lines)
+    table = published.by_block(lines)
     sizes = sorted({line.choice.block_size for line in lines})
     body = ""
     for label, cells in table.items():
@@ -171,11 +171,11 @@ def _best(lines: Sequence[Line], source: str) -> str:
 
 def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
     """The speedups of both, or Heidelberg's lines over the block sizes."""
-    lines = paper.lines(page.ladder, page.choice.device)
-    if paper.varies_block(page.ladder):
-        return block_panels(paper.by_block(lines), look)
+    lines = published.lines(page.ladder, page.choice.device)
+    if published.varies_block(page.ladder):
+        return block_panels(published.by_block(lines), look)
     return speedup_lines(lines, look)
 
 
-PICTURE = Picture("paper", "The lecture", lambda page: conditions.has_figures(page.ladder), figure)
+PICTURE = Picture("paper", "The lecture", lambda page: published.has_figures(page.ladder), figure)
 SECTION = Section("paper", "Then and now", lambda page: bool(page.ladder.today), section, controls)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from engine.catalogue.topics import trapezoid
+from engine.catalogue import trapezoid
 from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.look import Figure, Look
 from engine.figures.trapezoids import trapezoid_figure
@@ -21,7 +21,6 @@ from views.session.page import Page, run_sizes
 
 SLIDER = "partitions"
 SIZES = tuple(2**power for power in range(3, 23))
-RACE = "trapezoid_global_race"
 EIGHT_WIDE = {"n": "16", "block": str(trapezoids.LECTURE_BLOCK), "dtype": "float64"}
 
 
@@ -46,8 +45,9 @@ def controls(page: Page) -> None:
                          help="N points make N − 1 trapezoids. This number is for the picture only.")  # fmt: skip
     button.button("Blocks of 8", key="eight wide", on_click=_eight_wide, args=(page,), icon=":material/view_column:",
                   help="The lecture's example: 16 points, blocks of 8 threads.")  # fmt: skip
+    race = next(kernel.name for kernel in page.topic.kernels if kernel.expect == "wrong")
     link.page_link("views/inside.py", label="See the race", icon=":material/frame_inspect:",
-                   query_params={"ladder": "cooper", "rung": RACE, "schedule": "waves:1", **EIGHT_WIDE},
+                   query_params={"ladder": "cooper", "rung": race, "schedule": "waves:1", **EIGHT_WIDE},
                    help="The lecture's example on the page Inside: one block of 8 after the other.")  # fmt: skip
     width, points, lecture = trapezoids.LECTURE_BLOCK, trapezoids.terms(16).tolist(), trapezoids.LECTURE_NUMBERS
     st.caption(

@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from engine.figures.look import Look
-from engine.lectures.promises import unkept
+from engine.lectures.judge import unkept
 from views.html import answer, rung_html, when
 from views.panels.plot import Drawing, menu, rows_of, words_of
 from views.rung import room

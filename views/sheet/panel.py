@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.sheets import progress
 from engine.sheets.folder import recorded
+from engine.sheets.grading import with_answers
 from engine.sheets.sheet import Question, Sheet, Verdict
-from engine.sheets.submissions import with_answers
 from views.editor import component
 from views.html.code import code_in
 from views.session import presence, work

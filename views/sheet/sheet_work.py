@@ -10,8 +10,8 @@ from typing import ClassVar
 from engine.backends.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
+from engine.sheets.grading import measurement_of, submit
 from engine.sheets.judging import Submission, judging
-from engine.sheets.runs import measurement_of, submit
 from engine.sheets.sheet import Sheet, Verdict
 from views.session.jobs import PageJobs
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.backends.emulator import launch
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
-from engine.catalogue.inputs import inputs_of
+from engine.catalogue import inputs_of
 from engine.records import Plan, Progress, Run
 
 SECONDS = 30.0  # below the worker's deadline, because the emulator can name the line

@@ -8,7 +8,7 @@ from typing import Any
 from engine.backends.gpu import device, launches
 from engine.backends.gpu.memory import fill, stream
 from engine.backends.timing import gpu
-from engine.catalogue.inputs import recipe_of
+from engine.catalogue import recipe_of
 from engine.catalogue.libraries import peers_named
 from engine.records import Plan, Progress, Run, Timing
 

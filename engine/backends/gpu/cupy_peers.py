@@ -12,10 +12,9 @@ from cupy.cuda import cub
 
 from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.peer import Peer, input_of, number_and_place, peer_of
-from engine.catalogue import kernel_named
+from engine.catalogue import kernel_named, trapezoid
 from engine.catalogue.libraries import CUB, CUPY
 from engine.catalogue.plans import knob
-from engine.catalogue.topics import trapezoid
 from engine.records import NotRunnable
 
 

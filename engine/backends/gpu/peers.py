@@ -18,7 +18,7 @@ from engine.backends.gpu.memory import fill, stream
 from engine.backends.gpu.peer import Peer, input_of, peer_of
 from engine.catalogue import topic_of
 from engine.catalogue.libraries import CUB, CUBLAS, CUBLAS_BFLOAT16, CUPY, NVCC_CUB, PEERS, SLICED, TORCH, operation_of
-from engine.catalogue.topics.reduction import offset
+from engine.catalogue.reduction import offset
 from engine.records import NotRunnable
 
 CHECKED_ON_HOST = 2**20  # elements of an answer; a longer one is compared with the plan's on the device

@@ -12,7 +12,7 @@ from engine.backends.gpu.launches import Prepared
 from engine.backends.gpu.memory import stream
 from engine.backends.gpu.peer import Peer, input_of, number_and_place, peer_of
 from engine.catalogue.libraries import TORCH
-from engine.catalogue.topics.memory_checks import SIDE
+from engine.catalogue.memory_checks import SIDE
 from engine.records import NotRunnable
 
 

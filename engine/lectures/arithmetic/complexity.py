@@ -18,10 +18,6 @@ from engine.records import HostRun, Launch, Measurement, Scalar, Settled
 
 # How the sums of the blocks become one where no launch does it: how many steps in a row `blocks` sums then take.
 _TAILS = {"host": "the host adds them", "atomic": "atomics at one address, one after the other"}
-# Kernels whose blocks wait once after loading and once after each step of the tree: there the steps can be counted.
-_ONE_BARRIER_A_STEP = ("reduce_interleaved", "reduce_strided", "reduce_sequential", "reduce_first_add",
-                       "reduce_grid_stride_host", "reduce_grid_stride_atomic")  # fmt: skip
-_NO_TREE = ("reduce_racy", "reduce_atomic")
 
 
 def brent_steps(n: int, threads: int) -> int:
@@ -84,11 +80,11 @@ def levels(choice: Settled) -> tuple[Level, ...]:
         if isinstance(step, Launch):
             n = next(arg.value for arg in step.args if isinstance(arg, Scalar))
             blocks, threads = step.grid[0], step.block[0]
-            tree = 0 if kernel.name in _NO_TREE else ceil(log2(threads))
+            tree = 0 if kernel.tree == "none" else ceil(log2(threads))
             made.append(Level(int(n), blocks, threads, ceil(int(n) / (blocks * threads)), tree))
     combine = choice.combine or kernel.combines[0]
     last = made[-1]
-    if kernel.name in _NO_TREE:
+    if kernel.tree == "none":
         made[-1] = replace(last, tail=choice.n, tail_by="additions at one address, one after the other")
     elif combine in _TAILS and last.blocks > 1:
         made[-1] = replace(last, tail=last.blocks, tail_by=f"{last.blocks:,} block sums: {_TAILS[combine]}")
@@ -122,7 +118,7 @@ def compared(choice: Settled, counted: Measurement | None) -> tuple[Compared, ..
     counters: Mapping[str, float] = (counted.counters or {}) if counted else {}
     kernel = KERNELS[choice.kernel]
     made = levels(choice)
-    if not counters or kernel.name not in _ONE_BARRIER_A_STEP or choice.block_size % WARP:
+    if not counters or kernel.tree != "barriers" or choice.block_size % WARP:
         return ()
     barriers = sum(level.threads // WARP * (1 + level.tree) for level in made)
     loads = sum(ceil(level.n / WARP) for level in made)

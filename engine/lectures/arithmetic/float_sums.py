@@ -16,8 +16,7 @@ import numpy as np
 
 from engine.backends.backend import backend_named, backend_of, quiet
 from engine.backends.cpu import host_step
-from engine.catalogue import KERNELS, data, topic_of
-from engine.catalogue.topics import floats, reduction
+from engine.catalogue import KERNELS, data, floats, reduction, topic_of
 from engine.plan import plan
 from engine.records import Array, Measurement, NotRunnable, Plan, Progress, Settled
 from engine.service import service
@@ -184,8 +183,9 @@ def _words(result: float, dtype: str) -> Array:
 
 
 def result_type(choice: Settled) -> str:
-    """The element type of the answer: floats_double gives a double, whatever it adds."""
-    return "float64" if choice.kernel == "floats_double" else choice.dtype
+    """Return the element type of the answer, which may have more digits than the numbers."""
+    made = plan(choice)
+    return next(buffer.dtype for buffer in made.buffers if buffer.name == made.result)
 
 
 def spacing(value: float, dtype: str) -> float:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.catalogue import kernel_named
-from engine.catalogue.gpu_models import H200, GpuModel
-from engine.catalogue.occupancy import Occupancy, occupancy
-from engine.catalogue.topics import matmul
+from engine.catalogue import kernel_named, matmul
+from engine.catalogue.gpu_models import H200, GpuModel, Occupancy, occupancy
 from engine.compile.cubin import Resources, resources_of
 from engine.plan import plan
 from engine.records import Launch, NotRunnable, Settled

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from engine.catalogue import KERNELS, Ladder
-from engine.catalogue.topics import matmul
+from engine.catalogue import KERNELS, Ladder, matmul
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import intensity
 from engine.records import Measurement, Settled

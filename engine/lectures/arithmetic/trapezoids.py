@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.catalogue.topics import trapezoid
+from engine.catalogue import trapezoid
 from engine.records import Array, Measurement, Settled
 
 # What the slider offers: every small number, where a picture shows something, then the way to the lecture's.

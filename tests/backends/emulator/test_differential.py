@@ -14,7 +14,7 @@ from engine.backends.emulator.launch import execute
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import Schedule
 from engine.catalogue import KERNELS, data, default_choice, topic_of
-from engine.catalogue.topics.hopper import MULTIPLE
+from engine.catalogue.products import MULTIPLE
 from engine.plan import plan
 from engine.records import Array, Choice, HostRun, NotRunnable, Plan, Run
 

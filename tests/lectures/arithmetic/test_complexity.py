@@ -6,7 +6,7 @@ from math import ceil, log2
 
 import pytest
 
-from engine.catalogue.topics import reduction
+from engine.catalogue import reduction
 from engine.figures.complexity import sweep_figure, tree_figure
 from engine.lectures.arithmetic import complexity
 from engine.plan import plan
@@ -45,7 +45,7 @@ def test_the_levels_are_the_launches_of_the_plan(kernel):
         assert sum(level.working()[level.loads :]) <= level.cost
 
 
-@pytest.mark.parametrize("kernel", complexity._ONE_BARRIER_A_STEP)
+@pytest.mark.parametrize("kernel", [kernel.name for kernel in reduction.KERNELS if kernel.tree == "barriers"])
 @pytest.mark.parametrize(("n", "block_size"), [(2**14, 128), (5000, 256), (33, 64)])
 def test_what_is_computed_is_what_the_emulator_counts(kernel: str, n: int, block_size: int):
     choice = replace(TREE, kernel=kernel, n=n, block_size=block_size)

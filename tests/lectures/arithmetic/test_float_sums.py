@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.catalogue.topics import floats, reduction
+from engine.catalogue import floats, reduction
 from engine.figures.floats import repeats_figure
 from engine.lectures.arithmetic import float_sums
 from engine.records import Choice, NotRunnable

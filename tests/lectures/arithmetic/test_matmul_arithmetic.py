@@ -8,8 +8,7 @@ from shutil import which
 import pytest
 
 from engine.catalogue import KERNELS
-from engine.catalogue.gpu_models import GPU_MODELS, H200, LECTURE_GPU
-from engine.catalogue.occupancy import occupancy
+from engine.catalogue.gpu_models import GPU_MODELS, H200, LECTURE_GPU, occupancy
 from engine.compile.cubin import read_resources, resources_of
 from engine.lectures.arithmetic import matmul
 from engine.lectures.arithmetic.matmul import (

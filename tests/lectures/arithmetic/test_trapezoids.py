@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine.backends import emulator
-from engine.catalogue.topics import trapezoid
+from engine.catalogue import trapezoid
 from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.trapezoids import trapezoid_figure
 from engine.lectures.arithmetic import trapezoids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import LADDERS
-from engine.lectures.claims.verdicts import claims_of
+from engine.lectures.judge import claims_of
 from tests.cases import case
 from tests.sentences import says
 from tests.views.pages import html_of, opened

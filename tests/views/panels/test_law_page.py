@@ -10,7 +10,7 @@ import pytest
 
 from engine.catalogue import LADDERS, default_choice
 from engine.history import history
-from engine.lectures.laws.formulas import law_of
+from engine.lectures.laws import law_of
 from engine.plan import settle
 from tests.made import measured
 from tests.sentences import says

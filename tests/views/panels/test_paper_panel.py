@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.catalogue import LADDERS
-from engine.lectures import conditions
+from engine.lectures import published
 from tests.sentences import says
 from tests.views.pages import figures_of, html_of, opened
 
@@ -14,7 +14,7 @@ def text_of(name: str, **address: str) -> str:
     return html_of(opened(ladder=name, below="paper", **address)).partition('<section class="papers">')[2]
 
 
-@pytest.mark.parametrize("name", conditions.published_ladders())
+@pytest.mark.parametrize("name", published.published_ladders())
 def test_every_figure_stands_in_the_table(name: str) -> None:
     html = text_of(name)
     assert html.count("<tr>") >= 3 and says("published.why-shape-differs", html)

@@ -11,8 +11,8 @@ import pytest
 from engine.catalogue import LADDERS
 from engine.figures import ladder as figures
 from engine.history import history, tables
-from engine.lectures import conditions
-from engine.lectures import paper as figures_of_lectures
+from engine.lectures import published
+from engine.lectures import published as figures_of_lectures
 from engine.plan import settle
 from engine.records import Choice
 from tests.made import measured
@@ -70,7 +70,7 @@ def test_browsers_at_one_rung_look_at_one_page(monkeypatch: pytest.MonkeyPatch) 
     assert Counter(made) == {"choice": len(LADDERS["harris"].rungs), "lecture": 1}
     opened(**HERE)
     assert len(made) == len(LADDERS["harris"].rungs) + 1
-    asked = conditions.choices(LADDERS["harris"], "emulator")[0][0]
+    asked = published.choices(LADDERS["harris"], "emulator")[0][0]
     history.remember(asked, measured(asked, device={"kind": "emulator"}, time_us=None))
     assert "✓" in html_of(opened(**HERE)).partition('class="papers"')[2]
     assert made[-1] == "lecture" and len(made) == len(LADDERS["harris"].rungs) + 2

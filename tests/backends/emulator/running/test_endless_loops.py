@@ -13,8 +13,7 @@ import pytest
 from engine.backends.emulator import launch
 from engine.backends.emulator.state.machine import Options
 from engine.backends.emulator.state.schedule import LOCKSTEP, Schedule
-from engine.catalogue import KERNELS, default_choice
-from engine.catalogue.inputs import inputs_of
+from engine.catalogue import KERNELS, default_choice, inputs_of
 from engine.plan import plan
 from engine.records import Buffer, Launch, RunFailed, Source
 from tests.backends.emulator.small_kernels import execute, zeros

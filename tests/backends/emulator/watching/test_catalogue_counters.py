@@ -16,8 +16,7 @@ import pytest
 
 from engine.backends.emulator.launch import Device, launch
 from engine.backends.emulator.watching import results
-from engine.catalogue import KERNELS, default_choice
-from engine.catalogue.inputs import inputs_of
+from engine.catalogue import KERNELS, default_choice, inputs_of
 from engine.history.recordings import FOLDER
 from engine.plan import plan
 from engine.records import Launch, Zero

@@ -9,8 +9,7 @@ from engine.backends.emulator import launch
 from engine.backends.emulator.state.schedule import Schedule
 from engine.backends.emulator.watching import results
 from engine.backends.emulator.watching.races.hazards import Hazards
-from engine.catalogue import KERNELS
-from engine.catalogue.inputs import inputs_of
+from engine.catalogue import KERNELS, inputs_of
 from engine.plan import plan
 from engine.records import RunFailed
 from tests.backends.emulator.small_kernels import GRID_SYNC, execute, zeros

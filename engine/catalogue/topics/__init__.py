@@ -1,1 +1,0 @@
-"""One module a topic: its kernels, its plan, its check."""

@@ -1,1 +1,0 @@
-"""Sentences of the lectures that a run can decide."""

@@ -1,0 +1,135 @@
+"""The claims of Cooper (Warps, Blocks, and Synchronization, 2014), each with the runs that decide it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log2
+
+from engine.catalogue.gpu_models import H200, MULTIPROCESSORS
+from engine.catalogue.published import printed
+from engine.catalogue.trapezoid import INTEGRAL, trapezoid_sum
+from engine.lectures.claim import (
+    COOPER,
+    STATUS,
+    TIMES,
+    Claim,
+    Computed,
+    Counted,
+    Status,
+    emulated,
+    figure,
+    times_as_fast,
+)
+from engine.records import Choice
+
+_PRINTED = "the lecture's own figures"
+
+
+def _integral(kernel: str) -> Choice:
+    combine = {"trapezoid_blocked_global": "host", "trapezoid_shared_host": "host"}.get(kernel, "relaunch")
+    return Choice(kernel, 65536, 256, dtype="float64", combine=combine if kernel != "trapezoid_scalar" else "none")
+
+
+def _emulated(choice: Choice) -> Choice:
+    return replace(choice, device="emulator")
+
+
+def _order(partitions: int) -> float:
+    """By which power of h the error falls when the number of trapezoids is doubled."""
+    one, other = (abs(trapezoid_sum(count + 1) - INTEGRAL) for count in (partitions, 2 * partitions))
+    return log2(one / other)
+
+
+def _gain(slow: str, fast: str) -> float:
+    return times_as_fast("cooper", slow, fast)
+
+
+def _seconds(kernel: str) -> float:
+    """Return the published time of a kernel."""
+    return (figure("cooper", kernel).time_ms or 0) / 1000
+
+
+_AT_A_TIME = printed("cooper", "threads at a time")
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim("integral", COOPER, "Our example", "The value of the integral is about -0.34702211863386324383.", "cooper",
+          STATUS, "one of", ("ok",), (_emulated(_integral("trapezoid_scalar")),), "65536 points, on the CPU"),
+    Claim("value-changes", COOPER, "CUDA Reduce",
+          "It also says the integral value is about -0.326483, though that value changes almost every run.", "cooper",
+          STATUS, "one of", ("wrong",), (_emulated(replace(_integral("trapezoid_global_race"), combine="none")),)),
+    Claim("syncthreads", COOPER, "Blocked Reduce", "Any time a thread refers to any memory that is not directly "
+          "associated with that thread, it should call __syncthreads() first.", "cooper",
+          Status(("            f_val[i] += f_val[i + jump];\n        __syncthreads();",
+          "            f_val[i] += f_val[i + jump];")), "one of", ("wrong", "hazard"),
+          (_emulated(_integral("trapezoid_blocked_global")),), "without it in the loop"),
+    Claim("early-return", COOPER, "Divergent branch", "Every time we go through the loop we drop half the threads.",
+          "cooper", Status(("        if (tid % (2 * jump) == 0)\n            f_val[tid] += f_val[tid + jump];",
+          "        if (tid % (2 * jump) != 0) return;\n        f_val[tid] += f_val[tid + jump];")), "one of", ("ok",),
+          (_emulated(_integral("trapezoid_shared_host")),), "return before the barrier, as on the slide"),
+    Claim("page-faults", COOPER, "Syncthreads()",
+          "You should probably choose a block size smaller than the SM. Otherwise... page faults.", "cooper", STATUS,
+          "one of", ("out-of-bounds", "crashed"), (_emulated(replace(_integral("trapezoid_sequential"),
+          block_size=1024)),), "1024 threads per block", "ok", "The warps of a block take turns on the cores of an "
+          "SM, however few these are; memory is not paged for it."),
+    Claim("gpu-wins", COOPER, "So what?", "We have taken a scalar program that took five seconds to execute, and sped "
+          "it up so much that it now takes .09 seconds.", "cooper", TIMES, "about", _gain("trapezoid_scalar",
+          "trapezoid_sequential"),
+          (_integral("trapezoid_scalar"), _integral("trapezoid_sequential"))),
+    Claim("shared-memory", COOPER, "Shared memory",
+          "This simple change to shared memory cuts the overall execution time to about 0.24 seconds.", "cooper",
+          TIMES, "about",
+          _gain("trapezoid_blocked_global", "trapezoid_shared_host"), (_integral("trapezoid_blocked_global"),
+          _integral("trapezoid_shared_host")),
+          today="close", why="What a block has just written to global memory lies in the caches; and at this size "
+          "both wait for the copy to the host."),
+    Claim("shared-memory-large", COOPER, "Shared memory", "It is faster than global memory.", "cooper", TIMES,
+          "more than", 1, (replace(_integral("trapezoid_blocked_global"), n=2**24),
+          replace(_integral("trapezoid_shared_host"), n=2**24)), "2^24 points"),
+    Claim("second-reduce", COOPER, "Shared memory", "The problem is probably that stupid sloppy sequential sum at the "
+          "end. Converting to that second interleaved call cuts the time to about 0.10 seconds.", "cooper", TIMES,
+          "about",
+          _gain("trapezoid_shared_host", "trapezoid_shared_relaunch"), (_integral("trapezoid_shared_host"),
+          _integral("trapezoid_shared_relaunch"))),
+    Claim("count-differently", COOPER, "Divergent branch",
+          "Count differently. This version executes in about 0.08 seconds.", "cooper", TIMES, "about",
+          _gain("trapezoid_shared_relaunch", "trapezoid_sequential"),
+          (_integral("trapezoid_shared_relaunch"), _integral("trapezoid_sequential")), today="direction",
+          why="Less than in the lecture: at this size launching takes most of the time of both."),
+    Claim("order-of-the-error", COOPER, "The Trapezoidal Rule", "The composite trapezoidal rule: ... + O(h).",
+          "cooper", Computed(lambda: round(_order(1024), 2), "is the power of h", "the exact sums of the rule"),
+          "equals", 1, (), "the error with 1,024 trapezoids against that with 2,048", 2, "O(h) is true but says too "
+          "little: for a function as smooth as this one the error is O(h²), and half the width leaves a quarter of "
+          "it."),
+    Claim("at-a-time", COOPER, "What's wrong?!", "We have 65536 threads. We can work on 2688 of them at a time.",
+          "cooper", Computed(lambda: MULTIPROCESSORS * H200.threads, "threads at a time", "the GPU's limits"),
+          "equals", _AT_A_TIME, (), "on the H200", 270_336,
+          "2,688 are the cores of 14 SMs of 192. An SM holds more threads "
+          "than it has cores, 2,048 today, and the H200 has 132 SMs: all 65,536 threads are there at once. The sum "
+          "stays wrong, as nobody waits."),
+    Claim("rounds-of-threads", COOPER, "Syncthreads()", "SMs on this card have size 192.", "cooper",
+          Computed(lambda: _AT_A_TIME / printed("cooper", "cores of an SM"), "SMs", _PRINTED), "equals", 14, (),
+          "2688 threads at a time"),
+    Claim("hours", COOPER, "So what?", "Executed 3600 times, we would have changed a 5.5 hour program.", "cooper",
+          Computed(lambda: 3600 * _seconds("trapezoid_scalar") / 3600, "hours", _PRINTED), "equals", printed("cooper",
+          "hours of the scalar program"), (), "3600 times 5.5 seconds"),
+    Claim("minutes", COOPER, "So what?", "We would have changed it into a 5.5 minute program.", "cooper",
+          Computed(lambda: round(3600 * _seconds("trapezoid_global_race") / 60, 1), "minutes", _PRINTED), "equals",
+          printed("cooper", "minutes of the last program"), (),
+          "3600 times .09 seconds", 5.4,
+          "The slide rounds: .09 seconds make 5.4 minutes, and the last version's .08 would make 4.8."),
+    Claim("partial-warp", COOPER, "Warps", "Any block whose thread count is not a multiple of 32 will result in one "
+          "warp that is not full. Wasted cycles on some SPs.", "cooper", Counted("thread_instructions",
+          "warp_instructions", line="T g = 2.", unit="of 32 lanes"), "equals", 25, emulated("trapezoid_any_block",
+          n=10_000, block_size=100, dtype="float64", combine="host"),
+          "100 threads: four warps, the last of which has 4"),
+    Claim("wasted-cycles", COOPER, "Warps", "Any block whose thread count is not a multiple of 32 will result in one "
+          "warp that is not full. Wasted cycles on some SPs.", "cooper", TIMES, "more than", 1,
+          (Choice("trapezoid_any_block", 2**24, 100, dtype="float64", combine="host"), Choice("trapezoid_any_block",
+          2**24, 128, dtype="float64", combine="host")), "blocks of 100 against 128 threads, 2^24 points"),
+    Claim("bad-for-cache", COOPER, "Divergent branch",
+          "On the first couple of iterations, the stride is very large: could be bad for cache.", "cooper", TIMES,
+          "more than", 1, (replace(_integral("trapezoid_sequential"), n=2**24),
+          replace(_integral("trapezoid_shared_relaunch"), n=2**24)),
+          "the large strides against the small ones, 2^24 points", "differs", "The values lie in shared memory, where "
+          "no cache can miss. Neighbours read neighbours, whatever the stride, and use all banks."),
+)  # fmt: skip

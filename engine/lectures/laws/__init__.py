@@ -1,1 +1,0 @@
-"""Counts that follow from a formula, beside what was counted."""
