@@ -10,11 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from engine.columns import COLUMNS, COUNTED, MEASURED
 from engine.figures.look import BLUE, LETTER, RED, Figure, Look, base_layout, centred, scaled
 from engine.figures.ticks import fitting, linear_ticks, log_ticks
-from engine.tables import counted_text
-from engine.words import text_of
+from engine.history.tables import COLUMNS, COUNTED, MEASURED, counted_text
+from engine.records.words import text_of
 
 LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
 ROWS = "rungs"  # views/html/browser.js marks the row of the rung on the page

@@ -16,7 +16,7 @@ from engine.figures.marks import mark
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement
-from engine.words import size_text
+from engine.records.words import size_text
 
 MOST_BARS = 40
 NO_ANSWERS = "Nothing has run yet.<br>Run the ladder (L)."

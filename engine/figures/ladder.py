@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from engine.columns import COLUMNS
-from engine.counters import COUNTERS
 from engine.figures.bars import bars, hatched, values_of, with_room
 from engine.figures.look import ON_PAGE, ORANGE, Figure, Look
 from engine.figures.marks import mark
 from engine.history.profiles import Hardware
-from engine.words import size_text, text_of
+from engine.history.tables import COLUMNS
+from engine.records.counters import COUNTERS
+from engine.records.words import size_text, text_of
 
 NO_COUNTS = "Nothing counted yet."
 NO_TIMES = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.figures.bars import BAR, width_of, with_ticks
 from engine.figures.look import GREY, LETTER, LINES, Figure, Look
-from engine.words import text_of
+from engine.records.words import text_of
 
 FAR = 2.5  # a mark so many times as far as the longest bar stands at the edge, as a number
 COLOURS = (GREY, *LINES[1:6])  # no bar's blue

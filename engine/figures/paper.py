@@ -11,7 +11,7 @@ from engine.figures.look import BLUE, DASHES, GREY, LETTER, LINES, ON_PAGE, ORAN
 from engine.figures.ticks import log_ticks
 from engine.history.history import device_line
 from engine.lectures.paper import Line
-from engine.words import text_of
+from engine.records.words import text_of
 
 _PAPER, _HERE = "In the lecture", "Here"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from engine.columns import COLUMNS
 from engine.figures.look import DASHES, LETTER, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, base_layout, scaled
 from engine.figures.ticks import spread
-from engine.words import size_text, text_of
+from engine.history.tables import COLUMNS
+from engine.records.words import size_text, text_of
 
 WIDE = 100  # last over first value: from here on a linear axis would hide the first ones
 

@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from engine.figures.look import LETTER
-from engine.words import count_text
+from engine.records.words import count_text
 
 
 def log_ticks(low: float, high: float, most: int = 6, unit: str = "") -> dict[str, Any]:

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.catalogue import KERNELS, LADDERS
-from engine.counters import COUNTERS
 from engine.history import profiles
 from engine.history.profiles import Hardware
+from engine.records.counters import COUNTERS
 from tests.cases import case
 from tests.views.pages import asked, figures_of, html_of, opened
 from views.session import rungs
@@ -250,15 +250,17 @@ def test_a_rung_of_the_cpu_has_no_block() -> None:
 
 def test_the_gpus_own_counts_stand_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Hardware("NVIDIA H200", "2026-11-21", 4096, 128, {"branches": 17, "bank_conflicts": 1485})
-    monkeypatch.setattr(profiles, "recorded", lambda choice: counted)
+    monkeypatch.setattr(profiles, "hardware_counters", lambda choice: counted)
     html = html_of(looked(rung="reduce_strided"))
     assert "NVIDIA H200, recorded 2026-11-21" in html
     assert "<small>SASS</small> 17" in html and html.count("1,485") >= 2
 
 
 def test_another_recorded_size_is_one_click_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "recorded", lambda choice: None)
-    monkeypatch.setattr(profiles, "recorded_sizes", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})])
+    monkeypatch.setattr(profiles, "hardware_counters", lambda choice: None)
+    monkeypatch.setattr(
+        profiles, "hardware_counters_by_size", lambda choice: [Hardware("NVIDIA H200", "2026", 2000, 64, {})]
+    )
     app = looked(rung="reduce_strided")
     app.button(key="recorded 64").click().run()
     assert asked(app)["n"] == "2000" and asked(app)["block"] == "64"

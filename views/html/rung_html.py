@@ -8,12 +8,11 @@ from html import escape
 from typing import Any
 
 from engine.catalogue import KERNELS, Kernel, Ladder, Rung, Topic, topic_of
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
 from engine.history.history import Known, device_line, not_recorded
+from engine.history.tables import COLUMNS, counted_text
 from engine.records import Measurement, Settled
-from engine.tables import counted_text
-from engine.words import STATUS_WORDS, number_text, size_text, text_of
+from engine.records.counters import IN_TABLE
+from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.html.code import code_in
 from views.html.difference import Difference, difference
 from views.html.folds import Room

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
-from engine.words import many
+from engine.records.words import many
 from views.html.colours import coloured_lines
 from views.html.difference import Difference, difference, header_length
 from views.html.folds import Room, all_shown, unfolded

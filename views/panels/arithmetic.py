@@ -21,7 +21,7 @@ from engine.lectures.arithmetic.matmul import (
     sentences,
 )
 from engine.records import CompileError, Measurement, NotRunnable, Settled
-from engine.words import count_text
+from engine.records.words import count_text
 from views.panels.entries import Section
 from views.session import choices, work
 from views.session.page import Page

@@ -14,7 +14,7 @@ from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
-from engine.words import time_text
+from engine.records.words import time_text
 from views.panels.entries import Picture, Section
 from views.session import work
 from views.session.page import WORK, Page

@@ -15,7 +15,7 @@ from engine.history import history
 from engine.history.history import Known
 from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import law_of
-from engine.words import size_text
+from engine.records.words import size_text
 from views.panels.entries import Picture
 from views.session import work
 from views.session.page import WORK, Page
@@ -59,12 +59,12 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
     if law is None:
         return {"data": [], "layout": {}}
     others = {
-        rung.label: counted.times(choice, history.known)
+        rung.label: counted.times(choice, history.look_up)
         for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
         if rung is not page.rung and same_knob(rung.kernel, page.rung.kernel)
     }
     own = page.choice.n if law.values else knob(page.kernel, page.choice)
-    return law_figure(law, page.choice, counted.points(page.choice, history.known), others, own, look)
+    return law_figure(law, page.choice, counted.points(page.choice, history.look_up), others, own, look)
 
 
 def same_knob(one: str, other: str) -> bool:
@@ -78,7 +78,7 @@ def words(page: Page, facts: Sequence[Known]) -> str:
     law = law_of(page.rung.kernel)
     if law is None:
         return ""
-    found = counted.points(page.choice, history.known)
+    found = counted.points(page.choice, history.look_up)
     said, timing = counted.verdict(page.choice, found), counted.timing_sentence(page.choice, found)
     good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
     mark = "<b class='ok'>✓</b> " if good else ""

@@ -12,13 +12,13 @@ import streamlit as st
 from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
-from engine.history.history import Known, device_line, known
+from engine.history.history import Known, device_line, look_up
+from engine.history.tables import checked_by, published_line
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
 from engine.records import Settled
-from engine.tables import checked_by, published_line
-from engine.words import STATUS_WORDS, size_text, text_of
+from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.panels.entries import Picture, Section
 from views.session import work
 from views.session.facts import Same
@@ -46,7 +46,7 @@ def controls(page: Page) -> None:
 def section(page: Page, facts: Sequence[Known]) -> str:
     """The table, if the lecture prints figures, and the paragraph."""
     name, device = page.ladder.name, page.choice.device
-    return _drawn(name, device, Same([known(choice) for choice in _asked(name, device)]))
+    return _drawn(name, device, Same([look_up(choice) for choice in _asked(name, device)]))
 
 
 @lru_cache(maxsize=KEPT)

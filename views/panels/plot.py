@@ -9,10 +9,10 @@ from typing import Literal
 
 import streamlit as st
 
-from engine import tables
 from engine.catalogue import TOPICS
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import ON_PAGE, Figure, Look
+from engine.history import tables
 from engine.history.history import not_recorded
 from views import panels
 from views.chart.component import Chart

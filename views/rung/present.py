@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from engine.figures.look import Look
-from engine.plan import launched
+from engine.plan import describe_launches
 from views import panels
 from views.html import slide
 from views.panels.plot import lines_above, menu, plot_shown, rows_of
@@ -33,7 +33,7 @@ def show(page: Page) -> None:
         left, right = st.columns(wide, gap="medium")
         with left:
             place = slide.Place(column(wide[0] / sum(wide)), keyboard.window())
-            st.html(slide.source(page.ladder, page.position, page.choice.n, launched(page.choice), place))
+            st.html(slide.source(page.ladder, page.position, page.choice.n, describe_launches(page.choice), place))
         with right:
             results = Results(page, plot_look(page, wide), "stretch")
     bar(page)

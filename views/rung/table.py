@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import streamlit as st
 
-from engine import tables
 from engine.catalogue import TOPICS
+from engine.history import tables
 from engine.history.history import Known, device_line, environment_line
-from engine.words import size_text
+from engine.records.words import size_text
 from views.html import grid, rung_html
 from views.session.facts import Facts, facts_of
 from views.session.page import KEPT, Page

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from engine import tables
 from engine.catalogue import LADDERS
+from engine.history import tables
 from engine.history.history import Known
 from engine.records import Settled
 from views.session import work

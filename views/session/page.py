@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic, emulated_n
-from engine.choices import settle
+from engine.plan import settle
 from engine.records import Choice, Settled
 from engine.service import service
 from views.session import choices, work

@@ -15,10 +15,10 @@ import pytest
 from starlette.requests import Request
 
 from engine.catalogue import LADDERS
-from engine.choices import settle
 from engine.history import history
+from engine.plan import settle
 from engine.records import Choice
-from engine.store import database, lectures
+from engine.store import database, presentation
 from tests.made import ENVIRONMENT, measured
 from tests.views.access.test_roles import come_as
 from tests.views.pages import asked, html_of, opened
@@ -165,8 +165,8 @@ def test_after_a_restart_the_presenter_goes_on_where_the_lecture_was(monkeypatch
 
 def test_a_lecture_of_yesterday_or_of_another_version_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     lecture.show(SLIDE, "")
-    kept = lectures.load(lecture.NAME) or {}
-    lectures.save(lecture.NAME, {**kept, "utc": "2026-11-01T10:00:00+00:00"})
+    kept = presentation.load(lecture.NAME) or {}
+    presentation.save(lecture.NAME, {**kept, "utc": "2026-11-01T10:00:00+00:00"})
     assert lecture.now() is None
-    lectures.save(lecture.NAME, {"slide": 3})
+    presentation.save(lecture.NAME, {"slide": 3})
     assert lecture.now() is None and told() == {}
