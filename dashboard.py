@@ -14,7 +14,6 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from views.access import badge, visitor
 from views.access.browser_name import BrowserName
@@ -23,11 +22,12 @@ from views.access.headers import Headers
 from views.access.return_address import ReturnAddress
 from views.rung import desk
 from views.session import keyboard, lecture, navigation, server, state, work
-from views.session.compressed import CompressedAssets, compress_ahead
+from views.session.assets import CompressedAssets, compress_ahead
 from views.session.endpoints import ROUTES
 from views.session.entry import EntryPage, parts
 from views.session.page import WORK
 from views.session.presence import Presence
+from views.session.streamlit_internals import in_script_run
 
 LADDER = ""  # the address of its page
 
@@ -60,7 +60,7 @@ def prepare() -> None:
     gc.freeze()  # what is there by now stays: no later collection goes through it
 
 
-if get_script_run_ctx(suppress_warning=True) is not None:
+if in_script_run():
     with ExitStack() as turn:
         if state.shown() == LADDER:
             turn.enter_context(lecture.turn(waiting=work.busy(WORK)))

@@ -23,8 +23,8 @@ from views.picture import component
 from views.session import choices, keyboard, rungs, state, work
 from views.session.choices import AUTO, LOCKSTEP
 from views.session.inside_work import InsideChoice, InsideWork, work_on
+from views.session.navigation import toolbar
 from views.session.place import Place
-from views.session.toolbar import toolbar
 
 Element = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"

@@ -23,7 +23,7 @@ from views.draft.drafts import RUNG
 from views.editor import component
 from views.session import choices, keyboard, rungs, state
 from views.session.choices import AUTO, LOCKSTEP
-from views.session.toolbar import toolbar
+from views.session.navigation import toolbar
 
 HTML = Path(__file__).parent / "html"
 REQUEST = "draft request"

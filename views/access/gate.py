@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import urlsplit
 
+import streamlit as st
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
-from streamlit import config
 
 from views.access import cookies, policy, sign_in
 from views.access.policy import Policy, is_loopback
 from views.access.roles import ROLES, Role
+from views.session.streamlit_internals import HEALTH, METRICS, PATHS
 
-ALIVE = ("/healthz", "/_stcore/health")  # tell that the server lives, and nothing else
-SERVICE = ("/metrics", "/readyz", "/_stcore/metrics")
+ALIVE = ("/healthz", HEALTH)  # tell that the server lives, and nothing else
+SERVICE = ("/metrics", "/readyz", METRICS)
 SIGN_OUT = "/sign-out"
-PARTS = ("/static/", "/media/", "/component/", "/_stcore/")  # what a page is made of
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
@@ -67,7 +67,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return sign_in.out(asks, token, asked.url.scheme == "https") if leaves else None
     if method == "POST" and asked.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return await sign_in.received(Request(asked.scope, receive), asks)
-    if method not in _SAFE or path.startswith(PARTS):
+    if method not in _SAFE or path.startswith(PATHS):
         return _refused("Sign in first: open the dashboard's own address.", 401)
     return sign_in.page(401)
 
@@ -105,7 +105,7 @@ def _of_this_site(asked: HTTPConnection) -> bool:
 
 def path_of(asked: HTTPConnection) -> str:
     """The path below the address at which the dashboard begins."""
-    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     path = str(asked.scope["path"])
     return path.removeprefix(f"/{base}") or "/" if base and f"{path}/".startswith(f"/{base}/") else path
 

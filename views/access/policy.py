@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
-from streamlit import config
-from streamlit.errors import StreamlitSecretNotFoundError
 
 from engine.records import NotRunnable
 from engine.store import database
@@ -53,7 +51,7 @@ def current() -> Policy:
     global _current
     with _lock:
         if _current is None:
-            _current = decided(config.get_option("server.address"), os.environ, _has_accounts())
+            _current = decided(st.get_option("server.address"), os.environ, _has_accounts())
         return _current
 
 
@@ -118,5 +116,5 @@ def _secret() -> bytes:
 def _has_accounts() -> bool:
     try:
         return "auth" in st.secrets
-    except StreamlitSecretNotFoundError:
+    except FileNotFoundError:
         return False

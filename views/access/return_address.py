@@ -10,7 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from views.access import policy
-from views.access.gate import PARTS, path_of
+from views.access.gate import path_of
+from views.session.streamlit_internals import PATHS
 
 COOKIE, WAITS_S = "kernel-ladder-asked", 600
 _SIGNED_IN = "_streamlit_user"  # Streamlit's cookie of an account
@@ -30,7 +31,7 @@ class ReturnAddress:
             return
         asked = HTTPConnection(scope)
         here = f"{asked.url.path}?{asked.url.query}" if asked.url.query else asked.url.path
-        no_page = path_of(asked).startswith((*PARTS, "/auth/", "/oauth2callback"))
+        no_page = path_of(asked).startswith((*PATHS, "/auth/", "/oauth2callback"))
         if no_page or "text/html" not in asked.headers.get("accept", ""):
             await self.app(scope, receive, send)
         elif _SIGNED_IN not in asked.cookies:

@@ -13,8 +13,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from views.access import cookies, keys
-from views.access.content_policy import of_plain_page
 from views.access.guesses import Guesses
+from views.access.headers import plain_page_policy
 from views.access.policy import Policy
 from views.access.tokens import Token
 
@@ -28,7 +28,7 @@ _guesses = Guesses()
 def page(status: int, told: str = "") -> Response:
     """The form. `told`: why it is shown again."""
     body = _PAGE.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
-    headers = {"cache-control": "no-store", "content-security-policy": of_plain_page(body.encode())}
+    headers = {"cache-control": "no-store", "content-security-policy": plain_page_policy(body.encode())}
     return HTMLResponse(body, status, headers)
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from hashlib import sha256
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
-from plotly import graph_objects
 
 from engine.catalogue import TOPICS
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
-from engine.figures.look import CONFIG, ON_PAGE, Figure, Look
+from engine.figures.look import ON_PAGE, Figure, Look
 from engine.history import tables
 from engine.history.history import not_recorded
 from views import panels
+from views.chart.component import Chart
 from views.panels import counters
 from views.session.facts import Facts
 from views.session.page import KEPT, Page
@@ -32,31 +30,23 @@ class Drawing:
     def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
         """`height`: in pixels, or what is left of the place around it."""
         self._page, self._look = page, look
-        self._place = st.container(key="drawing", height=height, border=False)
+        place = st.container(key="drawing", height=height, border=False)
         if look.pane:
-            self._place = self._place.container(key="longer")
-        self._drawn: list[str] = []
+            place = place.container(key="longer")
+        self._chart = Chart(place, "plot")
         self._scene = panels.scenes_of(page).get(plot_shown(page))
         if self._scene is not None:
-            with self._place:
+            with place:
                 self._scene.show(page)
 
     def show(self, facts: Facts) -> None:
-        """Draw the plot in the place of the one before. One that has not changed is left alone, as each new one is
-        built up from nothing."""
+        """Draw the plot instead of the one before."""
         if self._scene is not None:
             return
-        figure = figure_of(self._page, facts, self._look)
-        # The same figure has the same key in the next run of the script: the browser then keeps what it has drawn.
-        if self._drawn[-1:] == [figure.key]:
-            return
-        self._drawn.append(figure.key)
-        self._place = self._place.plotly_chart(
-            figure,
-            key=f"{figure.key} {self._drawn.count(figure.key)}",
-            config=CONFIG,
-            height=self._look.height if self._look.pane and self._look.height else "stretch",
+        self._chart.draw(
+            figure_of(self._page, facts, self._look),
             alt=f"{plots_of(self._page)[plot_shown(self._page)]}: {self._page.ladder.title}",
+            height="content" if self._look.pane else "stretch",
         )
 
 
@@ -123,55 +113,25 @@ def _ask() -> None:
     st.session_state["show"] = st.session_state["plot"]
 
 
-def figure_of(page: Page, facts: Facts, look: Look = ON_PAGE) -> Validated:
+def figure_of(page: Page, facts: Facts, look: Look = ON_PAGE) -> Figure:
     """The plot that was chosen."""
     which = plot_shown(page)
     if picture := panels.pictures_of(page).get(which):
-        return validated(json.dumps(picture.figure(page, facts.frame, facts.known, look)))
+        return picture.figure(page, facts.frame, facts.known, look)
     if which == "counters":
-        return validated(json.dumps(counters.figure(page, facts, look)))
+        return counters.figure(page, facts, look)
     return timed_bars(facts, which, page.topic.name, "<br>".join(folded(not_recorded(page.choice))), look)
 
 
 @lru_cache(maxsize=KEPT)
-def timed_bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Validated:
+def timed_bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Figure:
     """The bars of times ("time"), of speedups ("speedup") or of the topic's rate; `nothing`: what stands for none."""
-    return validated(json.dumps(_bars(facts, which, topic, nothing, look)))
-
-
-def _bars(facts: Facts, which: str, topic: str, nothing: str, look: Look) -> Figure:
     if which == "time":
         return time_bars(facts.frame, look, nothing)
     if which == "speedup":
         return speedup_bars(facts.frame, look, nothing)
     marks = tables.marks(TOPICS[topic], facts.known)
     return metric_bars(facts.frame, TOPICS[topic].metric, marks, look, nothing)
-
-
-class Validated(graph_objects.Figure):
-    """A figure that Plotly has checked, and that nobody changes: what is sent of it is made once for all browsers. Of
-    all that it takes to send one that is nine tenths."""
-
-    def __init__(self, text: str) -> None:
-        """`text`: the figure as JSON."""
-        super().__init__(json.loads(text))
-        self._sent = super().to_dict()
-        self._key = sha256(text.encode()).hexdigest()
-
-    @property
-    def key(self) -> str:
-        """The name of this figure, which another one with the same contents has as well."""
-        return self._key
-
-    def to_dict(self) -> dict[str, Any]:
-        """What it is made of."""
-        return self._sent
-
-
-@lru_cache(maxsize=KEPT)
-def validated(figure: str) -> Validated:
-    """A figure, as JSON, that can be sent."""
-    return Validated(figure)
 
 
 def folded(sentences: Sequence[str]) -> list[str]:

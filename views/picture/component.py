@@ -14,7 +14,7 @@ from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
 from views.session import state
-from views.session.javascript import joined
+from views.session.components import joined
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.

@@ -19,9 +19,9 @@ from views.rung.results import Results
 from views.rung.table import Table
 from views.session import state, work
 from views.session.facts import facts_of
+from views.session.navigation import toolbar
 from views.session.page import KEPT, WORK, Page
 from views.session.place import Place, Ready
-from views.session.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
 SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
@@ -68,7 +68,7 @@ def _about(page: Page) -> Ready:
 
 def prepare() -> None:
     """Make what the first page would wait for: the recordings are read, the first ladder's sources coloured, and its
-    plot, of which the first one of all loads most of Plotly."""
+    plot made."""
     ladder = next(iter(LADDERS.values()))
     times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
     page = Page(ladder, TOPICS[ladder.topic], 0, times, runs, presenting=False)

@@ -40,23 +40,22 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(grid, "ladder_html", counted("html", grid.ladder_html))
     monkeypatch.setattr(plot, "time_bars", counted("figure", figures.time_bars))
     monkeypatch.setattr(plot, "metric_bars", counted("figure", figures.metric_bars))
-    monkeypatch.setattr(plot, "Validated", counted("validated", plot.Validated))
-    for cached in (facts._made, plot.timed_bars, plot.validated):
+    for cached in (facts._made, plot.timed_bars):
         cached.cache_clear()
     return counts
 
 
 def test_a_second_browser_gets_the_page_made_for_the_first(made: Counter[str]) -> None:
     first = opened(**HERE)
-    assert made == {"table": 1, "html": 1, "figure": 1, "validated": 1}
+    assert made == {"table": 1, "html": 1, "figure": 1}
     second = opened(**HERE)
-    assert made == {"table": 1, "html": 1, "figure": 1, "validated": 1}
+    assert made == {"table": 1, "html": 1, "figure": 1}
     assert (html_of(second), figures_of(second)) == (html_of(first), figures_of(first))
     second.button("next").click().run()  # in the table another rung is marked; the figure is the same on every rung
-    assert made == {"table": 1, "html": 2, "figure": 1, "validated": 1}
+    assert made == {"table": 1, "html": 2, "figure": 1}
     assert figures_of(second) == figures_of(first)
     second.button("previous").click().run()
-    assert made == {"table": 1, "html": 2, "figure": 1, "validated": 1}
+    assert made == {"table": 1, "html": 2, "figure": 1}
 
 
 def test_browsers_at_one_rung_look_at_one_page(monkeypatch: pytest.MonkeyPatch) -> None:

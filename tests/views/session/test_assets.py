@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from views.session.assets import ASSETS, LIBRARIES, PLOTLY, chart, library
-from views.session.compressed import CompressedAssets
+from views.session.assets import CompressedAssets
+from views.session.components import LIBRARIES, library
+from views.session.streamlit_internals import SCRIPTS
 
-SCRIPT = next((ASSETS / "static" / "js").glob("index.*.js"))
+SCRIPT = next(SCRIPTS.glob("index.*.js"))
 PATH = f"/static/js/{SCRIPT.name}"
 
 
@@ -40,28 +41,14 @@ def test_a_script_comes_compressed_and_whole() -> None:
     assert len(body["body"]) < SCRIPT.stat().st_size / 2
 
 
-@pytest.mark.parametrize("begin", ["", "/ladder"])  # the second: where the server's addresses begin with a name
-def test_a_library_of_our_own_comes_beside_streamlits_scripts(begin: str) -> None:
-    address = library("codemirror.min.js")
+@pytest.mark.parametrize("begin", ["", "/ladder"])  # the second: the server's addresses begin with a name
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_library_comes_whole_after_one_line_that_compiles_it_ahead(name: str, begin: str) -> None:
+    address = library(name)
     start, body = answer(f"{begin}{address.removeprefix('.').partition('?')[0]}")
     assert dict(start["headers"])[b"content-encoding"] == b"gzip" and len(address.partition("?")[2]) == 16
-    assert gzip.decompress(body["body"]) == LIBRARIES["codemirror.min.js"].read_bytes()
-
-
-def test_charts_bring_the_part_of_plotly_that_the_figures_use() -> None:
-    made = chart()
-    assert made is not None, "Streamlit builds its script otherwise: see views/session/assets.py"
-    theirs, ours, text = made
-    (whole,) = (file for file in SCRIPT.parent.iterdir() if file.name == theirs)
-    assert not (ASSETS / "static" / "js" / ours).exists()
-    start, body = answer(f"/static/js/{ours}")
-    assert dict(start["headers"])[b"content-type"].startswith(b"text/javascript")
-    assert gzip.decompress(body["body"]) == text
-    assert len(text) + PLOTLY.stat().st_size < whole.stat().st_size / 3
-    head, tail = whole.read_bytes()[:4000], whole.read_bytes()[-4000:]  # what Streamlit has around Plotly
-    assert head in text[:5000] and text.endswith(tail)
-    _, body = answer(f"/static/{PLOTLY.name}")
-    assert gzip.decompress(body["body"]) == PLOTLY.read_bytes()
+    hint, _, text = gzip.decompress(body["body"]).partition(b"\n")
+    assert hint == b"//# allFunctionsCalledOnLoad" and text == LIBRARIES[name].read_bytes()
 
 
 @pytest.mark.parametrize(
