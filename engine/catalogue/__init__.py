@@ -106,7 +106,7 @@ LADDERS: dict[str, Ladder] = {ladder.name: ladder for ladder in sorted(_LADDERS,
 
 
 def kernel_named(name: str) -> Kernel:
-    """The catalogue entry of that name. NotRunnable, with the nearest names, if there is none."""
+    """Return the catalogue entry of that name. NotRunnable, with the nearest names, if there is none."""
     if name in KERNELS:
         return KERNELS[name]
     near = get_close_matches(name, KERNELS, n=3) or list(KERNELS)[:3]
@@ -114,12 +114,12 @@ def kernel_named(name: str) -> Kernel:
 
 
 def topic_of(kernel: Kernel | str) -> Topic:
-    """The topic a kernel belongs to."""
+    """Return the topic a kernel belongs to."""
     return TOPICS[(kernel if isinstance(kernel, Kernel) else kernel_named(kernel)).topic]
 
 
 def emulated_n(ladder: Ladder, n: int, most: int | None = None) -> int:
-    """The n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can.
+    """Return the n at which the emulator counts a ladder whose times are those of `n`: `n` itself, where it can.
 
     `most`: the largest, else the topic's. An n that the topic takes nowhere stays, and is refused.
     """

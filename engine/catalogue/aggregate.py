@@ -28,7 +28,7 @@ _OUT = Buffer("out", "float64", 2, "poison")
 
 
 def _plan_pairs(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """The launches of a maximum of the same shape, with places beside the numbers."""
+    """Return the launches of a maximum of the same shape, with places beside the numbers."""
     made = reduction.plan(kernel, choice, gpu)
     first, blocks = made.steps[0], made.grid_size
     assert isinstance(first, Launch)
@@ -53,7 +53,7 @@ def _few_numbers(dtype: str, seed: int) -> Array:
 
 
 def _check_pair(plan: Plan, output: Array, seed: int) -> Check:
-    """The largest number and the first of its places: nothing is rounded, so both must be equal."""
+    """Check the largest number and the first of its places: nothing is rounded, so both must be equal."""
     period = _few_numbers(plan.choice.dtype, seed)[: plan.choice.n]
     place = int(np.argmax(period))  # the first of the largest, which a repetition does not bring earlier
     number = period[place].item()
@@ -206,7 +206,7 @@ _NAMED = {kernel.name: kernel for kernel in KERNELS}
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """The launches of a reduction, or one launch after zeroing the counts; the choice has passed engine.plan."""
+    """Return the launches of a reduction, or one launch after zeroing the counts; the choice has passed engine.plan."""
     if kernel.operation == ARGMAX:
         return _plan_pairs(kernel, choice, gpu)
     if kernel.parameter is None:
@@ -244,7 +244,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 @lru_cache(maxsize=16)
 def _numbers(operation: str, dtype: str, bins: int) -> Array:
-    """One period, shape (data.PERIOD,)."""
+    """Return one period, shape (data.PERIOD,)."""
     bits = np.random.default_rng(SEED).integers(1, 2**31, data.PERIOD)
     if operation == "histogram":
         numbers = bits % bins
@@ -311,7 +311,7 @@ def check(plan: Plan, output: Array) -> Check:
 
 
 def _check_counts(plan: Plan, output: Array) -> Check:
-    """Every count equal; shown is the value whose count misses by most."""
+    """Check that every count is equal; shown is the value whose count misses by most."""
     n, bins = plan.choice.n, plan.result_count
     whole, rest = divmod(n, data.PERIOD)
     numbers = _numbers("histogram", plan.choice.dtype, bins)
@@ -341,7 +341,7 @@ def _expected(operation: str, dtype: str, n: int) -> float | int:
 
 
 def _product(high: Array, low: Array | None = None) -> tuple[float, float]:
-    """The product of numbers high + low, to about 100 bits, as the sum of two floats; 1 for none.
+    """Return the product of numbers high + low, to about 100 bits, as the sum of two floats; 1 for none.
 
     Pairs of floats are multiplied down a tree (Dekker 1971): each step keeps what the rounding of the step drops.
     """

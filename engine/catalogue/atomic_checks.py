@@ -29,7 +29,7 @@ def check_tries(choice: Choice, addresses: int) -> None:
 
 @lru_cache(maxsize=64)
 def produced(kernel: str, dtype: str, seed: int, n: int) -> int:
-    """How many numbers the threads write: one each, 1 to 4 each, or one for each positive number."""
+    """Return how many numbers the threads write: one each, 1 to 4 each, or one for each positive number."""
     if kernel == "order_place":
         return n
     period = data.period(dtype, seed)
@@ -39,7 +39,7 @@ def produced(kernel: str, dtype: str, seed: int, n: int) -> int:
 
 
 def sizes(numbers: Array) -> Array:
-    """How many numbers each thread of reserve_buffer produces, shape (n,)."""
+    """Return how many numbers each thread of reserve_buffer produces, shape (n,)."""
     return 1 + (numbers & 3)
 
 
@@ -101,7 +101,7 @@ def _sorted_by_address(values: Array, more: Array) -> Array:
 
 
 def taken(output: Array, n: int, addresses: int) -> Check:
-    """Every place that a thread wanted was won by one thread, which knows it; the other places are empty."""
+    """Check that one thread won every place that was wanted, and knows it; the other places are empty."""
     won, places = output[:n], output[n:]
     wanted = min(n, addresses)
     winner = places[:wanted].astype(np.int64) - 1
@@ -113,7 +113,7 @@ def taken(output: Array, n: int, addresses: int) -> Check:
 
 
 def places(output: Array) -> Check:
-    """The places are 0 to n - 1, each once."""
+    """Check that the places are 0 to n - 1, each once."""
     return checks.same_numbers(output, np.arange(len(output), dtype=output.dtype), _ANY_ORDER)
 
 
@@ -135,7 +135,7 @@ def packed(numbers: Array, output: Array) -> Check:
 
 
 def kept(numbers: Array, output: Array) -> Check:
-    """The positive numbers, each as often as it was there."""
+    """Check for the positive numbers, each as often as it was there."""
     wanted = numbers[numbers > 0]
     if len(wanted) == 0:
         return checks.rule(0, 0, "There is no positive number to keep.")
@@ -143,7 +143,7 @@ def kept(numbers: Array, output: Array) -> Check:
 
 
 def kept_in_order(numbers: Array, output: Array) -> Check:
-    """The positive numbers, in their order."""
+    """Check for the positive numbers, in their order."""
     wanted = numbers[numbers > 0]
     if len(wanted) == 0:
         return kept(numbers, output)
@@ -151,7 +151,7 @@ def kept_in_order(numbers: Array, output: Array) -> Check:
 
 
 def broadcast(numbers: Array, output: Array, lane: int) -> Check:
-    """Every number plus that of the lane of its warp; one addition rounds the same way everywhere."""
+    """Check every number plus that of the lane of its warp; one addition rounds the same way everywhere."""
     warps = _grouped(numbers, 32)
     return checks.equal(output, (warps + warps[:, [lane]]).ravel()[: len(numbers)], "Checked: every element.")
 
@@ -167,7 +167,7 @@ def moved(numbers: Array, output: Array) -> Check:
 
 
 def largest(numbers: Array, output: Array) -> Check:
-    """The largest number; nothing is rounded."""
+    """Check the largest number; nothing is rounded."""
     return checks.equal(output, numbers.max(keepdims=True), "Checked: the largest number.")
 
 

@@ -357,7 +357,7 @@ def _drawn(kernel: Kernel, choice: Settled) -> Plan:
 
 
 def _each(kernel: Kernel, choice: Settled) -> Plan:
-    """Every thread writes one number."""
+    """Plan one launch, whose threads write one number each."""
     return plan_with(
         choice,
         (Buffer("in", choice.dtype, choice.n, "input"), Buffer("out", choice.dtype, choice.n, "poison")),
@@ -376,7 +376,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The answer by the rule of its kernel; see engine.catalogue.atomic_checks."""
+    """Check the answer by the rule of its kernel; see engine.catalogue.atomic_checks."""
     choice = plan.choice
     numbers = data.repeated(data.period(choice.dtype, SEED), choice.n)
     value = knob(_NAMED[choice.kernel], choice)

@@ -14,7 +14,7 @@ FIRST = 32  # elements of a reference that a check hands on
 
 
 def equal(found: Array, expected: Array, note: str) -> Check:
-    """Every element equal, bit for bit of its value; shown is the one that misses by most."""
+    """Check that every element is equal, bit for bit of its value; shown is the one that misses by most."""
     if np.array_equal(found, expected):  # as nearly always: the first tell as much as all, which may be very many
         found, expected = found[:FIRST], expected[:FIRST]
     return within(found, expected, np.zeros(1), note)
@@ -60,12 +60,12 @@ def rounded(found: Array, exact: Array, squares: Array, additions: int, unit: fl
 
 
 def same_numbers(found: Array, expected: Array, note: str) -> Check:
-    """The same numbers, each as often, in any order; compared after sorting."""
+    """Check for the same numbers, each as often, in any order; compared after sorting."""
     return in_any_order(equal(np.sort(found), np.sort(expected), note))
 
 
 def in_any_order(checked: Check) -> Check:
-    """The check of sorted elements: which of them comes first says nothing about the answer as it stands."""
+    """Return the check of sorted elements: which of them comes first says nothing about the answer as it stands."""
     return replace(checked, first=None, off=())
 
 
@@ -75,5 +75,5 @@ def rule(broken: int, count: int, note: str) -> Check:
 
 
 def exact_type(numbers: Array) -> Array:
-    """The numbers in the type whose sums are exact: int64, or float64 (all data are multiples of 2^-31)."""
+    """Return the numbers in the type whose sums are exact: int64, or float64 (all data are multiples of 2^-31)."""
     return numbers.astype(np.int64 if np.issubdtype(numbers.dtype, np.integer) else np.float64)

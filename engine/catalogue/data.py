@@ -20,7 +20,7 @@ NOTE = "Random numbers, never zero: int32 from -99 to 99, floats between -1 and 
 
 @lru_cache(maxsize=16)
 def period(dtype: str, seed: int) -> Array:
-    """One period, shape (PERIOD,): int32 in -99..99 without 0; floats in -1..1 without 0, multiples of 2^-31."""
+    """Return one period, shape (PERIOD,): int32 in -99..99 without 0; floats in -1..1 without 0, multiples of 2^-31."""
     bits = np.random.default_rng(seed).integers(1, 2**31, PERIOD)
     signs = np.random.default_rng(seed + 1).choice((-1, 1), PERIOD)
     if dtype == "int32":
@@ -32,7 +32,7 @@ def period(dtype: str, seed: int) -> Array:
 
 
 def repeated(numbers: Array, count: int) -> Array:
-    """The period repeated to `count` elements, as a fresh array of shape (count,)."""
+    """Return the period repeated to `count` elements, as a fresh array of shape (count,)."""
     return np.tile(numbers, -(-count // len(numbers)))[:count] if count > len(numbers) else numbers[:count].copy()
 
 
@@ -44,7 +44,7 @@ def exact_sum(dtype: str, seed: int, count: int, start: int = 0) -> int | float:
 
 @lru_cache(maxsize=256)
 def _units(dtype: str, seed: int, count: int) -> int:
-    """The sum of the first `count` numbers; of floats in units of 2^-31."""
+    """Return the sum of the first `count` numbers; of floats in units of 2^-31."""
     whole, rest = divmod(count, PERIOD)
     numbers = period(dtype, seed)
     units = (numbers if dtype == "int32" else np.rint(numbers.astype(np.float64) / ULP_UNIT)).astype(np.int64)
@@ -53,7 +53,7 @@ def _units(dtype: str, seed: int, count: int) -> int:
 
 @lru_cache(maxsize=256)
 def sum_of_squares(dtype: str, seed: int, count: int) -> float:
-    """The sum of the squares of `count` numbers: the size of a random walk of roundings."""
+    """Return the sum of the squares of `count` numbers: the size of a random walk of roundings."""
     whole, rest = divmod(count, PERIOD)
     squares = np.square(period(dtype, seed).astype(np.float64))
     return float(whole * squares.sum() + squares[:rest].sum())

@@ -35,7 +35,7 @@ class BlockNeed:
     power_of_two: bool = False
 
     def met(self, block_size: int) -> bool:
-        """Whether a block of so many threads will do."""
+        """Return whether a block of so many threads will do."""
         powers = not self.power_of_two or block_size & (block_size - 1) == 0
         return self.least <= block_size <= MAX_BLOCK and block_size % self.multiple_of == 0 and powers
 
@@ -49,10 +49,10 @@ class BlockNeed:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A kernel's own knob, compiled in as the macro `name`: a stride, an offset, a number of ways.
+    """A kernel's own parameter, compiled in as the macro `name`: a stride, an offset, a number of ways.
 
-    `words`: what the values are called, beside `values`, where numbers say too little; such a knob chooses the data and
-    is no macro.
+    `words`: what the values are called, beside `values`, if numbers say too little; such a parameter chooses the data
+    and is no macro.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Kernel:
     `bytes_per_thread`: what a thread of a vectorized kernel keeps in flight; the grid grows until each has that much.
     `on_chip`: its bytes come from memories of the multiprocessors, of which the GPU's peak says nothing. `off_type`:
     other units compute than those of its element type, whose peak says nothing of it either.
-    `parameter`: the kernel's own knob, where it has one. `tile`: what a thread of a matrix kernel computes.
+    `parameter`: the kernel's own parameter, where it has one. `tile`: what a thread of a matrix kernel computes.
     `expect`: "ok", or the lesson: "wrong" (it races: any run may be wrong), "hazard" (right, but only by luck),
     "deadlock" (never ends while warps run in lockstep; right where lanes are scheduled independently, since Volta),
     "rounds" (right up to some n, beyond which rounding makes it wrong).
@@ -132,35 +132,35 @@ class Kernel:
 
     @property
     def has_peak(self) -> bool:
-        """Whether the peak that a device states, for memory or for the element type, is one of this kernel."""
+        """Return whether the peak that a device states, for memory or for the element type, is one of this kernel."""
         return not self.on_chip and not self.off_type
 
     def comparable(self, other: Kernel) -> bool:
-        """Whether one time over the other is a speedup: the same work, on the same kind of processor."""
+        """Return whether one time over the other is a speedup: the same work, on the same kind of processor."""
         mine, theirs = (self.topic, self.work, self.processor), (other.topic, other.work, other.processor)
         return mine == theirs
 
     def knob(self, asked: int | None) -> int | None:
-        """The value of the kernel's own knob: as asked for, else its default; None where there is neither."""
+        """Return the value of the kernel's own parameter: as asked for, else its default; None if there is neither."""
         return self.parameter.default if asked is None and self.parameter else asked
 
     def runs_on(self, device: str) -> bool:
-        """Whether a device can run it at all; the emulator has not every instruction."""
+        """Return whether a device can run it at all; the emulator has not every instruction."""
         return self.emulated or device != "emulator"
 
     def runs_with(self, block_size: int) -> bool:
-        """Whether the kernel can run with this block size."""
+        """Return whether the kernel can run with this block size."""
         return block_size in self.block_sizes or (self.needs is not None and self.needs.met(block_size))
 
     @property
     def offered_block_sizes(self) -> tuple[int, ...]:
-        """The block sizes of menus: the recorded ones, and blocks of less than a warp where they will do."""
+        """Return the block sizes of menus: the recorded ones, and blocks of less than a warp where they will do."""
         small = tuple(size for size in SMALL_BLOCKS if self.needs is not None and self.needs.met(size))
         return tuple(sorted({*small, *self.block_sizes}))
 
     @property
     def path(self) -> Path:
-        """The kernel's file."""
+        """Return the kernel's file."""
         return CUDA_FOLDER / self.topic / f"{self.name}.cu"
 
     @property
@@ -170,7 +170,7 @@ class Kernel:
 
     @cached_property
     def text(self) -> str:
-        """The file's text."""
+        """Return the file's text."""
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
@@ -233,7 +233,7 @@ class Rung:
 
     @property
     def timed(self) -> str:
-        """The kernel whose times stand beside the lecture's."""
+        """Return the kernel whose times stand beside the lecture's."""
         return self.stand_in or self.kernel
 
 
@@ -307,8 +307,8 @@ class Topic:
 
 
 def same_bits(kernel: Kernel, dtype: str, combine: str | None = None) -> bool | None:
-    """Whether it does with this element type and way to combine blocks (None: its own); None of a kernel that is wrong,
-    or right by luck."""
+    """Return whether every run of a kernel gives the same bits with this element type and way to combine blocks (None:
+    its own); None for a kernel that is wrong, or right by luck."""
     if kernel.expect in ("wrong", "hazard", "deadlock"):
         return None
     rounded = not dtype.startswith("int")

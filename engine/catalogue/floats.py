@@ -1,7 +1,7 @@
 """The topic "floats": what a float sum keeps. Serial, by atomics, down a tree, compensated, in doubles.
 
 Every kernel has the signature NAME(const T *in, T *out, unsigned int n); the one that adds in doubles has a double out.
-The serial ones run on the CPU; their files are C++ and CUDA at once. The knob ONES chooses the numbers, not the code.
+The serial ones run on the CPU; their files are C++ and CUDA at once. The parameter ONES chooses numbers, not code.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _WHOLE = {"int32": "a sum of whole numbers is never rounded; choose float32."}
 
 
 def _kernel(name: str, title: str, combine: str, expect: str = "ok", coverage: int | None = 1) -> Kernel:
-    """One that combines nothing is a loop of the CPU."""
+    """Return a kernel of the topic; one that combines nothing is a loop of the CPU."""
     return Kernel(name, "floats", title, dtypes=("float32", "float64"), block_sizes=BLOCK_SIZES, combines=(combine,),
                   coverage=coverage, expect=expect, parameter=ONES, refuses=_WHOLE,
                   processor="cpu" if combine == "none" else "gpu")  # fmt: skip
@@ -75,7 +75,7 @@ KERNELS = (
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """The steps that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
+    """Return the steps that add choice.n numbers with `kernel`; the choice has passed engine.plan's checks."""
     if kernel.processor == "gpu":
         made = reduction.plan(kernel, choice, gpu)
         if kernel.name == "floats_double":
@@ -118,7 +118,7 @@ def _kahan(numbers: Array, out: Array, n: int) -> None:
 
 
 def all_ones(choice: Choice) -> bool:
-    """Whether the numbers of a choice are ones; else they are the random ones of the reductions."""
+    """Return whether the numbers of a choice are ones; else they are the random ones of the reductions."""
     return knob(KERNELS[0], choice) == 1
 
 
@@ -136,7 +136,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 @lru_cache(maxsize=256)
 def sum_of_sizes(dtype: str, count: int) -> float:
-    """The sum of |x| over `count` of the random numbers, to a few roundings of a double."""
+    """Return the sum of |x| over `count` of the random numbers, to a few roundings of a double."""
     whole, rest = divmod(count, data.PERIOD)
     sizes = np.abs(data.period(dtype, SEED).astype(np.float64))
     return float(whole * sizes.sum() + sizes[:rest].sum())

@@ -32,16 +32,16 @@ class GpuModel:
 
     @property
     def capability(self) -> str:
-        """The compute capability: "90"."""
+        """Return the compute capability: "90"."""
         return self.architecture.removeprefix("sm_")
 
     @property
     def block_shared_bytes(self) -> int:
-        """The most shared memory that a block can ask for."""
+        """Return the most shared memory that a block can ask for."""
         return self.shared_bytes - (1024 if self.reserved else 0)
 
     def filling_blocks(self, block_size: int) -> int:
-        """The blocks of so many threads that fill the GPU once; more than fit only wait."""
+        """Return the blocks of so many threads that fill the GPU once; more than fit only wait."""
         return self.multiprocessors * min(self.blocks, self.threads // block_size)
 
 
@@ -77,7 +77,7 @@ _LIMITS = {
 
 
 def resident_threads(capability: str) -> int:
-    """How many threads a multiprocessor of this compute capability ("90") holds."""
+    """Return how many threads a multiprocessor of this compute capability ("90") holds."""
     return _limits(capability)[0]
 
 
@@ -87,7 +87,7 @@ def _limits(capability: str) -> tuple[int, int, int, int]:
 
 
 def model_of(name: str, capability: str, multiprocessors: int) -> GpuModel:
-    """A GPU that is there, by what its driver says of it."""
+    """Return a GPU that is there, by what its driver says of it."""
     listed = next((model for model in GPU_MODELS.values() if model.name == name), None)
     if listed is not None:
         return replace(listed, multiprocessors=multiprocessors)
@@ -97,7 +97,7 @@ def model_of(name: str, capability: str, multiprocessors: int) -> GpuModel:
 
 
 def model_named(name: str) -> GpuModel | None:
-    """The GPU that a person means by "v100", "Tesla V100" or "NVIDIA H200"; None where none is known by it."""
+    """Return the GPU that a person means by "v100", "Tesla V100" or "NVIDIA H200"; None where none is known by it."""
     asked = name.lower().split()
     models = {**GPU_MODELS, **OLDER_MODELS}
     found = [gpu for key, gpu in models.items() if asked == [key] or set(asked) <= set(gpu.name.lower().split())]
@@ -121,7 +121,7 @@ class Occupancy:
 
 
 def occupancy(gpu: GpuModel, threads: int, registers: int, shared: int) -> Occupancy:
-    """The blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
+    """Return the blocks of `threads` threads that one SM holds. `registers` a thread, `shared` bytes a block; 0: none.
 
     NotRunnable where not even one block fits.
     """

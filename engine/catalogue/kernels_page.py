@@ -14,14 +14,14 @@ Everything that runs, as the catalogue lists it. This page is generated: `python
 
 
 def kernel_table() -> str:
-    """The ladders and the kernels as Markdown."""
+    """Return the ladders and the kernels as Markdown."""
     lines = ["| ladder | rungs | lecture |", "|---|---|---|"]
     lines += [f"| {ladder.title} | {len(ladder.rungs)} | {ladder.lecture} |" for ladder in LADDERS.values()]
     for topic in TOPICS.values():
         knobs = any(kernel.parameter for kernel in topic.kernels)
         lines += [
             "",
-            f"| {topic.title.lower()} kernel | what it is | blocks combine by |{' its knob |' if knobs else ''}",
+            f"| {topic.title.lower()} kernel | what it is | blocks combine by |{' its parameter |' if knobs else ''}",
         ]
         lines += ["|---|---|---|---|" if knobs else "|---|---|---|"]
         lines += [
@@ -31,7 +31,7 @@ def kernel_table() -> str:
 
 
 def _knob(kernel: Kernel) -> str:
-    """The cell of a kernel's own knob: its label, the values from the least to the most, and its own."""
+    """Return the cell of a kernel's own parameter: its label, the values from the least to the most, and its own."""
     own = kernel.parameter
     if own is None:
         return " |"
@@ -39,5 +39,5 @@ def _knob(kernel: Kernel) -> str:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return f"{HEAD}\n{kernel_table()}\n"

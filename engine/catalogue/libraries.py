@@ -42,5 +42,5 @@ def operation_of(kernel: str) -> str:
 
 
 def peers_named(kernel: str) -> tuple[str, ...]:
-    """The names of the libraries that do the kernel's work."""
+    """Return the names of the libraries that do the kernel's work."""
     return PEERS.get(operation_of(kernel), ())

@@ -295,7 +295,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _rounds(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> int:
-    """How many blocks that multiprocessor has to do, one after the other, that has most of them."""
+    """Return how many blocks that multiprocessor has to do, one after the other, that has most of them."""
     blocks = ceil(n / (tile.rows * tile_width)) * ceil(n / (tile.columns * tile_width))
     return ceil(blocks / max(gpu.multiprocessors, 1))
 
@@ -318,7 +318,7 @@ def _fitted(tile: Tile, n: int, tile_width: int, gpu: GpuModel) -> dict[str, int
 
 
 def block_shape(kernel: Kernel, n: int, tile_width: int, gpu: GpuModel = GPU) -> tuple[int, int]:
-    """The rows and columns of P that one block of tile_width^2 threads computes."""
+    """Return the rows and columns of P that one block of tile_width^2 threads computes."""
     tile = tile_of(kernel, n, tile_width, gpu)
     return tile.rows * tile_width, tile.columns * tile_width
 

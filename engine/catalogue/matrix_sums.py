@@ -135,7 +135,7 @@ STRIP_THREADS = 4 * 256  # of it on each multiprocessor: measured, more only mea
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """One launch with a thread, or with a block, per sum; the choice has passed engine.plan's checks."""
+    """Return one launch with a thread, or with a block, per sum; the choice has passed engine.plan's checks."""
     n = choice.n
     if kernel.name == "column_sums_strips":
         return _strips(kernel, choice, gpu)
@@ -154,7 +154,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _strips(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """One launch of blocks that walk down strips of the columns and add what they find to out, zero before."""
+    """Return one launch of blocks that walk down strips of the columns and add what they find to out, zero before."""
     n, warps = choice.n, choice.block_size // WARP
     across = ceil(n / STRIP_COLUMNS)
     filling = gpu.multiprocessors * STRIP_THREADS // choice.block_size // across
@@ -173,7 +173,7 @@ def _strips(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
 
 
 def _narrow(kernel: Kernel, choice: Settled, gpu: GpuModel) -> Plan:
-    """One launch; a block has a few columns to itself."""
+    """Return one launch; a block has a few columns to itself."""
     n, threads = choice.n, choice.block_size
     each = 16 // dtype_of(choice.dtype).itemsize
     lanes = next(filling_lanes(n, n // each, threads, gpu), PIECE_LANES[-1])
@@ -196,14 +196,14 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 @lru_cache(maxsize=8)
 def _reference(dtype: str, n: int, axis: int) -> tuple[Array, Array]:
-    """The exact sums along `axis` of the matrix, and the sums of the squares, both of shape (n,)."""
+    """Return the exact sums along `axis` of the matrix, and the sums of the squares, both of shape (n,)."""
     matrix = data.repeated(data.period(dtype, SEED), n * n).reshape(n, n)
     exact = matrix.sum(axis=axis, dtype=np.int64 if dtype == "int32" else np.float64)
     return exact, np.einsum("ij,ij->i" if axis == 1 else "ij,ij->j", matrix, matrix, dtype=np.float64)
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """Every sum against the exact one."""
+    """Check every sum against the exact one."""
     choice = plan.choice
     exact, squares = _reference(choice.dtype, choice.n, 0 if choice.kernel.startswith("column_sums") else 1)
     return checks.sums(output, data.period(choice.dtype, SEED), squares, exact, plan.additions, "Checked: every sum.")

@@ -1,7 +1,7 @@
 """The topic "memory": how a warp reads global and shared memory, and what divergence costs. One law per kernel.
 
 Every kernel has the signature NAME(const T *in, T *out, unsigned int n) and writes n elements, one or two per thread.
-Its knob (STRIDE, OFFSET, WORDS, WAYS) is compiled in; the counters of the emulator then follow the lecture's law.
+Its parameter (STRIDE, OFFSET, WORDS, WAYS) is compiled in; the counters of the emulator then follow the lecture's law.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ KERNELS = (
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """One launch that writes n elements; the choice has passed engine.plan's checks."""
+    """Return one launch that writes n elements; the choice has passed engine.plan's checks."""
     if kernel.name.startswith("latency"):
         return _chained(kernel, choice)
     macros = _macros(kernel)
@@ -125,7 +125,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 
 def _macros(kernel: Kernel) -> dict[str, int]:
-    """The macros of a kernel's loops; none for one without."""
+    """Return the macros of a kernel's loops; none for one without."""
     if kernel.name.startswith(("copy", "banks_pairs", "divergence_three", "matrix")):
         return {}
     rounds = {"ROUNDS": CHAIN if kernel.name.startswith("barrier") else ROUNDS}
@@ -133,14 +133,14 @@ def _macros(kernel: Kernel) -> dict[str, int]:
 
 
 def _reads(kernel: Kernel) -> int:
-    """How many numbers a thread reads and adds; 0 for the kernels that write one for each that they read."""
+    """Return how many numbers a thread reads and adds; 0 for the kernels that write one for each that they read."""
     if kernel.name.startswith("matrix"):
         return SIDE
     return ROUNDS * (PASSES if kernel.on_chip else 1) if kernel.name.startswith("bandwidth") else 0
 
 
 def _chained(kernel: Kernel, choice: Settled) -> Plan:
-    """One thread, or n of them, follow a chain; `moved` and `flops` count its numbers."""
+    """Plan one thread, or n of them, that follow a chain; `moved` and `flops` count its numbers."""
     threads, rounds = _chains(kernel.name, choice.n)
     launch = launch_of(kernel, choice, ("in", "out", elements(choice)), threads, macros={"ROUNDS": rounds})
     results = choice.block_size if kernel.name == "latency_l1" else threads
@@ -160,7 +160,7 @@ def _chains(kernel: str, n: int) -> tuple[int, int]:
 
 
 def _inputs(kernel: Kernel, choice: Choice) -> int:
-    """How many numbers the kernel may read: n of them, unless it reads further, or always the same."""
+    """Return how many numbers the kernel may read: n of them, unless it reads further, or always the same."""
     whole = ceil(choice.n / choice.block_size) * choice.block_size
     if kernel.name.startswith("matrix"):
         return whole * SIDE
@@ -184,7 +184,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """Every element against NumPy: copies and integers equal, sums of floats within their rounding."""
+    """Check every element against NumPy: copies and integers equal, sums of floats within their rounding."""
     choice = plan.choice
     kernel, n = _NAMED[choice.kernel], choice.n
     value = knob(kernel, choice)
@@ -222,7 +222,7 @@ def check(plan: Plan, output: Array) -> Check:
 
 
 def _copied(kernel: str, value: int, n: int) -> Array:
-    """The elements that a copy reads, shape (n,)."""
+    """Return the elements that a copy reads, shape (n,)."""
     match kernel:
         case "copy_strided":
             return np.arange(n) * value
@@ -250,7 +250,7 @@ def _check_chain(kernel: Kernel, choice: Choice, output: Array) -> Check:
 
 
 def _words(kernel: str, value: int) -> Array:
-    """The words of the table that a lane reads, shape (32, ROUNDS)."""
+    """Return the words of the table that a lane reads, shape (32, ROUNDS)."""
     lanes, rounds = np.arange(32)[:, None], np.arange(ROUNDS)
     match kernel:
         case "banks_strided":

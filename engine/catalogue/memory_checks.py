@@ -19,12 +19,12 @@ _PLACES = np.uint32(2654435769)  # what a chain multiplies with; the upper half 
 
 
 def constants() -> Array:
-    """The table in constant memory, as int32: k * 40503 % 199."""
+    """Return the table in constant memory, as int32: k * 40503 % 199."""
     return (np.arange(TABLE) * 40503 % 199).astype(np.int32)
 
 
 def head(numbers: Array) -> Array:
-    """The first TABLE numbers, zeros beyond them."""
+    """Return the first TABLE numbers, zeros beyond them."""
     table = np.zeros(TABLE, numbers.dtype)
     table[: len(numbers[:TABLE])] = numbers[:TABLE]
     return table

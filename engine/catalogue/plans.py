@@ -1,4 +1,4 @@
-"""What the plans of the smaller topics share: a kernel's knob, its source with macros, and a plan of one launch."""
+"""What plans of topics share: a kernel's parameter, its source with macros, and a plan of one launch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.records import Array, Buffer, Choice, Launch, NotRunnable, Plan, Sca
 
 
 def knob(kernel: Kernel, choice: Choice) -> int:
-    """The kernel's parameter as chosen, else its default; 1 for a kernel that has none."""
+    """Return the kernel's parameter as chosen, else its default; 1 for a kernel that has none."""
     value = kernel.knob(choice.parameter)
     return 1 if value is None else value
 
@@ -29,7 +29,7 @@ def check_grid(choice: Choice) -> None:
 
 
 def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> Source:
-    """The kernel's file, or the text given in its place, with those of these macros that it names.
+    """Return the kernel's file, or the text given in its place, with those of these macros that it names.
 
     A kernel that takes its block size from the launch is so one source, which is compiled once, for all block sizes.
     """
@@ -40,7 +40,7 @@ def given_source(kernel: Kernel, choice: Choice, *defines: tuple[str, int]) -> S
 
 
 def source_of(kernel: Kernel, choice: Choice, macros: Mapping[str, int] | None = None) -> Source:
-    """The kernel's file, or the text given in its place, with BLOCK_SIZE, the kernel's knob and `macros` as macros."""
+    """Return the kernel's file, or the text in its place, with BLOCK_SIZE, its parameter and `macros` as macros."""
     defines = [("BLOCK_SIZE", choice.block_size)]
     if kernel.parameter is not None:
         defines.append((kernel.parameter.name, knob(kernel, choice)))
@@ -87,7 +87,7 @@ def filling_lanes(rows: int, vectors: int, threads: int, gpu: GpuModel) -> Itera
 
 
 def elements(choice: Choice) -> Scalar:
-    """The argument n."""
+    """Return the argument n."""
     return Scalar("uint32", choice.n)
 
 
@@ -103,7 +103,7 @@ def plan_with(
     additions: int = 1,
     grid_size: int | None = None,
 ) -> Plan:
-    """A Plan whose `moved` counts elements of the chosen type; the grid size is that of the first launch."""
+    """Return a Plan whose `moved` counts elements of the chosen type; the grid size is that of the first launch."""
     launches = [step for step in steps if isinstance(step, Launch)]
     return Plan(
         choice=choice,

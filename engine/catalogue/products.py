@@ -14,7 +14,7 @@ Reference = tuple[Array, Array, Array]  # the checked rows, their products, the 
 
 
 def reference(left: Array, right: Array, n: int) -> Reference:
-    """The checked rows of P, in float64, for M and N that repeat the periods `left` and `right`.
+    """Return the checked rows of P, in float64, for M and N that repeat the periods `left` and `right`.
 
     The same bound as for sums: an element is a chain of n roundings over the products m_ik n_kj; their size is that of
     the walk before the factor u.
@@ -28,7 +28,7 @@ def reference(left: Array, right: Array, n: int) -> Reference:
 
 
 def check(plan: Plan, output: Array, expected_rows: Reference, unit_roundoff: float) -> Check:
-    """The product against float64, element by element; result and expected are the element that misses by most.
+    """Check the product against float64, element by element; result and expected are the element that misses by most.
 
     The bound of an element is ten standard deviations of its n roundings, as for reductions.
     """
@@ -60,7 +60,7 @@ FETCHING = 128  # threads of a warpgroup that only fetches, beside those that mu
 
 
 def shared_bytes(rows: int, columns: int, stages: int = STAGES) -> int:
-    """The shared memory of a ring of 16-bit tiles for pieces of `rows` x `columns`, and of its barriers."""
+    """Return the shared memory of a ring of 16-bit tiles for pieces of `rows` x `columns`, and of its barriers."""
     return stages * 2 * RING_DEPTH * (rows + columns) + 1024
 
 

@@ -213,7 +213,7 @@ def _resized(kernel: Kernel, left: int) -> int:
 
 
 def _additions(n: int, block_size: int, blocks: int) -> int:
-    """The longest chain of additions in one launch: while loading, then down the tree of a block."""
+    """Return the longest chain of additions in one launch: while loading, then down the tree of a block."""
     return ceil(n / (block_size * blocks)) + ceil(log2(block_size))
 
 
@@ -242,7 +242,7 @@ def _knob(kernel: Kernel, choice: Choice) -> tuple[tuple[str, int], ...]:
 
 
 def offset(choice: Choice) -> int:
-    """How many numbers stand before the first that is added."""
+    """Return how many numbers stand before the first that is added."""
     kernel = _NAMED.get(choice.kernel)
     return 0 if kernel is None or kernel.parameter is None else knob(kernel, choice)
 

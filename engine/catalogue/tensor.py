@@ -100,7 +100,7 @@ KERNELS = (
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """One launch of enough blocks to cover P. NotRunnable: a width that the pieces do not divide."""
+    """Return one launch of enough blocks to cover P. NotRunnable: a width that the pieces do not divide."""
     n = choice.n
     check_width(n, f"these kernels' pieces of P are up to {WIDE[0]} x {WIDE[1]}")
     rows, columns = PIECES.get(kernel.name, WIDE)
@@ -144,7 +144,7 @@ def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
 
 @lru_cache(maxsize=2)
 def _bits(seed: int) -> Array:
-    """The float32 data rounded to bfloat16, to nearest, ties to even: its upper 16 bits."""
+    """Return the float32 data rounded to bfloat16, to nearest, ties to even: its upper 16 bits."""
     bits = data.period("float32", seed).view(np.uint32)
     return np.asarray((bits + 0x7FFF + (bits >> 16 & 1)) >> 16, np.uint16)
 
@@ -161,7 +161,7 @@ def _reference(n: int) -> products.Reference:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The product against float64, as for float32: products of bfloat16 are exact, and the sums are float."""
+    """Check the product against float64, as for float32: products of bfloat16 are exact, and the sums are float."""
     return products.check(plan, output, _reference(plan.choice.n), data.unit_roundoff("float32"))
 
 

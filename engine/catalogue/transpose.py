@@ -72,7 +72,7 @@ KERNELS = (
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """One launch with a block for each tile; the choice has passed engine.plan's checks."""
+    """Return one launch with a block for each tile; the choice has passed engine.plan's checks."""
     n, size = choice.n, dtype_of(choice.dtype).itemsize
     side = PIECES * 16 // size if kernel.name == "transpose_vectorized" else TILE
     tiles = ceil(n / side)
@@ -95,7 +95,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """Every number in its place, exactly."""
+    """Check that every number is in its place, exactly."""
     n, copied = plan.choice.n, plan.choice.kernel == "transpose_copy"
     period, found = data.period(plan.choice.dtype, SEED), output.reshape(n, n)
     if all(_strip_is_right(found if copied else found.T, period, row) for row in range(0, n, STRIP)):

@@ -146,7 +146,7 @@ KERNELS = (
 
 
 def plan(kernel: Kernel, choice: Settled, gpu: GpuModel = GPU) -> Plan:
-    """The steps that integrate f with choice.n points; the choice has passed engine.plan's checks."""
+    """Return the steps that integrate f with choice.n points; the choice has passed engine.plan's checks."""
     check_grid(choice)
     n, block_size = choice.n, choice.block_size
     interval = (Scalar("float64", A), Scalar("float64", B), Scalar("uint32", n))
@@ -222,7 +222,7 @@ def _scalar(kernel: Kernel, choice: Choice, interval: tuple[Scalar, ...]) -> Ste
 
 
 def f(x: float) -> float:
-    """The lecture's function of x."""
+    """Return the lecture's function of x."""
     g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
     return sin(g) + 2 * cos(g)
 
@@ -241,7 +241,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 def points(n: int) -> tuple[Array, Array]:
-    """The n points x and the values f(x) there, each of shape (n,)."""
+    """Return the n points x and the values f(x) there, each of shape (n,)."""
     x = A + np.arange(n) * ((B - A) / (n - 1))
     g = 2.0 + x * (-1.0 + x * (0.5 - x * 0.2))
     return x, np.sin(g) + 2 * np.cos(g)
@@ -268,7 +268,7 @@ def derivatives(x: float) -> tuple[float, float]:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The sum against the exact trapezoid sum for this n: within ten standard deviations of the roundings of the
+    """Check the sum against the exact trapezoid sum for this n: within ten standard deviations of the roundings of the
     longest chain of additions, and the worst that evaluating f can add. The integral itself is a note."""
     n = plan.choice.n
     expected = trapezoid_sum(n)
@@ -284,7 +284,7 @@ def check(plan: Plan, output: Array) -> Check:
 
 
 def against_integral(result: float | int) -> str:
-    """How far an answer is from the integral itself, whatever its N: the rule's own error and the roundings."""
+    """Return how far an answer is from the integral itself, whatever its N: the rule's own error and the roundings."""
     return f"off the integral by {abs(result - INTEGRAL):.2g}"
 
 

@@ -147,7 +147,7 @@ def input_recipe(choice: Choice) -> dict[str, tuple[Array, int]]:
 
 
 def check(plan: Plan, output: Array) -> Check:
-    """The answer by the rule of its kernel, which must hold in every order of the lanes."""
+    """Check the answer by the rule of its kernel, which must hold in every order of the lanes."""
     choice = plan.choice
     value = knob(_NAMED[choice.kernel], choice)
     if choice.kernel.startswith("branch_order"):

@@ -19,7 +19,7 @@ _LITTLE = 1.05  # below this factor the difference says more
 
 
 def values_of(measurement: Measurement | None) -> dict[str, float | None]:
-    """Every counter of ON_LINES over the whole run; None where it was not counted, as on the CPU."""
+    """Return every counter of ON_LINES over the whole run; None where it was not counted, as on the CPU."""
     if measurement is None or not measurement.counters:
         return dict.fromkeys(ON_LINES)
     found = {**with_derived(measurement.counters), FINDINGS: len(measurement.findings),
@@ -28,7 +28,7 @@ def values_of(measurement: Measurement | None) -> dict[str, float | None]:
 
 
 def _launches(m: Measurement) -> int | None:
-    """How many kernel launches gave the answer; None where what was run can no longer be planned."""
+    """Return how many kernel launches gave the answer; None where what was run can no longer be planned."""
     if not isinstance(m.choice, Settled):
         return None
     try:
@@ -39,7 +39,7 @@ def _launches(m: Measurement) -> int | None:
 
 
 def line_values(measurement: Measurement, counter: str) -> dict[int, float]:
-    """The value of `counter` at each .cu line that was executed; lines where it was not counted are left out."""
+    """Return the value of `counter` at each .cu line that was executed; lines where it was not counted are left out."""
     if counter == FINDINGS:
         at = [line for found in measurement.findings for line in {found.line, found.other_line} if line]
         return {line: float(at.count(line)) for line in sorted(set(at))}
@@ -115,7 +115,7 @@ def meant(ladder: Ladder, position: int) -> tuple[str, str] | None:
 
 
 def shown_counter(ladder: Ladder, position: int) -> str:
-    """The counter to look at on a rung: what it is meant to change.
+    """Return the counter to look at on a rung: what it is meant to change.
 
     On the first: what the next one will bring down, else what its kernel is about.
     """

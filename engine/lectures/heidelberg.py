@@ -45,7 +45,7 @@ def _rate(kernel: str, block_size: int) -> float:
 
 def _throughput(name: str, slow: str, fast: str, sentence: str, block_size: int = 128, today: str | None = None,
                 why: str = "") -> Claim:  # fmt: skip
-    """One row of the lecture's table against the row before, with `block_size` threads."""
+    """Return the claim of one row of the lecture's table against the row before, with `block_size` threads."""
     here = f"; here {_MADE_RIGHT}" if fast == _FIVE else ""
     rates = _rate(slow, block_size), _rate(fast, block_size)
     return Claim(name, HEIDELBERG, _TABLE, sentence, "heidelberg", TIMES, "about", rates[1] / rates[0],
@@ -54,7 +54,7 @@ def _throughput(name: str, slow: str, fast: str, sentence: str, block_size: int 
 
 
 def _best(number: int, kernel: str, today: str | None = None, why: str = "") -> Claim:
-    """The lecture's maxThr of version `number`."""
+    """Return the claim of the lecture's maxThr of version `number`."""
     words = f"#{number}, {_MADE_RIGHT}" if kernel in (_FIVE, _SIX) else f"#{number}"
     sizes = KERNELS[kernel].block_sizes
     return Claim(f"best-block-{number}", HEIDELBERG, _TABLE, "maxThr: 128.", "heidelberg", FastestBlock(), "equals",
@@ -75,7 +75,7 @@ def _ones(kernel: str) -> Choice:
 
 
 def _length(kernel: str, block_size: int) -> int:
-    """The machine instructions of a kernel with this block size."""
+    """Return the machine instructions of a kernel with this block size."""
     entry = KERNELS[kernel]
     source = Source(entry.file_name, entry.text, "int32", (("BLOCK_SIZE", block_size),))
     return resources_of(source, kernel, GPU.architecture).instructions

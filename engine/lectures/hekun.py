@@ -39,7 +39,7 @@ def sum_of_digits(count: int) -> int:
 
 
 def _first() -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """The 31 sums before the first one that rand() gives out."""
+    """Return the 31 sums before the first one that rand() gives out."""
     sums = [1]
     while len(sums) < _LAG:
         sums.append(16807 * sums[-1] % (2**31 - 1))

@@ -65,7 +65,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether the words hold here and now."""
+        """Return whether the words hold here and now."""
         return self.outcome == "holds"
 
 
@@ -171,7 +171,7 @@ def _ratio(quantity: TimeRatio, measurements: Sequence[Measurement]) -> _Found |
 
 
 def _fastest(claim: Claim, measurements: Sequence[Measurement]) -> _Found | None:
-    """The fastest block size; the expected one counts as that too if it takes the same time within MARGIN."""
+    """Return the fastest block size; the expected one counts as that too if it takes the same time within MARGIN."""
     if not _comparable(measurements):
         return None
     times = {m.choice.block_size: m.time_us or 0.0 for m in measurements}
@@ -208,18 +208,18 @@ def _number_of(claim: Claim) -> float:
 
 
 def _comparable(found: Sequence[Measurement]) -> bool:
-    """Whether all were timed with a right answer, on one GPU."""
+    """Return whether all were timed with a right answer, on one GPU."""
     timed = all(m.time_us is not None and m.status in ("ok", "hazard") for m in found)
     return timed and len({m.device.get("name") for m in found}) == 1
 
 
 def _same_size(found: float, expected: float) -> bool:
-    """Whether a ratio is as large as the lecture's, both above 1."""
+    """Return whether a ratio is as large as the lecture's, both above 1."""
     return SAME_SIZE <= (found - 1) / (expected - 1) <= 1 / SAME_SIZE
 
 
 def _end(measurement: Measurement, side: str) -> float:
-    """An end of the interval as a part of the median; 1 where there is none."""
+    """Return an end of the interval as a part of the median; 1 where there is none."""
     timing = measurement.timing
     end = getattr(timing, side) if timing else None
     return float(end / timing.time_us) if timing and end else 1.0
@@ -241,7 +241,7 @@ def counted(count: Counted, measurement: Measurement) -> float:
 
 
 def _count(counters: Mapping[str, float], name: str) -> float:
-    """A counter that is derived from others is missing if nothing happened that it could be derived from."""
+    """Return a counter; one that is derived from others is 0 if nothing happened that it follows from."""
     return float(counters[name] if COUNTERS[name].json is not None else counters.get(name, 0.0))
 
 

@@ -27,13 +27,13 @@ Formula = Callable[[int, Settled], float]
 
 @dataclass(frozen=True)
 class Law:
-    """One law, which `Kernel.law` names: `count` is `expected(value, choice)` for every `value` of the kernel's knob.
+    """A law, which `Kernel.law` names: `count` is `expected(value, choice)` for every `value` of the parameter.
 
     `unit`: what is counted; `knob`: what is swept, one of it and several. `rule`: the formula in words for a choice.
     `sentence`: the lecture's words, "" where it says no more than the name; its `slide`. `lecture`: the lecture's own
     formula in the same unit where it is another one, `lecture_rule` its words and `why` the difference. `n`: elements
-    that are counted, few, as the law is the same for any. `decades`: the knob spans decades, so the axes are
-    logarithmic. `values`: what to sweep n over where that is the knob; only those up to `n` are counted. `note`: what
+    that are counted, few, as the law is the same for any. `decades`: the parameter spans decades, so the axes are
+    logarithmic. `values`: what to sweep n over if that is the parameter; only those up to `n` are counted. `note`: what
     else the GPU's times show, and why.
     """
 
@@ -88,7 +88,7 @@ def _broadcast_passes(words: int, choice: Settled) -> float:
 
 
 def _met_by_chance(bins: int, choice: Settled) -> float:
-    """The most lanes of a warp that hold the same value: counted in the data, as 32 neighbours are one warp."""
+    """Return the most lanes of a warp that hold the same value: counted in the data, as 32 neighbours are one warp."""
     period, count = topic_of(KERNELS[choice.kernel]).input_recipe(replace(choice, parameter=bins))["in"]
     warps = np.resize(period, count)[: count // WARP * WARP].reshape(-1, WARP)
     return float(max(np.bincount(warp, minlength=bins).max() for warp in warps))
@@ -128,7 +128,7 @@ def _contention(note: str = "") -> Law:
 
 def _matrix(count: Counted, unit: str, expected: Formula, rule: str, sentence: str,
             slide: str) -> Law:  # fmt: skip
-    """A law that holds for every width of the matrix."""
+    """Return a law that holds for every width of the matrix."""
     return Law(_WIDTH, count, unit, expected, lambda choice: rule, sentence, slide, n=1024, decades=True,
                values=_WIDTHS)  # fmt: skip
 
@@ -198,7 +198,7 @@ MOSTLY_LAUNCH = 2.5  # times an empty kernel's time: below, the launch is most o
 
 @dataclass(frozen=True)
 class Point:
-    """The law at one value of the knob: what it says, what was counted, and the GPU's run. None: not (yet) known.
+    """The law at one value of the parameter: what it says, what was counted, and the GPU's run. None: not (yet) known.
 
     `lecture`: what the lecture's own formula says, where that is another one.
     """
@@ -211,17 +211,17 @@ class Point:
 
     @property
     def time_us(self) -> float | None:
-        """The GPU's time in microseconds."""
+        """Return the GPU's time in microseconds."""
         return self.timed.time_us if self.timed else None
 
     @property
     def holds(self) -> bool | None:
-        """Whether the count is what the law says."""
+        """Return whether the count is what the law says."""
         return None if self.counted is None else abs(self.counted - self.expected) < 1e-9
 
 
 def swept(choice: Settled) -> tuple[Settled, ...]:
-    """`choice` for every value of the knob, on its own n: the runs whose times belong to the law. () without a law."""
+    """Return `choice` for every value of the parameter, on its own n: the runs to time for the law; () without one."""
     parameter, law = KERNELS[choice.kernel].parameter, law_of(choice.kernel)
     if law is None:
         return ()
@@ -231,7 +231,7 @@ def swept(choice: Settled) -> tuple[Settled, ...]:
 
 
 def counting(choice: Settled) -> tuple[Settled, ...]:
-    """The runs on the emulator that count the law: at the law's own n, or, where n is swept, those up to it."""
+    """Return the runs on the emulator that count the law: at the law's own n, or, where n is swept, those up to it."""
     law = _law(choice)
     small = replace(choice, device="emulator", cache="cold-clean", grid_size=None)
     if law.values:
@@ -240,7 +240,7 @@ def counting(choice: Settled) -> tuple[Settled, ...]:
 
 
 def points(choice: Settled, known: Callable[[Settled], Known]) -> tuple[Point, ...]:
-    """The law of the choice's kernel at every value of its knob; `known` is asked for counts and for GPU times."""
+    """The law of the choice's kernel at every value of its parameter; `known` is asked for counts and for GPU times."""
     law = _law(choice)
     counts = {_value(law, each): _counted(law, known(each)) for each in counting(choice)}
     found = []
@@ -253,7 +253,7 @@ def points(choice: Settled, known: Callable[[Settled], Known]) -> tuple[Point, .
 
 
 def times(choice: Settled, known: Callable[[Settled], Known]) -> tuple[tuple[int, float], ...]:
-    """(value of the knob, microseconds on a GPU) where a time is known: of a rung beside the one on the page."""
+    """(value of the parameter, microseconds on a GPU) where a time is known: of a rung beside the one on the page."""
     law = law_of(choice.kernel)
     if law is None:
         return ()
@@ -262,7 +262,7 @@ def times(choice: Settled, known: Callable[[Settled], Known]) -> tuple[tuple[int
 
 
 def verdict(choice: Settled, found: Sequence[Point]) -> str:
-    """One or two sentences: whether the law holds, and where it does not or differs from the lecture's."""
+    """Return one or two sentences: whether the law holds, and where it does not or differs from the lecture's."""
     law = _law(choice)
     name, several = law.knob
     tried = [point for point in found if point.counted is not None]

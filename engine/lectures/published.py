@@ -12,12 +12,12 @@ from engine.records import Choice, Measurement, Settled
 
 
 def has_figures(ladder: Ladder) -> bool:
-    """Whether the ladder's lecture prints figures."""
+    """Return whether the ladder's lecture prints figures."""
     return any(rung.published for rung in ladder.rungs)
 
 
 def choices(ladder: Ladder, device: str) -> tuple[tuple[Settled, str], ...]:
-    """The runs at the published conditions on a GPU or the emulator, each once, with their names."""
+    """Return the runs at the published conditions on a GPU or the emulator, each once, with their names."""
     found = {
         choice_of(ladder, rung, figure, device): f"{label(ladder, rung)}, {figure.lecture}'s conditions"
         for rung in ladder.rungs
@@ -41,13 +41,13 @@ def choice_of(ladder: Ladder, rung: Rung, figure: Published, device: str) -> Set
 
 
 def label(ladder: Ladder, rung: Rung) -> str:
-    """The rung's label; with a stand-in, what runs here: "#5, here volatile"."""
+    """Return the rung's label; with a stand-in, what runs here: "#5, here volatile"."""
     other = next((one.label for one in ladder.rungs if one.kernel == rung.stand_in), "")
     return f"{rung.label}, here {other.removeprefix(rung.label).strip()}" if other else rung.label
 
 
 def published_ladders() -> tuple[str, ...]:
-    """The names of the ladders whose lectures print figures."""
+    """Return the names of the ladders whose lectures print figures."""
     return tuple(name for name, ladder in LADDERS.items() if has_figures(ladder))
 
 
@@ -91,12 +91,12 @@ class Line:
 
     @property
     def here_numbers(self) -> Numbers:
-        """Those of `here`."""
+        """Return the numbers of `here`."""
         return self.live_numbers if _time(self.live) is not None else self.recorded_numbers
 
     @property
     def faster(self) -> float | None:
-        """How many times as fast it is here as in the lecture."""
+        """Return how many times as fast it is here as in the lecture."""
         ours, theirs = self.here_numbers, self.published
         if ours.time_us is not None and theirs.time_us is not None:
             return theirs.time_us / ours.time_us
@@ -160,7 +160,7 @@ def _line(ladder: Ladder, rung: Rung, figure: Published, device: str, same: Sequ
 
 
 def _recorded(choice: Settled) -> tuple[Measurement | None, str]:
-    """The recorded run; where only another number of blocks was recorded, that one and a note."""
+    """Return the recorded run; where only another number of blocks was recorded, that one and a note."""
     found = recorded_for(choice)
     if found is not None or choice.grid_size is None:
         return found, ""
@@ -170,7 +170,7 @@ def _recorded(choice: Settled) -> tuple[Measurement | None, str]:
 
 
 def _time(measurement: Measurement | None) -> float | None:
-    """The time of a right answer; the time of a wrong one says nothing."""
+    """Return the time of a right answer; the time of a wrong one says nothing."""
     return measurement.time_us if measurement is not None and measurement.status in ("ok", "hazard") else None
 
 
@@ -199,7 +199,7 @@ def _speedup(old: Numbers | None, new: Numbers) -> float | None:
 
 
 def varies_block(ladder: Ladder) -> bool:
-    """Whether the lecture prints each rung at several block sizes."""
+    """Return whether the lecture prints each rung at several block sizes."""
     return any(len({figure.block_size for figure in rung.published}) > 2 for rung in ladder.rungs)
 
 

@@ -123,7 +123,7 @@ def record(choice: Settled) -> dict[str, Any]:
 
 
 def sentences(choice: Settled) -> tuple[str, ...]:
-    """The reasons in words, a line each. NotRunnable, CompileError."""
+    """Return the reasons in words, a line each. NotRunnable, CompileError."""
     found = reasons(choice)
     lines = [line for kernel in found.kernels for line in _told(kernel)]
     small, counters = emulated(choice)
@@ -146,7 +146,7 @@ def emulated(choice: Settled) -> tuple[Settled, Mapping[str, float]]:
 
 
 def _counted(where: str, counters: Mapping[str, float]) -> str:
-    """The passes through memory of a whole run: where lanes want different words of one bank, or far words."""
+    """Return the passes through memory of a whole run: where lanes want different words of one bank, or far words."""
     shared, far = counters.get("wavefronts"), counters.get("sectors_per_request")
     said = []
     if shared:
@@ -158,7 +158,7 @@ def _counted(where: str, counters: Mapping[str, float]) -> str:
 
 
 def roofline_lines(choice: Settled, found: Reasons, timed: Measurement | None) -> tuple[str, ...]:
-    """The lecture's counts, and where the time lies; nothing where no bytes are counted."""
+    """Return the lecture's counts, and where the time lies; nothing where no bytes are counted."""
     if found.flop_per_byte is None:
         return ()
     said = f"N = {size_text(choice.n)}: {three_digits(found.flop_per_byte)} operations a byte by the lecture's count"

@@ -27,7 +27,7 @@ from engine.history.history import device_line, recorded_for
 from engine.history.profiles import hardware_counters
 from engine.history.tables import published_for
 from engine.plan import plan, settle
-from engine.records import Choice, Launch, Measurement, Settled, Timing
+from engine.records import Choice, Launch, Measurement, Settled
 from engine.records.words import count_text, size_text, three_digits, time_text
 
 _FIGURE = re.compile(r"\{([^}]*)\}")
@@ -49,7 +49,7 @@ class _Unknown(Exception):
 
 
 def today(ladder: Ladder) -> Today:
-    """The ladder's paragraph as far as its figures are known. ValueError: a figure that is written wrongly."""
+    """Return the ladder's paragraph as far as its figures are known. ValueError: a figure that is written wrongly."""
     told, origins = [], set[str]()
     for sentence in ladder.today:
         asked = [_asked(ladder, text) for text in _FIGURE.findall(sentence)]
@@ -95,14 +95,8 @@ def _choice(asked: _Asked, kernel: str) -> Settled:
     return settle(replace(choice, **changed))
 
 
-def _timed(asked: _Asked) -> Timing:
-    timing = _run(asked, asked.about[0])[0].timing
-    assert timing is not None
-    return timing
-
-
 def _run(asked: _Asked, kernel: str) -> tuple[Measurement, float]:
-    """The recorded run and its time in us. _Unknown where nobody recorded it, or its answer was wrong."""
+    """Return the recorded run and its time in us. _Unknown where nobody recorded it, or its answer was wrong."""
     found = recorded_for(_choice(asked, kernel))
     if found is None or found.status != "ok" or found.time_us is None:
         raise _Unknown(kernel)
@@ -120,20 +114,14 @@ def _time(asked: _Asked) -> str:
     return time_text(_run(asked, asked.about[0])[1])
 
 
-def _rate(asked: _Asked) -> str:
-    return f"{three_digits(_known(_run(asked, asked.about[0])[0].rates.bandwidth_gb_s))} GB/s"
-
-
-def _gflops(asked: _Asked) -> str:
-    return f"{three_digits(_known(_run(asked, asked.about[0])[0].rates.gflop_s))} GFLOP/s"
-
-
-def _peak(asked: _Asked) -> str:
-    return f"{three_digits(_known(_run(asked, asked.about[0])[0].rates.percent_of_peak))}%"
+def _part(name: str, unit: str) -> Callable[[_Asked], str]:
+    """Return the figure of one of the rates of a run."""
+    return lambda asked: f"{three_digits(_known(getattr(_run(asked, asked.about[0])[0].rates, name)))}{unit}"
 
 
 def _floor(asked: _Asked) -> str:
-    return time_text(_known(_timed(asked).floor_us))
+    timing = _run(asked, asked.about[0])[0].timing
+    return time_text(_known(timing.floor_us if timing else None))
 
 
 def _times(asked: _Asked) -> str:
@@ -202,7 +190,7 @@ def _blocks(asked: _Asked) -> str:
 
 
 def _best(asked: _Asked) -> str:
-    """The block size with the shortest recorded time."""
+    """Return the block size with the shortest recorded time."""
     kernel = asked.about[0]
     times = {size: _run(asked, f"{kernel}@block={size}")[1] for size in KERNELS[kernel].block_sizes}
     return str(min(times, key=lambda size: times[size]))
@@ -211,9 +199,9 @@ def _best(asked: _Asked) -> str:
 _WORDS = ("no", "one", "two", "three", "four", "five", "six")
 _FIGURES: dict[str, Callable[[_Asked], str]] = {
     "time": _time,
-    "rate": _rate,
-    "gflops": _gflops,
-    "peak": _peak,
+    "rate": _part("bandwidth_gb_s", " GB/s"),
+    "gflops": _part("gflop_s", " GFLOP/s"),
+    "peak": _part("percent_of_peak", "%"),
     "floor": _floor,
     "times": _times,
     "beyond": _beyond,

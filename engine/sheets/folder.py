@@ -36,7 +36,7 @@ class Table:
         return name in self._entries
 
     def text(self, name: str, otherwise: Any = _REQUIRED) -> str:
-        """A text."""
+        """Return a text."""
         return str(self._take(name, (str,), "a text", otherwise))
 
     def flag(self, name: str) -> bool:
@@ -44,17 +44,17 @@ class Table:
         return bool(self._take(name, (bool,), "true or false", False))
 
     def number(self, name: str, otherwise: Any = _REQUIRED) -> float:
-        """A number."""
+        """Return a number."""
         return float(self._take(name, (int, float), "a number", otherwise))
 
     def one_of(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any = _REQUIRED) -> Any:
-        """A value of one of several types, or `otherwise` where it is not there; `meant` says which."""
+        """Return a value of one of several types, or `otherwise` where it is not there; `meant` says which."""
         return self._take(name, kinds, meant, otherwise)
 
     def several(
         self, name: str, kind: type | tuple[type, ...], meant: str, otherwise: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """A value or a list of values; `otherwise` where it is not there."""
+        """Return a value or a list of values; `otherwise` where it is not there."""
         if name not in self._entries:
             return tuple(otherwise)
         found = self._entries.pop(name)
@@ -64,11 +64,11 @@ class Table:
         return tuple(values)
 
     def table(self, name: str) -> Table:
-        """A table below this one, empty where it is not there."""
+        """Return a table below this one, empty where it is not there."""
         return Table(f"{self.where}, [{name}]", self._take(name, (dict,), "a table", {}))
 
     def tables(self, name: str) -> list[Table]:
-        """The tables of a list, `[[name]]`."""
+        """Return the tables of a list, `[[name]]`."""
         found = self._take(name, (list,), f"a list of tables, [[{name}]]", [])
         if not all(isinstance(each, dict) for each in found):
             raise self.refusal(f"`{name}` is a list of tables, [[{name}]]")
@@ -80,7 +80,7 @@ class Table:
             raise self.refusal(f"there is no such entry: {', '.join(self._entries)}")
 
     def refusal(self, why: str) -> NotRunnable:
-        """The error that says where and why."""
+        """Return the error that says where and why."""
         return NotRunnable(f"{self.where}: {why}.")
 
     def _take(self, name: str, kinds: tuple[type, ...], meant: str, otherwise: Any) -> Any:
@@ -228,7 +228,7 @@ def _base(table: Table, folder: Path, kernel: Kernel | None, own: str, base: str
 
 
 def of_rung(rung: Kernel, goal: Kernel) -> str:
-    """A kernel of the catalogue without its header, under the name of the kernel that is asked for."""
+    """Return a kernel of the catalogue without its header, under the name of the kernel that is asked for."""
     body = re.sub(r"\A(?://[^\n]*\n)+", "", rung.text)
     return re.sub(rf"\b{rung.name}\b", goal.name, body)
 
@@ -238,7 +238,7 @@ FILE = "sheet.toml"
 
 
 def recorded(sheet: Sheet) -> Today:
-    """The sentences of `sheet.today` with their figures, and where these come from."""
+    """Return the sentences of `sheet.today` with their figures, and where these come from."""
     return today(replace(LADDERS[sheet.ladder], today=sheet.today)) if sheet.ladder else Today((), ())
 
 
@@ -275,7 +275,7 @@ def _place(sheet: Sheet) -> tuple[bool, int, str]:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, _: int) -> Sheet:
-    """The sheet of a file; `_`: when it was written, so that it is read again when it was written again."""
+    """Return the sheet of a file; `_`: when it was written, so that it is read again when it was written again."""
     folder, where = path.parent, f"{path.parent.name}/{path.name}"
     try:
         table = Table(where, tomllib.loads(path.read_text(encoding="utf-8")))

@@ -57,12 +57,12 @@ def handed_in(sheet: Sheet, paths: Sequence[Path]) -> list[HandedIn]:
 
 
 def answers_in(text: str) -> dict[str, str]:
-    """The answers that stand in a text, by the question's name; the last one counts."""
+    """Return the answers that stand in a text, by the question's name; the last one counts."""
     return dict(_ANSWER.findall(text))
 
 
 def with_answers(text: str, answers: Mapping[str, str]) -> str:
-    """A kernel's file with answers above it, as `grade` reads them."""
+    """Return a kernel's file with answers above it, as `grade` reads them."""
     lines = [f"// answer {name}: {' '.join(value.split())}\n" for name, value in answers.items()]
     return "".join(lines) + text
 
@@ -85,7 +85,7 @@ def _read(sheet: Sheet, path: Path) -> HandedIn:
 
 
 def _files(sheet: Sheet, path: Path) -> tuple[list[Path], list[Path]]:
-    """The kernel's file and the files of answers. Of several kernels the one that is called as the sheet is."""
+    """Return the kernel's file and the files of answers. Of several kernels the one that is called as the sheet is."""
     found = sorted(path.iterdir()) if path.is_dir() and not path.is_symlink() else [path]
     kernels = [each for each in found if each.suffix in _KERNELS]
     notes = [each for each in found if each.suffix in _ANSWERS]
@@ -155,12 +155,12 @@ class Grade:
 
     @property
     def passed(self) -> bool:
-        """Whether every check that could be made was passed."""
+        """Return whether every check that could be made was passed."""
         return self.reason is None and passed(self.verdicts)
 
 
 def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable[[Choice], Measurement]:
-    """A function that runs a choice in a worker and waits for it; whatever goes wrong is in its Measurement."""
+    """Return a function that runs a choice in a worker and waits for it; whatever goes wrong is in its Measurement."""
 
     def run(choice: Choice) -> Measurement:
         try:
@@ -173,7 +173,7 @@ def run_of(sheet: Sheet, session: str, deadline: float = DEADLINE_S) -> Callable
 
 
 def graded(sheet: Sheet, found: Sequence[HandedIn]) -> list[Grade]:
-    """The grades, in the order of the submissions."""
+    """Return the grades, in the order of the submissions."""
     at_once = max(1, len(service.connect().slots))
     with ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(lambda one: _grade(sheet, one), found))
@@ -210,7 +210,7 @@ def record(sheet: Sheet, grades: Sequence[Grade]) -> Mapping[str, Any]:
 
 
 def table(sheet: Sheet, grades: Sequence[Grade]) -> str:
-    """A line a submission: a mark a check, and what the first that it missed says."""
+    """Return a line a submission: a mark a check, and what the first that it missed says."""
     names = [check.name for check in sheet.checks]
     wide = max([len("submission"), *(len(grade.name) for grade in grades)])
     head = "  ".join([f"{'submission':{wide}}", *names])

@@ -23,7 +23,7 @@ _LONGEST = 40  # characters of a number
 
 
 def answered(question: Question, words: str | None) -> Verdict:
-    """The verdict on an answer; None or blank: there is none yet."""
+    """Return the verdict on an answer; None or blank: there is none yet."""
     if words is None or not words.strip():
         return Verdict(question.name, False, "Not answered yet.")
     right = _letter(words) == question.answer if question.choices else _met(question, words)
@@ -100,7 +100,7 @@ def judging(
 
 
 def passed(found: Iterable[Verdict]) -> bool:
-    """Whether nothing failed; what could not be checked here does not count."""
+    """Return whether nothing failed; what could not be checked here does not count."""
     return all(verdict.passed is not False for verdict in found)
 
 

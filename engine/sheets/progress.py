@@ -30,11 +30,11 @@ class Progress:
 
     @property
     def passed(self) -> int:
-        """How many checks were passed when they were made last."""
+        """Return how many checks were passed when they were made last."""
         return sum(state is True for state in self.checks.values())
 
     def done(self, sheet: Sheet) -> bool:
-        """Whether every check was made, as far as it can be here, and none was missed."""
+        """Return whether every check was made, as far as it can be here, and none was missed."""
         return all(self.checks.get(check.name, False) is not False for check in sheet.checks)
 
 
@@ -58,18 +58,18 @@ def open_solution(owner: str, sheet: Sheet) -> None:
 
 
 def of(owner: str, sheet: Sheet) -> Progress:
-    """How far an owner is."""
+    """Return how far an owner is."""
     return _read(sheet, progress.load(owner, sheet.name))
 
 
 def of_all(owner: str, named: Callable[[str], Sheet], names: Container[str]) -> dict[Sheet, Progress]:
-    """How far an owner is in each of these sheets that they have touched. `named`: a sheet by its name."""
+    """Return how far an owner is in each of these sheets that they have touched. `named`: a sheet by its name."""
     states = {name: found for name, found in progress.of_owner(owner).items() if name in names}
     return {sheet: _read(sheet, found) for sheet, found in ((named(name), found) for name, found in states.items())}
 
 
 def of_everybody(sheet: Sheet) -> dict[str, Progress]:
-    """How far everybody is who has touched the sheet, by owner."""
+    """Return how far everybody is who has touched the sheet, by owner."""
     return {owner: _read(sheet, states) for owner, states in progress.of_everybody(sheet.name).items()}
 
 

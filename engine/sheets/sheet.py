@@ -82,7 +82,7 @@ class Question:
 
     @property
     def lettered(self) -> dict[str, str]:
-        """The choices by their letters: a, b, ..."""
+        """Return the choices by their letters: a, b, ..."""
         return dict(zip(LETTERS, self.choices, strict=False))
 
 
@@ -121,12 +121,12 @@ class Sheet:
 
     @property
     def function(self) -> str | None:
-        """The kernel that the student's file must have; None: there is no file."""
+        """Return the kernel that the student's file must have; None: there is no file."""
         return self.launch.kernel if self.launch else self.kernel
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The checks that are answered in words."""
+        """Return the checks that are answered in words."""
         return tuple(check for check in self.checks if isinstance(check, Question))
 
 

@@ -71,7 +71,7 @@ class Level:
 
 
 def levels(choice: Settled) -> tuple[Level, ...]:
-    """The launches of a reduction's plan, in their order. NotRunnable where the choice is."""
+    """Return the launches of a reduction's plan, in their order. NotRunnable where the choice is."""
     kernel, whole = KERNELS[choice.kernel], plan(choice)
     if isinstance(whole.steps[0], HostRun):
         return (Level(choice.n, 1, 1, choice.n, 0),)
@@ -95,12 +95,12 @@ def levels(choice: Settled) -> tuple[Level, ...]:
 
 
 def steps_of(made: Sequence[Level]) -> int:
-    """All launches together."""
+    """Return the steps of all launches together."""
     return sum(level.steps for level in made)
 
 
 def cost_of(made: Sequence[Level]) -> int:
-    """All launches together."""
+    """Return the cost of all launches together."""
     return sum(level.cost for level in made)
 
 
@@ -135,7 +135,7 @@ def _warps(made: Sequence[Level]) -> int:
 
 
 def lecture_lines(choice: Settled) -> tuple[str, ...]:
-    """The lecture's complexity slides with the numbers of this choice."""
+    """Return the lecture's complexity slides with the numbers of this choice."""
     n = choice.n
     ceiling = ceil(log2(n)) if n > 1 else 0
     threads = max(1, ceil(n / max(1, ceiling)))

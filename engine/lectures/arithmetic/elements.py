@@ -46,7 +46,7 @@ def sweep_choices(choice: Settled) -> tuple[tuple[int, Settled], ...]:
 
 
 def divisions(made: Sequence[tuple[int, Settled]], facts: Sequence[Known]) -> tuple[Division, ...]:
-    """The sweep with its times; `facts` stand beside `made`."""
+    """Return the sweep with its times; `facts` stand beside `made`."""
     found = []
     for (elements, choice), fact in zip(made, facts, strict=True):
         threads = (choice.grid_size or 1) * choice.block_size
@@ -66,7 +66,7 @@ def divisions(made: Sequence[tuple[int, Settled]], facts: Sequence[Known]) -> tu
 
 
 def recorded_blocks(choice: Settled) -> tuple[int, ...]:
-    """The other block sizes with which the sweep of this N was recorded, as far as the claim needs it."""
+    """Return the other block sizes with which the sweep of this N was recorded, as far as the claim needs it."""
     found = []
     for block_size in KERNELS[choice.kernel].block_sizes:
         made = sweep_choices(replace(choice, block_size=block_size))
@@ -78,7 +78,7 @@ def recorded_blocks(choice: Settled) -> tuple[int, ...]:
 
 
 def room(device: Mapping[str, Any]) -> int | None:
-    """How many threads a GPU of a measurement holds at a time; None where the record does not say."""
+    """Return how many threads a GPU of a measurement holds at a time; None where the record does not say."""
     many = device.get("multiprocessors")
     return int(many) * resident_threads(str(device.get("compute_capability"))) if many else None
 
@@ -93,7 +93,7 @@ class Judgement:
 
 
 def judgement(found: Sequence[Division], room: int | None = None) -> Judgement:
-    """The claim "1024-4096 elements per thread" against the measured sweep of one kernel, on one device.
+    """Judge the claim "1024-4096 elements per thread" against the measured sweep of one kernel, on one device.
 
     `room`: the threads that the GPU holds, for the reason.
     """
@@ -122,7 +122,7 @@ def judgement(found: Sequence[Division], room: int | None = None) -> Judgement:
 def judged_variants(
     variants: Mapping[str, Mapping[int, float]], swept: Sequence[int], smallest: bool, device: str
 ) -> str:
-    """The claim against the sweeps of several kernels, in a sentence. `variants`: title -> {elements: value}.
+    """Judge the claim against the sweeps of several kernels, in a sentence. `variants`: title -> {elements: value}.
 
     `swept`: the numbers of elements that were asked for; `smallest`: the least value is the best.
     """

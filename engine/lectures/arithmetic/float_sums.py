@@ -53,18 +53,18 @@ class Repeats:
 
     @property
     def different(self) -> int:
-        """How many different answers there were."""
+        """Return how many different answers there were."""
         return len(set(self.results))
 
     @property
     def apart(self) -> float:
-        """How many units in the last place the smallest and the largest answer are apart."""
+        """Return how many units in the last place the smallest and the largest answer are apart."""
         low, high = min(self.results), max(self.results)
         return (high - low) / spacing(high, result_type(self.choice))
 
 
 def can_repeat(choice: Settled) -> bool:
-    """Whether there is rounding to look at: a sum of floats."""
+    """Return whether there is rounding to look at: a sum of floats."""
     return topic_of(choice.kernel).name in TOPICS and choice.dtype != "int32" and choice.source is None
 
 
@@ -76,7 +76,7 @@ def repeated_choice(choice: Settled) -> Settled:
 
 
 def on_random_numbers(choice: Settled) -> Settled:
-    """The same sum of the random numbers, where a kernel leaves the choice."""
+    """Return the same sum of the random numbers, where a kernel leaves the choice."""
     return replace(choice, parameter=0 if KERNELS[choice.kernel].parameter is not None else None)
 
 
@@ -143,7 +143,7 @@ class Rounding:
 
 
 def sum_of_sizes(choice: Settled) -> float:
-    """The sum of |x| over the numbers of a choice."""
+    """Return the sum of |x| over the numbers of a choice."""
     if topic_of(choice.kernel).name == floats.TOPIC.name and floats.all_ones(choice):
         return float(choice.n)
     return floats.sum_of_sizes(choice.dtype, choice.n)  # both topics add the same random numbers
@@ -156,7 +156,7 @@ def bounds(choice: Settled) -> tuple[float, float]:
 
 
 def chain_of(choice: Settled) -> int:
-    """The longest chain of additions of a choice's plan: every number goes through at most so many roundings."""
+    """Return the longest chain of additions of a choice's plan: every number goes through at most so many roundings."""
     return plan(choice).additions
 
 
@@ -174,7 +174,7 @@ def rounding(choice: Settled, measurement: Measurement | None) -> Rounding | Non
 
 
 def bits(result: float, dtype: str) -> str:
-    """The answer's bits in hexadecimal, as a float of that type: what differs is its last digits."""
+    """Return the answer's bits in hexadecimal, as a float of that type: what differs is its last digits."""
     return f"{int(_words(result, dtype)[0]):0{8 if dtype == 'float32' else 16}x}"
 
 
@@ -189,7 +189,7 @@ def result_type(choice: Settled) -> str:
 
 
 def spacing(value: float, dtype: str) -> float:
-    """The distance from `value` to the next number of that type: one unit in the last place."""
+    """Return the distance from `value` to the next number of that type: one unit in the last place."""
     return float(np.spacing(np.array(abs(value), dtype)))
 
 

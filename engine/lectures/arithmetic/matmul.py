@@ -75,7 +75,7 @@ def residency(choice: Settled, gpu: GpuModel = H200) -> tuple[int, Resources, Oc
 
 
 def lecture_numbers(choice: Settled, gpu: GpuModel = H200) -> LectureNumbers:
-    """The lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
+    """Return the lecture's arithmetic for a matrix kernel as it was compiled for `gpu`. NotRunnable, CompileError."""
     kernel = kernel_named(choice.kernel)
     if kernel.topic != matmul.TOPIC.name:
         raise NotRunnable(f"The lecture's arithmetic is about matrix multiplication, and {kernel.name} is none.")
@@ -97,7 +97,7 @@ def lecture_numbers(choice: Settled, gpu: GpuModel = H200) -> LectureNumbers:
 
 
 def sentences(numbers: LectureNumbers) -> tuple[str, ...]:
-    """The arithmetic in the lecture's words, one statement each."""
+    """Return the arithmetic in the lecture's words, one statement each."""
     n, found = numbers, numbers.occupancy
     per_sm = "block" if found.blocks == 1 else "blocks"
     memory = f"{n.resources.shared_bytes:,} bytes of shared memory" if n.resources.shared_bytes else "no shared memory"

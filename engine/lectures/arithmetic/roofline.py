@@ -98,7 +98,7 @@ def sentence(found: Roofline, position: int) -> str:
 
 
 def missing(found: Roofline) -> str:
-    """The rungs that are not drawn, and why; "" where all are."""
+    """Return the rungs that are not drawn, and why; "" where all are."""
     reasons: dict[str, list[str]] = {}
     for spot in found.spots:
         if spot.gflop_s is None:

@@ -36,14 +36,14 @@ class Trapezoids:
 
 
 def trapezoids(partitions: int) -> Trapezoids:
-    """The rule with that many trapezoids, at least one."""
+    """Return the rule with that many trapezoids, at least one."""
     x, values = trapezoid.points(partitions + 1)
     total = trapezoid.trapezoid_sum(partitions + 1)
     return Trapezoids(partitions, x, values, total, total - trapezoid.INTEGRAL, law(partitions))
 
 
 def law(partitions: int) -> float:
-    """The first term of the error: h^2/12 (f'(b) - f'(a)), signed. The next one is of the order h^4."""
+    """Return the first term of the error: h^2/12 (f'(b) - f'(a)), signed. The next one is of the order h^4."""
     h = (trapezoid.B - trapezoid.A) / partitions
     (slope_a, _), (slope_b, _) = trapezoid.derivatives(trapezoid.A), trapezoid.derivatives(trapezoid.B)
     return h * h / 12 * (slope_b - slope_a)
@@ -92,7 +92,7 @@ def raced(numbers: Sequence[float], block_size: int) -> float:
 
 
 def errors_of(choice: Settled, measurement: Measurement | None) -> Mapping[str, float] | None:
-    """The two errors of a run: "truncation" is the distance from the integral, "rounding" that from the exact
+    """Return the two errors of a run: "truncation" is the distance from the integral, "rounding" that from the exact
     trapezoid sum for its N. None without an answer."""
     if measurement is None or measurement.check is None or choice.n < 2:
         return None
