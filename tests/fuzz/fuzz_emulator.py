@@ -72,7 +72,7 @@ SCHEDULES = (LOCKSTEP,) * 6 + (Schedule("independent", seed=1), Schedule("waves"
 
 
 class Hang(BaseException):
-    """The watchdog's bark: not an Exception, so that nothing swallows it."""
+    """Raised by the watchdog; not an Exception, so no handler catches it."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def inputs_of(choice: Choice) -> Mapping[str, Array]:
 
 @cache
 def answer_of(choice: Choice) -> bytes | None:
-    """What the unbroken kernel answers; None where its lesson is that it does not."""
+    """Return the unbroken kernel's answer; None if it never ends by design."""
     try:
         return launch.execute(plan(choice), inputs_of(choice), observers=()).output.tobytes()
     except RunFailed:
@@ -205,7 +205,7 @@ def _judged(kind: str, sentence: str) -> Outcome:
 
 @contextmanager
 def _watchdog() -> Iterator[None]:
-    """Barks after so many seconds of work, which a busy machine does not lengthen, or after a long wait."""
+    """Raise after some seconds of CPU time, or after a long wait; a busy machine does not shorten the limit."""
 
     def bark(number: int, frame: FrameType | None) -> None:
         raise Hang

@@ -97,10 +97,7 @@ def execute(
             raise RunFailed("crashed", f"{step.function} runs on the CPU, not on the emulator.")
     output = host_sum if host_sum is not None else device.read(plan.result, plan.result_count)
     totals = results.totals(watching)
-    main = next(iter(programs.values()), None)
-    lines = lines_of(main, watching) if main else ()
-    caveats = _caveats([program for program, source in programs.items() if source == main])
-    counts = Counts(totals, lines, caveats) if totals else None
+    counts = Counts(totals, *_lines_and_caveats(programs, watching)) if totals else None
     return Run(output, counts, results.findings(watching), tuple("".join(printed).splitlines()))
 
 
@@ -289,10 +286,15 @@ def lines_of(source: Source, observers: Sequence[Observer]) -> tuple[LineCounter
     return tuple(made)
 
 
-def _caveats(programs: Sequence[Program]) -> tuple[Caveat, ...]:
-    """Return the caveats of some programs, in the order of lines."""
-    caveats = {caveat for program in programs for caveat in caveats_of(program)}
-    return tuple(sorted(caveats, key=lambda caveat: caveat.line))
+def _lines_and_caveats(
+    programs: Mapping[Program, Source], observers: Sequence[Observer]
+) -> tuple[tuple[LineCounters, ...], tuple[Caveat, ...]]:
+    """Return the counted lines of the first source, and the caveats of its programs in the order of lines."""
+    main = next(iter(programs.values()), None)
+    if main is None:
+        return (), ()
+    caveats = {caveat for program, source in programs.items() if source == main for caveat in caveats_of(program)}
+    return lines_of(main, observers), tuple(sorted(caveats, key=lambda caveat: caveat.line))
 
 
 __all__ = ["Device", "execute", "explain_errors", "launch", "launch_with", "lines_of", "run"]

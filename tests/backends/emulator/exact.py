@@ -118,7 +118,7 @@ def _square_root(value: float, code: str, mode: str) -> float:
 
 
 def compare(name: str, a: int | float, b: int | float) -> bool:
-    """setp's comparisons. Unordered forms are true as well where an operand is NaN, the others false."""
+    """setp's comparisons. With a NaN operand, unordered forms are true and the others false."""
     unordered = a != a or b != b
     if name in ("num", "nan"):
         return unordered == (name == "nan")
@@ -130,7 +130,7 @@ def compare(name: str, a: int | float, b: int | float) -> bool:
 
 
 def to_integer(value: float, code: str, mode: str, wide: bool) -> int:
-    """cvt to an integer: saturates. NaN is 0, or the top bit alone where a 64-bit type takes part (`wide`)."""
+    """cvt to an integer, saturated. NaN is 0, or the top bit alone if a 64-bit type is involved (`wide`)."""
     bits = BITS[code]
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if code[0] == "s" else (0, (1 << bits) - 1)
     if value != value:

@@ -90,7 +90,7 @@ def _block(module: Module, kernel: Function, number: int, grid: Size, block: Siz
 
 
 def _released(threads: dict[int, Any], waiting: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
-    """The waiting threads that may go on, with what they are told."""
+    """Return the waiting threads that may continue, each with its result."""
     if all(waiting[thread][0] == "barrier" for thread in threads):
         votes = [waiting[thread][2] for thread in threads]
         told = {"": None, "and": all(votes), "or": any(votes), "popc": sum(map(bool, votes))}
@@ -108,7 +108,7 @@ def _released(threads: dict[int, Any], waiting: dict[int, tuple[Any, ...]]) -> d
 
 
 def _frame(module: Module, function: Function, registers: Registers, local: bytearray) -> Generator[Any, Any, None]:
-    """One call: runs until it returns, stopping where threads must meet."""
+    """One call: runs until it returns, and stops where threads must converge."""
     start = len(local)
     for name, size in function.local.items():
         registers["&" + name] = -(-len(local) // 16) * 16

@@ -10,7 +10,7 @@ from typing import Any
 from tests.backends.emulator.oracle_arithmetic import Registers, atomic, computed, reader, width_of, writer
 
 WINDOWS = {"shared": 1 << 32, "local": 2 << 32}
-CODE = 3 << 32  # where pointers to functions lead
+CODE = 3 << 32  # the targets of function pointers
 
 
 class Unknown(Exception):
@@ -23,7 +23,7 @@ class Fault(Exception):
 
 @dataclass(eq=False)
 class Instruction:
-    """`target`: where a branch goes; `action`: what a straight-line instruction does."""
+    """`target`: of a branch; `action`: the effect of a straight-line instruction."""
 
     opcode: str
     operands: list[str]
@@ -267,7 +267,7 @@ class Module:
         return act
 
     def _copy(self, operands: list[str], function: Function) -> Callable[[Registers], None]:
-        """cp.async, at once: nobody may read the copy before it has been waited for."""
+        """cp.async, at once: no thread may read the copy before the wait."""
         to, source = (
             self._address(text, [space], function) for text, space in zip(operands, ("shared", "global"), strict=False)
         )

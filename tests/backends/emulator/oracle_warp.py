@@ -1,4 +1,4 @@
-"""What warp-synchronous instructions tell their lanes, one lane at a time."""
+"""The results of warp-synchronous instructions, one lane at a time."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class _Writer:
         for kind, (prefix, count) in REGISTERS.items():
             for name in (f"{prefix}{number}" for number in range(count)):
                 stored = name
-                if kind in ("f32", "f64"):  # the bits of a NaN are nobody's promise
+                if kind in ("f32", "f64"):  # the bits of a NaN are undefined
                     one = "0f7FFFFFFF" if kind == "f32" else "0d7FF8000000000000"
                     self.put(f"setp.nan.{kind} %k0, {name}, {name}; selp.{kind} {name}, {one}, {name}, %k0")
                 elif kind == "pred":
@@ -188,10 +188,10 @@ class _Writer:
             case 4:
                 self.put(f"bra {target}")
 
-    # ---- points where all threads of the block meet
+    # ---- points where all threads of the block converge
 
     def leave_early(self) -> None:
-        """Some threads end; the others go on without them, also at barriers and among the lanes of their warp."""
+        """Some threads end; the others continue without them, also at barriers and in their warp."""
         self.complete = False
         self.put(self.fill("mov.pred %k1, {p}; vote.sync.ballot.b32 %t3, !%k1, %t3; @%k1 st.global.u32 [%a1+60], 9"))
         self.names += 1
@@ -214,7 +214,7 @@ class _Writer:
         ))))  # fmt: skip
 
     def sums(self) -> None:
-        """Atomics whose order does not matter and whose old value nobody reads."""
+        """Atomics with any order and unused old values."""
         number, name = self.make.choice(
             list(enumerate(("add.u32", "min.s32", "max.s32", "xor.b32", "or.b32", "and.b32")))
         )

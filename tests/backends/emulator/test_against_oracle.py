@@ -86,8 +86,11 @@ def by_oracle(plan: Plan) -> Array:
 
 
 def _cases() -> list[tuple[str, str]]:
-    """Kernels that are right whoever runs first, each in one element type. Without the register tiles,
-    which take the oracle seconds: `test_differential` and the kernels' own tests have them."""
+    """Kernels whose answer depends on no order of execution, each in one element type.
+
+    Kernels with register tiles are left out, as they take the oracle seconds: `test_differential` and their own tests
+    have them.
+    """
     # What depends on the order of threads is checked in every order by test_atomics.py and test_volta.py.
     names = [
         name
@@ -114,5 +117,7 @@ def test_catalogue_kernels(kernel: str, dtype: str) -> None:
     found = emulator.run(plan, inputs_of(plan.choice)).output
     other = execute(plan, inputs_of(plan.choice), schedule=Schedule("independent", seed=1)).output
     assert check(plan, found).ok and check(plan, wanted).ok
-    if found.dtype.kind == "i" and found.tobytes() == other.tobytes():  # else the answer depends on who runs first
+    if (
+        found.dtype.kind == "i" and found.tobytes() == other.tobytes()
+    ):  # otherwise the answer depends on the order of execution
         assert found.tobytes() == wanted.tobytes()

@@ -45,7 +45,7 @@ def choice_of(kernel: str, number: int) -> Choice:
         device="emulator",
     )
     sizes = (1201, 37) if entry.topic != "tensor" else (MULTIPLE,)
-    for n in sizes:  # where n is a matrix's width, the smaller
+    for n in sizes:  # the smaller one if n is a matrix's width
         choice = replace(choice, n=max(topic.min_n, n))
         if sum(count for _, count in topic.input_recipe(choice).values()) < 10_000:
             break
@@ -82,7 +82,7 @@ def test_how_it_is_executed_changes_nothing(number: int, kernel: str) -> None:
     first = emulator.run(plan, inputs)
     other = execute(plan, inputs, options=WAYS[way])
     found, wanted = facts(other), facts(first)
-    if KERNELS[kernel].expect == "wrong":  # who wins between blocks depends on who runs together
+    if KERNELS[kernel].expect == "wrong":  # the order between blocks depends on the blocks that run together
         found, wanted = found[1:], wanted[1:]  # type: ignore[assignment]
     assert found == wanted, way
     assert {finding.kind for finding in other.findings} == {finding.kind for finding in first.findings}, way

@@ -97,7 +97,7 @@ def run(
 
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_calls_that_stay_calls(what: str) -> None:
-    """The answer, nothing found, and as many instructions of threads as the reference interpreter executes."""
+    """The right answer, no findings, and as many thread instructions as the reference interpreter executes."""
     text, wanted = PROGRAMS[what]
     out, counters, findings = run(text, out=np.zeros(32, np.int32))
     assert out.tolist() == wanted and findings == ()

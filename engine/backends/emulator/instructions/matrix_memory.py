@@ -329,7 +329,7 @@ class _SumPlaces:
 
 
 def _stride(machine: Machine, item: Instruction, packed: int) -> Callable[[Registers], Array]:
-    """A reader of the last operand, int64; of `packed` where there is none."""
+    """Return a reader of the last operand, int64; of the constant `packed` if there is none."""
     if len(item.operands) < 3:
         fixed = np.full((1, 1), packed, np.int64)
         return lambda registers: fixed

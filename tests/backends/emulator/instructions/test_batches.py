@@ -46,7 +46,7 @@ SHAPES = [((64, 4),) * 3, ((64, 1), (1, 4), (64, 4)), ((1, 1), (64, 4), (64, 1))
 
 
 class Listener(Observer):
-    """Hears of every result in turn, so that nothing is put off."""
+    """Observes every result, so the emulator forms no batches."""
 
     def on_result(self, *given: object) -> None:
         """An instruction has written its registers."""

@@ -245,4 +245,4 @@ def test_libcuxx_waits_for_copies(text: str, wait: str, architecture: str) -> No
     if architecture == "compute_90" and text != PIPELINE:
         return
     _, messages = watched(text.replace("WAIT", ""), 64, 64)
-    assert any("asynchronous copy" in message and "still under way" in message for message in messages), messages
+    assert any("asynchronous copy" in message and "still in flight" in message for message in messages), messages

@@ -118,7 +118,7 @@ def test_a_fault_of_the_emulator_is_told_as_one_and_keeps_its_cause(monkeypatch:
     assert sentence("emulator.own-fault", str(caught.value))
     assert caught.value.line == 2 and isinstance(caught.value.__cause__, ZeroDivisionError)
     behind_a_fence = text.replace("{", "{\n  __threadfence();").replace(";\n}", ";\n  a[40] = 1;\n}")
-    with pytest.raises(RunFailed) as caught:  # nobody watches, so that the fence executes nothing
+    with pytest.raises(RunFailed) as caught:  # without observers the fence executes nothing
         execute(behind_a_fence, a=np.ones(64, np.float32))
     assert caught.value.line == 3
 

@@ -31,7 +31,7 @@ FILL = "for (int k = 0; k < 8; k++) s[t + 128 * k] = out[t + 128 * k]; __syncthr
     ("body", "requests", "passes"),
     [
         ("out[t] = s[8] + s[9] + s[10] + s[11];", 1, 2),  # 16 bytes: two passes at least
-        ("out[t] = s[t] + s[t + 1] + s[t + 2] + s[t + 3];", 4, 4),  # where one starts no multiple of its size
+        ("out[t] = s[t] + s[t + 1] + s[t + 2] + s[t + 3];", 4, 4),  # with a start that is not aligned to its size
         ("out[t] = s[4 * t] + s[4 * t + 1];", 1, 4),  # every other pair of banks, by half warp
         ("out[t] = s[4 * t + 3] + 2 * s[4 * t + 1] + 3 * s[4 * t + 2] + 4 * s[4 * t];", 1, 4),
         ("out[t] = s[4 * t + 4] + s[4 * t + 5] + s[4 * t + 6];", 1, 4),  # the fourth is read, and not used

@@ -1,4 +1,4 @@
-"""Which registers differ between threads, told from the text: what must be known before atomics are gathered."""
+"""Registers that differ between threads, from the program's text: the basis of warp-aggregated atomics."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A loop that can never end and a wait that nobody can end are said at once; slow loops that end are left alone."""
+"""Endless loops and waits without end are reported at once; slow loops that end are not."""
 
 from __future__ import annotations
 

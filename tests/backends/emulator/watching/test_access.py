@@ -24,7 +24,7 @@ CASES = json.loads((Path(__file__).parents[3] / "golden" / "access_patterns.json
 LANE = np.arange(32)
 ALL = np.ones(32, dtype=bool)
 
-# The one pattern in which the H200's RED unit counts 31 sectors where the rule says 30.
+# The one pattern with a disagreement: the H200's RED unit counts 31 sectors, the rule 30.
 OFF_BY_ONE = {"op": "gred_b", "mode": 1, "a": 17, "b": 11, "c": 256}
 
 
@@ -70,7 +70,7 @@ def test_the_rules_equal_nsight_compute(case: dict[str, Any]) -> None:
         assert global_sectors(address, active, size, op) == hw[f"t_sectors_pipe_lsu_mem_global_op_{op}"]
 
 
-# One request: a few shapes of address pattern times a random mask, so that broadcasts and pairs do occur.
+# One request: a few shapes of address pattern times a random mask, which makes broadcasts and pairs frequent.
 @st.composite
 def requests(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 4, 8, 16)) -> tuple[Array, Array, int]:
     size = draw(st.sampled_from(sizes))

@@ -98,7 +98,7 @@ UNEQUAL: dict[str, dict[str, str]] = {
     "reserve_buffer-*": {"global_store_requests": LOOPS, "global_store_sectors": ORDER},
     "tensor_mma-*": {"shared_load_requests": MATRICES},
 }  # fmt: skip
-# On the emulator these end only where lanes run in an order of their own, which is not the GPU's.
+# On the emulator these end only with independent lanes, whose order is not the GPU's.
 NEVER_END_IN_LOCKSTEP = {name for name, kernel in KERNELS.items() if kernel.expect == "deadlock"}
 
 ROWS = [entry for entry in GOLDEN if entry["kernel"] not in NEVER_END_IN_LOCKSTEP]

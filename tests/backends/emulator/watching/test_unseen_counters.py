@@ -49,7 +49,7 @@ def emulated(case: Case) -> dict[str, float]:
 
 @cache
 def compared() -> dict[tuple[str, str], tuple[float, float]]:
-    """(kernel, counter) -> (on the emulator, on the GPU), where either is not zero."""
+    """Return (kernel, counter) -> (on the emulator, on the GPU), if either is not zero."""
     rows: list[dict[str, Any]] = json.loads(GOLDEN.read_text(encoding="utf-8"))["kernels"]
     assert [row["kernel"] for row in rows] == [case.kernel for case in CASES]
     found = {}

@@ -1,4 +1,4 @@
-"""Asynchronous copies that nobody waits for, and places that are used while one is under way, are findings."""
+"""Asynchronous copies without a wait, and accesses to the destination of a copy in flight, are findings."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def kernel_of(name: str, steps: list[tuple[str, int, bool]]) -> str:
             "wait 0": "__pipeline_wait_prior(0);", "wait 1": "__pipeline_wait_prior(1);", "sync": "__syncthreads();",
             "read": f"sum += {place};", "store": f"{place} = {-100 * number} - t;"}[what])  # fmt: skip
     start = "__shared__ int s[128];\nint t = threadIdx.x, sum = 0;\ns[t] = s[64 + t] = -1;\n__syncthreads();\n"
-    # What nobody reads the compiler leaves out; to read it behind a barrier adds no mistake.
+    # The compiler drops unused values; reading one after a barrier adds no mistake.
     body = "\n".join((*lines, "__syncthreads();", "out[64 * blockIdx.x + t] = sum + s[t] + s[64 + t];"))
     return f'extern "C" __global__ void {name}(const int *in, int *out) {{\n{start}{body}\n}}\n'
 

@@ -1,4 +1,4 @@
-"""Threads that wait for each other by flags: in order where a fence stands before the flag, a race where none does."""
+"""Threads that wait for each other by flags are ordered if a fence precedes the flag, and race otherwise."""
 
 from __future__ import annotations
 

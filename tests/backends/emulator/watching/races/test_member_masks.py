@@ -1,4 +1,4 @@
-"""Masks of warp-wide functions: who calls one names itself."""
+"""Member masks of warp-wide functions: a calling lane must name itself."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ONLY_EMULATED = {
     "global-race": "racecheck watches shared memory only",
     "uninitialised-shared": "initcheck watches global memory only",
 }
-# Single disagreements, as recorded: the tool said nothing.
+# Single disagreements, as recorded: the tool reported nothing.
 SINGLE = {
     "barrier_in_a_loop_of_different_lengths": "synccheck says nothing of threads at different turns of a loop",
     "shared_atomic_before_zero": "racecheck says nothing of an atomic beside a plain store",
@@ -59,7 +59,9 @@ def complaints(name: str) -> dict[str, str]:
 
 
 def emulated(name: str) -> set[str]:
-    """The kinds of findings at the tool's size; where lockstep never ends, with independent lanes as on the GPU."""
+    """Return the kinds of findings at the tool's size; with independent lanes, as on the GPU, if lockstep
+    never ends.
+    """
     judged = choice_of(name)
     assert judged is not None
     choice = replace(judged, device="emulator")
