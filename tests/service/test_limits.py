@@ -101,8 +101,8 @@ def test_a_browser_without_limits_is_never_refused() -> None:
         made.admit("tab", Job("m:f", n=2**40, memory=1 << 40))
     made.ended(ended("tab", 1e6))
     made.admit("tab", JOB)
-    assert Limits("a presenter").sentence == ""
-    assert LIMITS.sentence == (
+    assert Limits("a presenter").said == ""
+    assert LIMITS.said == (
         "Your browser may use up to 3 runs a minute, 30 s of a worker's time a minute, N = 1,000, "
         "1.0 GiB of arrays in a run."
     )
