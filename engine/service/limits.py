@@ -29,7 +29,7 @@ class Limits:
     memory: int | None = None
 
     @property
-    def sentence(self) -> str:
+    def said(self) -> str:
         """Return the limits in a sentence; "" if there are none."""
         parts = (
             (self.runs, f"{self.runs} runs a minute"),

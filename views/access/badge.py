@@ -17,7 +17,7 @@ def show() -> None:
     who, name = visitor.rights(), visitor.account()
     out = "" if name else '<form method="post" action="./sign-out"><button>Sign out</button></form>'
     called = f"<b>{escape(name)}</b>, {who.name}" if name else f"<b>{who.name}</b>"
-    st.html(f'<div class="signedin">You are here as {called}. {escape(who.limits.sentence)} {out}</div>')
+    st.html(f'<div class="signedin">You are here as {called}. {escape(who.limits.said)} {out}</div>')
     if name:
         st.button("Sign out", key="sign_out", icon=":material/logout:", on_click=st.logout)
 
