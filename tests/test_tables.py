@@ -16,7 +16,7 @@ from engine.columns import COLUMNS
 from engine.history.history import Known
 from engine.records import Caveat, Choice, Counts, Measurement, Settled
 from tests import made
-from views.html.grid import ladder_html
+from views.html.table import ladder_html
 
 HARRIS = LADDERS["harris"]
 

@@ -27,7 +27,7 @@ from engine.host.devices import gpus
 from engine.records import Settled
 from engine.service import service
 from tests.home import places
-from views.session.work import POLL_S, PageWork
+from views.shared.work import POLL_S, PageWork
 
 ROOT = Path(__file__).parents[2]
 SIZES = (2**20, 2**24)

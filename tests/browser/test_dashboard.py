@@ -14,7 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import PATIENCE_MS
-from views.session import assets
+from views.server import assets
 
 HARRIS = "/?ladder=harris&n=4096"
 

@@ -12,7 +12,7 @@ import pytest
 from plotly.basedatatypes import BaseTraceType
 
 from tests.views.bundles import assert_made_by_its_build, locked_packages
-from views.session.assets import CHART, PLOTLY, scripts
+from views.server.assets import CHART, PLOTLY, scripts
 
 CHARTS = PLOTLY.parent
 BUILD = CHARTS / "build"

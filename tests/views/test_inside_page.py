@@ -16,8 +16,8 @@ from engine.history import profiles
 from engine.history.profiles import Hardware
 from tests.cases import case
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.session import rungs
-from views.session.inside_work import InsideWork
+from views.inside.work import InsideWork
+from views.shared import rungs
 
 HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 

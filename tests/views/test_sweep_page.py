@@ -19,8 +19,8 @@ from engine.tables import frame_csv, sweep_rows
 from tests.cases import case
 from tests.history.test_history import measured
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.html.grid import sweep_html
-from views.sweeping.sweep import ways_of
+from views.html.table import sweep_html
+from views.sweep.sweep import ways_of
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,17 @@
-"""Where everybody comes in: who has no business here gets no further than this, whatever was asked for."""
+"""The gate: answers requests that may not pass; after sign-in it sends a browser on to the address it asked for."""
 
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
-from views.access import cookies, policy, sign_in
-from views.access.policy import Policy, is_loopback
-from views.access.roles import ROLES, Role
+from views.access import policy, sign_in
+from views.access.policy import ROLES, Policy, Role, is_loopback
 
 ALIVE = ("/healthz", "/_stcore/health")  # tell that the server lives, and nothing else
 SERVICE = ("/metrics", "/readyz", "/_stcore/metrics")
@@ -55,7 +54,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return _refused("This came from another site.", 403)
     if path in ALIVE:
         return None
-    token = cookies.token_of(asks, asked.cookies)
+    token = policy.token_in_cookies(asks, asked.cookies)
     if path in SERVICE:
         return await asyncio.to_thread(_service, asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
@@ -113,3 +112,56 @@ def path_of(asked: HTTPConnection) -> str:
 def _refused(sentence: str, status: int) -> Response:
     headers = {"cache-control": "no-store"} | ({"www-authenticate": "Bearer"} if status == 401 else {})
     return PlainTextResponse(sentence, status, headers)
+
+
+RETURN_COOKIE, WAITS_S = "kernel-ladder-asked", 600
+_SIGNED_IN = "_streamlit_user"  # Streamlit's cookie of an account
+_LONGEST = 3000  # of an address in a cookie, in bytes
+
+
+class ReturnAddress:
+    """ASGI middleware: remembers where somebody wanted to be who has yet to sign in, and leads there who has."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or lead it to the address that was wanted."""
+        if scope["type"] != "http" or scope["method"] != "GET" or policy.current().asks != "account":
+            await self.app(scope, receive, send)
+            return
+        asked = HTTPConnection(scope)
+        here = f"{asked.url.path}?{asked.url.query}" if asked.url.query else asked.url.path
+        no_page = path_of(asked).startswith((*PARTS, "/auth/", "/oauth2callback"))
+        if no_page or "text/html" not in asked.headers.get("accept", ""):
+            await self.app(scope, receive, send)
+        elif _SIGNED_IN not in asked.cookies:
+            await self.app(scope, receive, _remembering(here, scope, send))
+        elif RETURN_COOKIE in asked.cookies:
+            wanted = unquote(asked.cookies[RETURN_COOKIE])
+            answer = RedirectResponse(wanted if _of_ours(wanted) else here, 303)
+            answer.delete_cookie(RETURN_COOKIE)
+            await answer(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _remembering(here: str, scope: Scope, send: Send) -> Send:
+    named = Response()
+    value = quote(here, safe="")
+    if len(value) <= _LONGEST:
+        named.set_cookie(RETURN_COOKIE, value, max_age=WAITS_S, path="/", httponly=True, samesite="lax",
+                         secure=scope["scheme"] == "https")  # fmt: skip
+    cookies = [(name, text) for name, text in named.raw_headers if name == b"set-cookie"]
+
+    async def remembering(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *cookies]}
+        await send(message)
+
+    return remembering
+
+
+def _of_ours(address: str) -> bool:
+    """Whether it is an address of this server, and not one that a browser would take for another's."""
+    return address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()

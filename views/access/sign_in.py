@@ -1,22 +1,63 @@
-"""Signing in with a class key, and out again. The address that was opened is the form's own, so it survives."""
+"""Sign in with a class key, sign out, and limit how many wrong keys an address may try."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html import escape
+from math import ceil
 from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from views.access import cookies, keys
+from views.access import policy
 from views.access.content_policy import of_plain_page
-from views.access.guesses import Guesses
-from views.access.policy import Policy
-from views.access.tokens import Token
+from views.access.policy import Policy, Token
+
+MOST_GUESSES, WITHIN_S = 100, 3600.0  # ASVS 2.2.1: a hundred failed attempts an hour
+_ADDRESSES = 10_000
+
+
+class Guesses:
+    """Failed attempts by address. `clock`: seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def wait_s(self, address: str) -> int:
+        """Whole seconds until this address may try again; 0: now."""
+        with self._lock:
+            failed = self._failed.get(_network(address), ())
+            return max(0, ceil(failed[0] + WITHIN_S - self._clock())) if len(failed) == MOST_GUESSES else 0
+
+    def failed(self, address: str) -> None:
+        """A wrong key came from there."""
+        with self._lock:
+            network = _network(address)
+            self._failed.setdefault(network, deque(maxlen=MOST_GUESSES)).append(self._clock())
+            self._failed.move_to_end(network)
+            if len(self._failed) > _ADDRESSES:
+                self._failed.popitem(last=False)
+
+
+def _network(address: str) -> str:
+    """Whose address it is: of IPv6 a household has at least a /64."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
+
 
 LOG = logging.getLogger("kernel_ladder.access")
 LONGEST = 4096  # bytes of a form
@@ -44,8 +85,8 @@ async def received(request: Request, asks: Policy) -> Response:
     if role is None:
         return page(429 if wait_s else 401, sentence(wait_s))
     answer = RedirectResponse(_same_address(request), 303, {"cache-control": "no-store"})
-    token = asks.signer.issue(role, cookies.browser_of(asks, request.cookies))
-    cookies.give(answer, token, request.url.scheme == "https")
+    token = asks.signer.issue(role, policy.browser_in_cookies(asks, request.cookies))
+    policy.give_cookie(answer, token, request.url.scheme == "https")
     return answer
 
 
@@ -53,14 +94,14 @@ def out(asks: Policy, token: Token, encrypted: bool) -> Response:
     """Sign this browser out, in every tab. It keeps its name, under which its progress is."""
     asks.signer.revoke(token)
     answer = RedirectResponse("./", 303, {"cache-control": "no-store"})
-    cookies.give(answer, asks.signer.issue(token.role, token.browser, now=0.0), encrypted)
+    policy.give_cookie(answer, asks.signer.issue(token.role, token.browser, now=0.0), encrypted)
     return answer
 
 
 def checked(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
     """The role that a key opens, or None; and the seconds that this address must wait before it may try again."""
     wait_s = _guesses.wait_s(address)
-    role = None if wait_s else keys.role_of(asks.keys, key)
+    role = None if wait_s else policy.role_of_key(asks.keys, key)
     if role is None and not wait_s:
         _guesses.failed(address)
     _log(role, address, "waits" if wait_s else "ok" if role else "wrong key")

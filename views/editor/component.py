@@ -11,8 +11,8 @@ from typing import Any
 
 import streamlit as st
 
-from views.session.assets import library
-from views.session.javascript import joined
+from views.server.assets import library
+from views.server.javascript import joined
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.

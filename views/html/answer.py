@@ -1,9 +1,11 @@
-"""The answer of a kernel that writes an array, as what it is: its first elements over the reference's."""
+"""The answer of a run: the first elements of an array over the reference's, and when it ran."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from html import escape
+from zoneinfo import ZoneInfo
 
 from engine.catalogue import KERNELS
 from engine.plan import plan
@@ -125,3 +127,21 @@ def _number(value: float | None) -> str:
         return "NaN"
     whole = isinstance(value, int) or (value.is_integer() and abs(value) < WHOLE)
     return f"{value:.0f}" if whole else f"{value:.4g}"
+
+
+NOW = timedelta(seconds=45)
+
+
+def when_ran(utc: str, zone: str | None, now: datetime | None = None) -> str:
+    """ "run just now, 14:03:22", "run at 13:40" today, "run on 2026-11-20"; "" where nothing says when.
+
+    `utc`: ISO 8601; `zone`: the reader's, such as "Europe/Berlin", else UTC, which is then said.
+    """
+    if not utc:
+        return ""
+    place = ZoneInfo(zone) if zone else UTC
+    then, today = datetime.fromisoformat(utc).astimezone(place), (now or datetime.now(UTC)).astimezone(place)
+    named = "" if zone else " UTC"
+    if today - then < NOW:
+        return f"run just now, {then:%H:%M:%S}{named}"
+    return f"run at {then:%H:%M}{named}" if then.date() == today.date() else f"run on {then:%Y-%m-%d}"

@@ -11,9 +11,8 @@ from engine.history.profiles import Hardware
 from engine.lectures.changes import Change
 from engine.records import Caveat, Check, Finding, Measurement
 from engine.words import STATUS_WORDS, text_of
-from views.html.code import code_in
-from views.html.colours import coloured_lines
-from views.html.difference import header_length
+from views.html.parts import code_in
+from views.html.source import coloured_lines, header_length
 
 _PREDICATED = (
     "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "

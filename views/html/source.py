@@ -2,14 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import lru_cache
 from html import escape
+from pathlib import Path
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import CppLexer
+from pygments.token import STANDARD_TYPES, Keyword, Name, Text
 
 from engine.words import many
-from views.html.colours import coloured_lines
-from views.html.difference import Difference, difference, header_length
 from views.html.folds import Room, all_shown, unfolded
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`changed`: the file's lines that are new or changed (1-based). `gone`: what stood there before, by the line above
+    which it stood."""
+
+    changed: frozenset[int] = frozenset()
+    gone: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def removed(self) -> int:
+        """How many lines are no longer there."""
+        return sum(map(len, self.gone.values()))
+
+
+@lru_cache(maxsize=512)
+def difference(text: str, name: str, before: str, before_name: str) -> Difference:
+    """What is new in `text`, the source of the kernel `name`, since `before`.
+
+    Header comments, the kernels' names and white space do not count.
+    """
+    lines, old = text.splitlines(), before.splitlines()
+    start, old_start = header_length(lines), header_length(old)
+    now = [_plain(line, name) for line in lines[start:]]
+    then = [_plain(line, before_name) for line in old[old_start:]]
+    changed: set[int] = set()
+    gone: dict[int, tuple[str, ...]] = {}
+    for what, i0, i1, j0, j1 in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
+        if what == "equal":
+            continue
+        changed |= {start + 1 + j for j in range(j0, j1) if now[j]}
+        if left := tuple(old[old_start + i] for i in range(i0, i1) if then[i]):
+            gone[start + 1 + j0] = left
+    return Difference(frozenset(changed), gone)
+
+
+def header_length(lines: Collection[str]) -> int:
+    """How many lines the header comment takes, blank lines after it included."""
+    count = 0
+    for line in lines:
+        if not line.startswith("//") and line.strip():
+            break
+        count += 1
+    return count
+
+
+def _plain(line: str, name: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(rf"\b{re.escape(name)}\b", "KERNEL", line)).strip() if name else line.strip()
+
+
+_CUDA_NAMES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
+_CUDA_KEYWORDS = {"__global__", "__shared__", "__device__", "__restrict__", "__launch_bounds__", "__forceinline__"}
+_STYLED = set(re.findall(r"\.source \.(\w+)", Path(__file__).with_name("style.css").read_text()))
+# An element for every other word as well would be more than half of what a browser gets, and takes a third of its time
+# for a step to a long source.
+_COLOURED = {token for token, name in STANDARD_TYPES.items() if name in _STYLED}
+
+
+class CudaLexer(CppLexer):
+    """C++ with CUDA's own words."""
+
+    def get_tokens_unprocessed(self, text, stack=("root",)):
+        """The tokens of C++, CUDA's words among them renamed; what the style sheet has no colour for is text."""
+        for index, token, value in super().get_tokens_unprocessed(text, stack):
+            if value in _CUDA_KEYWORDS:
+                token = Keyword
+            elif value in _CUDA_NAMES:
+                token = Name.Builtin
+            elif token in Name and (value.startswith("__") or value.startswith("atomic")):
+                token = Name.Function
+            yield index, token if token in _COLOURED else Text, value
+
+
+@lru_cache(maxsize=256)
+def coloured_lines(text: str) -> list[str]:
+    """The lines of a source as HTML, in C++ colours."""
+    lexer = CudaLexer(stripnl=False, ensurenl=False)
+    html = highlight(text, lexer, HtmlFormatter(nowrap=True))
+    lines = html.splitlines()
+    if len(lines) != len(text.splitlines()):  # a token over several lines: colours are not worth a wrong number
+        return [escape(line) for line in text.splitlines()]
+    return _closed(lines)
+
+
+def _closed(lines: list[str]) -> list[str]:
+    """Pygments closes its spans at line ends only outside of multi-line comments."""
+    closed, open_tag = [], ""
+    for line in lines:
+        line = open_tag + line
+        opened = re.findall(r"<span[^>]*>|</span>", line)
+        stack: list[str] = []
+        for tag in opened:
+            if tag == "</span>":
+                if stack:
+                    stack.pop()
+            else:
+                stack.append(tag)
+        open_tag = "".join(stack)
+        closed.append(line + "</span>" * len(stack))
+    return closed
+
 
 MARGIN = 5  # columns, of the line numbers
 

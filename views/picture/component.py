@@ -13,8 +13,8 @@ from engine.figures.banks import wave_colour
 from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
-from views.session import state
-from views.session.javascript import joined
+from views.server.javascript import joined
+from views.shared import address
 
 _HERE = Path(__file__).parent
 # Each after those that it imports; the last one is the component.
@@ -67,9 +67,9 @@ def show(pictures: Sequence[tuple[str, Packed]], height: str, choosable: bool) -
 
 def _turned() -> None:
     """The button was pressed: the browser says how it is now."""
-    state.forget(BESIDE)
+    address.forget(BESIDE)
     if (st.session_state.get(KEY) or {}).get("beside"):
-        state.keep("", {BESIDE: "1"})
+        address.keep("", {BESIDE: "1"})
 
 
 @lru_cache(maxsize=1)

@@ -6,10 +6,9 @@ import pytest
 
 from engine.catalogue import KERNELS, LADDERS
 from tests.cases import case
-from views.html.difference import difference, header_length
 from views.html.folds import BLANK, SLIDE, STRIP, Room, Shown, rows_of, runs, unfolded
-from views.html.slide import Place, room_of
-from views.html.source import source_html
+from views.html.source import difference, header_length, source_html
+from views.ladder.slide import SourcePlace, room_of
 
 STEPS = [
     (name, position) for name, ladder in LADDERS.items() for position in range(1, len(ladder.rungs))
@@ -29,7 +28,7 @@ def shown_of(before: str, now: str, room: Room) -> tuple[Shown, list[str], int, 
 )
 def test_what_is_shown_fits_names_the_kernel_and_has_something_new(name: str, position: int) -> None:
     ladder = LADDERS[name]
-    room = room_of(ladder, position, "N = 4,194,304: 16,384 blocks of 256 threads", Place(680, (1280, 720)))
+    room = room_of(ladder, position, "N = 4,194,304: 16,384 blocks of 256 threads", SourcePlace(680, (1280, 720)))
     shown, lines, start, changed = shown_of(ladder.rungs[position - 1].kernel, ladder.rungs[position].kernel, room)
     hidden = runs(sorted(set(range(start + 1, len(lines) + 1)) - shown.lines))
     seen = sum(BLANK if not lines[n - 1].strip() else rows_of([lines[n - 1]], room.columns) for n in shown.lines)

@@ -7,9 +7,8 @@ import re
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS
-from views.html.difference import Difference, difference, header_length
 from views.html.folds import SLIDE
-from views.html.source import source_html
+from views.html.source import Difference, difference, header_length, source_html
 
 NEIGHBOURS = [
     (ladder.rungs[i - 1].kernel, ladder.rungs[i].kernel)

@@ -1,0 +1,190 @@
+"""The lab page: a kernel is edited, checked on the emulator, run on a GPU, and compared with what it started from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from engine.catalogue import TOPICS, Ladder, emulated_n
+from engine.choices import settle
+from engine.counters import COUNTERS, ON_LINES
+from engine.lab.setups import Setup
+from engine.lab.templates import TEMPLATES
+from engine.lectures import changes
+from engine.records import Choice, NotRunnable, Settled
+from views.editor import component
+from views.lab import drafts, form, outcome, slides, work
+from views.lab.drafts import RUNG, Draft
+from views.lab.work import Asked
+from views.shared import address, keyboard, menus, rungs
+from views.shared.menus import AUTO, LOCKSTEP
+from views.shared.toolbar import toolbar
+
+HTML = Path(__file__).parents[1] / "html"
+REQUEST = "draft request"
+HEAT = "warp_instructions"  # where no rung says what it is about
+WIDE, SMALL, MIDDLE, LONG = 172, 106, 150, 210  # pixels of menus: N and its power, a word, an order, a counter
+LABELS = {name: COUNTERS[name].label for name in ON_LINES}
+
+
+def main() -> None:
+    """Read the choice, show the editor, check what was asked for, show what came of it."""
+    for style in ("inside.css", "lab.css"):
+        st.html(HTML / style)
+    tools = toolbar()
+    started = drafts.start()
+    ladder = rungs.chosen() if started == RUNG else None
+    own = rungs.own_choices(ladder) if ladder else {"n": str(TEMPLATES[started].n)}
+    topic = TOPICS[ladder.topic].name if ladder else f"lab {started}"
+    address.recall_for(topic, own)
+    presenting = st.session_state.get("present") == "1"
+    position = rungs.names(ladder).index(st.session_state["rung"]) if ladder else 0
+    if not presenting:
+        position = start_row(ladder)
+    draft = drafts.opened(ladder, position)
+    if presenting:
+        publish(topic, draft, ladder, own)
+        slides.show(draft)
+        return
+    with tools:
+        buttons(draft)
+    left, right = st.columns([1.2, 1], gap="medium")
+    with left:
+        kept = component.Kept(draft.id, draft.text, draft.at, draft.file, len(draft.tries))
+        component.show(kept, heard(draft.id), drafts.take, take_request)
+        drafts.say_unkept()
+    with right:
+        asked = settings(draft, ladder, position)
+    keyboard.on_key({**(rungs.stepping(ladder) if ladder else {}), "run": lambda: request(draft.id, "check"),
+                     "present": slides.begin})  # fmt: skip
+    publish(topic, drafts.of(draft.id) or draft, ladder, own)
+    wanted = st.session_state.pop(REQUEST, None)
+    if wanted and asked and wanted["draft"] == draft.id:
+        work.start(replace(asked, number=wanted["number"], action=wanted["action"]))
+    timed = asked.timed if asked else None
+    outcome.show(draft.id, ladder, position, timed, counter_of(ladder, position), right)
+
+
+def buttons(draft: Draft) -> None:
+    """What can be done with the tries; Check and Run are the editor's own, as they go with its text."""
+    st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=slides.begin,
+              help="My tries, one a slide (P)")  # fmt: skip
+    st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,
+              args=(draft,), help="A new draft; Back brings this one back")  # fmt: skip
+
+
+def start_row(ladder: Ladder | None) -> int:
+    """The menus of what the draft starts from; the position of the rung."""
+    words = {RUNG: "a rung of a ladder", **{name: one.title for name, one in TEMPLATES.items()}}
+    left, right = st.columns([1, 4.6], vertical_alignment="center")
+    with left:
+        st.selectbox("Start from", list(words), list(words).index(str(st.session_state["start"])), key="start",
+                     format_func=words.__getitem__, label_visibility="collapsed",
+                     help="What the source starts from. Each keeps what you wrote.")  # fmt: skip
+    with right:
+        return rungs.pickers(ladder) if ladder else 0
+
+
+def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None:
+    """The menus beside the editor, and what they ask for. None, with a sentence, where that cannot be run."""
+    # On as many lines as they need: none is so narrow that it cuts what it says.
+    row = st.container(horizontal=True, vertical_alignment="bottom", key="labmenus")
+    with row.container(width=WIDE if ladder else SMALL):
+        if ladder:
+            menus.size(TOPICS[ladder.topic])
+        else:
+            sizes = [str(4**power) for power in range(3, 11)]
+            menus.select("N", "n", sizes, str(TEMPLATES[draft.start].n), {n: f"{int(n):,}" for n in sizes}, new=True,
+                           help="The number n in the launch. Choose, or type any: 1000, 2^20 or 4M.")  # fmt: skip
+    if ladder:
+        with row.container(width=SMALL):
+            menus.block_size(TOPICS[ladder.topic])
+        with row.container(width=SMALL):
+            menus.element_type(TOPICS[ladder.topic])
+    with row.container(width=MIDDLE):
+        menus.schedule()
+    with row.container(width=LONG):
+        label = "Counter" if st.session_state.get("heat") in ON_LINES else LABELS[counter_of(ladder, position)]
+        menus.select(label, "heat", [AUTO, *ON_LINES], AUTO, {AUTO: "automatic", **LABELS},
+                       help="What stands at the lines, the hotter the more.")  # fmt: skip
+    try:
+        if ladder:
+            timed = choice_of(ladder, position)
+            return Asked(draft.id, draft.text, draft.file, timed.n, rung=emulated(timed, ladder), timed=timed)
+        setup = form.ask(draft)
+        if setup is None:
+            return None
+        drafts.keep(replace(draft, setup=setup))
+        return own_asked(draft, setup)
+    except NotRunnable as refused:
+        st.error(str(refused), icon=":material/block:")
+        return None
+
+
+def choice_of(ladder: Ladder, position: int) -> Settled:
+    """The rung with what the menus say, as it is timed on a GPU. NotRunnable where a number is none."""
+    rung = ladder.rungs[position]
+    chosen = {name: str(st.session_state.get(name) or value) for name, value in rungs.own_choices(ladder).items()}
+    return settle(Choice(
+        kernel=rung.kernel,
+        n=menus.number_of(chosen["n"], "N"),
+        block_size=menus.number_of(chosen["block"], "The block size"),
+        dtype=chosen["dtype"],
+        device="gpu",
+        combine=rung.combine,
+    ))  # fmt: skip
+
+
+def emulated(timed: Settled, ladder: Ladder) -> Settled:
+    """The same on the emulator, at an N that it counts in a lecture's patience."""
+    return replace(timed, device="emulator", n=emulated_n(ladder, timed.n), schedule=menus.chosen_schedule())
+
+
+def own_asked(draft: Draft, setup: Setup) -> Asked:
+    """A launch of one's own. NotRunnable: N is no number."""
+    n = menus.number_of(str(st.session_state.get("n")), "N")
+    return Asked(draft.id, draft.text, draft.file, n, setup=setup, schedule=menus.chosen_schedule())
+
+
+def counter_of(ladder: Ladder | None, position: int) -> str:
+    """The counter that stands at the lines: the chosen one, else what the rung is about."""
+    chosen = str(st.session_state.get("heat"))
+    return chosen if chosen in ON_LINES else changes.shown_counter(ladder, position) if ladder else HEAT
+
+
+def take_request(told: Mapping[str, Any]) -> None:
+    """Check or Run was pressed. For callbacks."""
+    drafts.take(told)
+    if told.get("action") in ("check", "run") and told.get("number") != heard(str(told.get("draft"))):
+        request(str(told["draft"]), str(told["action"]), int(told.get("number") or 0))
+
+
+def heard(draft: str) -> int:
+    """The number of the last press that the server knows of: others were lost on their way, and are told again."""
+    made, wanted = work.current(draft), st.session_state.get(REQUEST) or {}
+    return max(made.asked.number if made else 0, wanted.get("number", 0))
+
+
+def request(draft: str, action: str, number: int = 0) -> None:
+    """Have the draft checked, or run, in the next run of the script. For callbacks."""
+    st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or component.now()}
+
+
+def publish(topic: str, draft: Draft, ladder: Ladder | None, own: Mapping[str, str]) -> None:
+    """Write the page's choices into the address."""
+    here = st.session_state
+    chosen: dict[str, object] = {name: here.get(name) or value for name, value in own.items()}
+    if ladder:
+        chosen |= {"ladder": ladder.name, "rung": here["rung"]}
+    elif draft.setup:
+        chosen |= {"call": draft.setup.call, "right": draft.setup.right}
+    plain = {"schedule": LOCKSTEP, "heat": AUTO, "present": ""}
+    special = {name: here.get(name) for name, value in plain.items() if here.get(name) != value}
+    address.publish(topic, {"start": draft.start, "draft": draft.id, **chosen, **special})
+
+
+main()

@@ -1,0 +1,79 @@
+"""The plot of a counter down the ladder: what the emulator counted or, before it ran, what a GPU's profiler did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from html import escape
+
+import streamlit as st
+
+from engine.columns import COLUMNS
+from engine.counters import IN_PLOTS
+from engine.figures.ladder import counter_bars, hardware_bars
+from engine.figures.look import Figure, Look
+from engine.history import profiles
+from engine.history.profiles import Hardware
+from engine.records import Settled
+from engine.words import size_text
+from views.html.parts import whole_dates
+from views.ladder.view import KEPT, Facts, Page
+
+WIDTH = 240  # pixels of the menu
+
+
+def shown(page: Page) -> str:
+    """Which counter is drawn: the one that was asked for, else the rung's own, else the ladder's."""
+    asked = st.session_state.get("counter")
+    return asked if asked in IN_PLOTS else page.rung.counter or page.ladder.counter
+
+
+def menu(page: Page) -> None:
+    """The menu of the counters. As with the plots, what is drawn need not have been asked for."""
+    titles = {key: COLUMNS[key].title for key in IN_PLOTS}
+    st.session_state["counted"] = shown(page)
+    st.selectbox("Counter", list(titles), list(titles).index(st.session_state["counted"]), key="counted",
+                 format_func=titles.get, on_change=_ask, label_visibility="collapsed", width=WIDTH)  # fmt: skip
+
+
+def _ask() -> None:
+    st.session_state["counter"] = st.session_state["counted"]
+
+
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
+    """The counter's bars."""
+    return _bars(facts, page.choices, shown(page), page.run.n, "<br>".join(_first_steps(page)), look)
+
+
+def words(page: Page, facts: Facts) -> str:
+    """Who counted, and how the emulator comes to."""
+    entry = next((entry for entry in _hardware(facts, page.choices) if entry is not None), None)
+    if entry is not None:
+        size = f"N = {size_text(entry.n)}, {page.topic.block_noun} {entry.block_size}"
+        said = f"Counted by the {entry.device} itself at {size}, recorded {entry.date}. "
+        said += " ".join(_first_steps(page)[1:])
+    else:
+        counted = any(fact.counted for fact in facts.known)
+        said = f"Counted by the emulator at N = {size_text(page.run.n)}." if counted else ""
+    return f'<div class="outcome">{whole_dates(escape(said))}</div>'
+
+
+@lru_cache(maxsize=KEPT)
+def _bars(facts: Facts, choices: tuple[Settled, ...], counter: str, n: int, nothing: str, look: Look) -> Figure:
+    """Made once for all browsers, as are the bars of times."""
+    hardware = _hardware(facts, choices)
+    if any(entry is not None and counter in entry.counters for entry in hardware):
+        return hardware_bars(facts.frame, counter, hardware, look)
+    return counter_bars(facts.frame, counter, n, look, nothing)
+
+
+def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:
+    """What a GPU's profiler counted of each rung, as long as the emulator has counted none of them."""
+    return () if any(fact.counted for fact in facts.known) else profiles.beside(choices)
+
+
+def _first_steps(page: Page) -> tuple[str, ...]:
+    """What an empty plot says, a line each."""
+    if not page.counting:
+        return "Nothing counted yet.", "To count, choose the emulator", "as the device and run the ladder (L)."
+    return "Nothing counted yet.", "Run the ladder (L),", "and the emulator counts."

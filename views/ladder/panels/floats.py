@@ -1,0 +1,252 @@
+"""What a float sum keeps: the same run again and again, errors over N, and each rung beside the worst of rounding."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from engine.figures import errors
+from engine.figures.floats import answers_bars, repeats_figure
+from engine.figures.look import Figure, Look
+from engine.history.history import Known, device_line
+from engine.lectures.arithmetic.float_sums import (
+    EMULATOR_N,
+    RUNS,
+    SIZES,
+    Repeats,
+    bounds,
+    can_repeat,
+    rounding,
+    sentence,
+    submit_repeats,
+)
+from engine.recording import float_sums
+from engine.records import Measurement, NotRunnable, Settled
+from engine.tables import checked_by
+from views.ladder.panels.entries import Picture, Section
+from views.ladder.view import WORK, Page, run_sizes
+from views.shared import menus, presence, work
+from views.shared.work import AwaitedRun
+
+REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
+SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
+
+
+def offered(page: Page) -> bool:
+    """On the pages that add floats."""
+    return can_repeat(page.choice)
+
+
+# ---- the same run again and again
+
+
+class Repeating:
+    """The repeated run of one browser, with `views.work.PageWork`'s way of being waited for."""
+
+    def __init__(self, choice: Settled, session: str) -> None:
+        self._choice, self._stopped, self._lock = choice, False, threading.Lock()
+        self._run = None
+        try:
+            self._run = AwaitedRun(session, lambda: submit_repeats(choice, session))
+        except NotRunnable as refused:
+            _kept()[choice] = str(refused)
+        self._kept = _kept()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answers are there, or nobody waits for them any more."""
+        return self._stopped or self._run is None
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """(fraction done, what is being done)."""
+        return self._run.progress if self._run else (1.0, "Done")
+
+    def advance(self, patience_s: float) -> bool:
+        """Wait up to `patience_s`; True if the answers came in."""
+        run = self._run
+        if run is None or self._stopped or not run.wait(patience_s):
+            return False
+        with self._lock:
+            if self._run is None:
+                return False
+            self._run = None
+            try:
+                self._kept[self._choice] = run.handle.result()
+            except Exception as error:  # whatever it is, the page says it
+                self._kept[self._choice] = str(error)
+        return True
+
+    def stop(self) -> None:
+        """Give it up."""
+        self._stopped = True
+        if self._run is not None:
+            self._run.cancel()
+
+
+def _kept() -> dict[Settled, Repeats | str]:
+    return st.session_state.setdefault(REPEATED, {})
+
+
+def _key(page: Page) -> Settled:
+    """The choice without its state of the cache, which no answer depends on."""
+    return replace(page.choice, cache="cold-clean")
+
+
+def start(page: Page) -> None:
+    """For the button."""
+    work.stop(WORK)
+    st.session_state[WORK] = Repeating(_key(page), presence.session_of_click())
+
+
+def repeat_controls(page: Page) -> None:
+    """The button."""
+    device = "emulator" if page.counting else "gpu"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(f"Run it {RUNS[device]} times", key="repeat", on_click=start, args=(page,),
+                  icon=":material/repeat:", help="The same rung on the same random numbers.")  # fmt: skip
+        also = f", at most {EMULATOR_N:,} of them on the emulator" if page.counting else ""
+        st.caption(f"Random numbers{also}; only the order of the additions can differ.")
+
+
+def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """How often each answer came out."""
+    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    known = found if isinstance(found, Repeats) else None
+    return repeats_figure(known, page.rung.label, look)
+
+
+def repeat_words(page: Page, facts: Sequence[Known]) -> str:
+    """What the answers show."""
+    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    said = "The same kernel, the same numbers: does every run give the same bits?"
+    if found is not None:
+        said = found if isinstance(found, str) else sentence(found)
+    return f'<section class="verdict"><p>{escape(said)}</p></section>'
+
+
+# ---- the answers
+
+
+def answers_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """The answer of every rung, and the exact sum."""
+    ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
+    recorded = [one is not None and one.origin == "recorded" for one in ran]
+    checks = [one.check if one is not None else None for one in ran]
+    exact = next((check.expected for check in checks if check is not None), None)
+    return answers_bars(frame, [check.result if check else None for check in checks], recorded, exact, look)
+
+
+def answers_words(page: Page, facts: Sequence[Known]) -> str:
+    """Whose answers they are."""
+    found = {_origin(one) for choice in page.choices if can_repeat(choice) and (one := _answered(choice)) is not None}
+    said = f"Answers: {'; '.join(sorted(found))}." if found else ""
+    return f'<div class="outcome">{escape(said)}</div>'
+
+
+# ---- errors over N
+
+
+def choices_over_n(page: Page) -> list[Settled]:
+    """Every rung at every size that it can run with."""
+    every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
+    return [choice for choice in every if menus.refusal(choice) is None]
+
+
+def run_every_size(page: Page) -> None:
+    """For the button."""
+    run_sizes(choices_over_n(page))
+
+
+def error_controls(page: Page) -> None:
+    """The button that fills the plot."""
+    st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
+              icon=":material/query_stats:",
+              help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
+
+
+def error_words(page: Page, facts: Sequence[Known]) -> str:
+    """What is drawn."""
+    said = "Points: errors of real runs, live or recorded. Lines: the worst that rounding can do."
+    return f'<div class="outcome">{said}</div>'
+
+
+def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """The error of every rung over N, below the bounds of a serial sum and of a tree."""
+    sizes = sorted({*SIZES, page.choice.n})
+    series = []
+    for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
+        if not can_repeat(choice):
+            continue
+        found = [(n, _answered(replace(choice, n=n))) for n in sizes]
+        known = [(n, abs(m.check.result - m.check.expected)) for n, m in found
+                 if m is not None and m.check is not None]  # fmt: skip
+        series.append(errors.Series(rung.label, known, position))
+    both = [(n, bounds(replace(page.choice, n=n))) for n in sizes]
+    laws = (
+        errors.Curve("(n − 1) u Σ|x|", [(n, serial) for n, (serial, _) in both]),
+        errors.Curve("⌈log₂ n⌉ u Σ|x|", [(n, tree) for n, (_, tree) in both]),
+    )
+    return errors.error_lines(series, laws, page.choice.n, look, "Nothing has run yet: press Run every N.")
+
+
+def _answered(choice: Settled) -> Measurement | None:
+    """The last live run with an answer; else what a GPU answered when it was recorded."""
+    live = work.outcome(choice).live
+    return live if live is not None and live.check is not None else float_sums.answer(choice)
+
+
+# ---- the section below the table
+
+
+def html(page: Page, facts: Sequence[Known]) -> str:
+    """Every rung's answer, its error, and the worst that its roundings can do."""
+    serial, tree = bounds(page.choice)
+    unit = 24 if page.choice.dtype == "float32" else 53
+    rows = "".join(_row(page, position, choice) for position, choice in enumerate(page.choices))
+    return (
+        '<section class="claims"><h3>Rounding: what these runs lost, and what they could have lost</h3>'
+        '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th>Answer</th><th>Exact</th>'
+        "<th>Error</th><th>Roundings in a row</th><th>Worst case</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div><ul>"
+        f"<li>In {page.choice.dtype} u = 2<sup>−{unit}</sup>: an addition is off by at most u times its result. "
+        f"N = {page.choice.n:,}.</li>"
+        f"<li>Serial: (n − 1) u Σ|x|, here {serial:.3g}. Tree: ⌈log₂ n⌉ u Σ|x|, here {tree:.3g}.</li>"
+        "<li>From 2^24 on a float32 sum of ones is rounded down each time, and the errors add up; random numbers are "
+        "rounded up as often as down, and their errors stay far below the worst.</li></ul>"
+        f"<p class='origin'>{SLIDE}</p></section>"
+    )
+
+
+def _row(page: Page, position: int, choice: Settled) -> str:
+    rung = page.ladder.rungs[position]
+    current = ' class="current"' if position == page.position else ""
+    title = f'<td class="rung">{escape(rung.label)}</td>'
+    found = ran = None
+    if can_repeat(choice):
+        ran = _answered(choice)
+        found = rounding(replace(choice, device="gpu"), ran)  # whatever ran it, the roundings are these
+    if found is None or ran is None:
+        return f'<tr{current}>{title}<td class="text dim" colspan="5">not run with these choices</td></tr>'
+    state = "" if ran.status == "ok" else ' class="status bad"'
+    return (
+        f"<tr{current}>{title}<td{state}>{found.result:,.10g}<small>{escape(_origin(ran))}</small></td>"
+        f"<td>{found.exact:,.10g}</td><td>{f'{found.error:.3g}' if found.error else 'none'}</td>"
+        f"<td>{found.chain:,}</td><td>{found.worst:.3g}</td></tr>"
+    )
+
+
+def _origin(ran: Measurement) -> str:
+    """Who gave the answer."""
+    return device_line(ran) if ran.origin == "recorded" else checked_by(ran)
+
+
+ANSWERS = Picture("answers", "Answers", offered, answers_figure, None, answers_words)
+REPEATS = Picture("repeats", "Run to run", offered, repeat_figure, repeat_controls, repeat_words)
+PICTURE = Picture("rounding", "Rounding", offered, error_lines, error_controls, error_words)
+SECTION = Section("floats", "Float truths", offered, html)

@@ -1,0 +1,90 @@
+"""The picture of a law: what a kernel's knob does, counted, beside the lecture's formula and the GPU's time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from engine.catalogue.plans import knob
+from engine.figures.law import law_figure
+from engine.figures.look import Figure, Look
+from engine.history import history
+from engine.history.history import Known
+from engine.lectures.laws import counted
+from engine.lectures.laws.formulas import law_of
+from engine.words import size_text
+from views.ladder.panels.entries import Picture
+from views.ladder.view import WORK, Page
+from views.shared import work
+
+
+def offered(page: Page) -> bool:
+    """Whether the rung on the page has a law."""
+    return law_of(page.rung.kernel) is not None
+
+
+def run_sweep(page: Page) -> None:
+    """Count the law at every value of the knob and, on a GPU, time the kernel there too. For callbacks."""
+    wanted = list(counted.counting(page.choice))
+    if not page.counting:
+        wanted += counted.swept(page.choice)
+    names = [f"{law_name(page)} {each.n if each.parameter is None else each.parameter:,}" for each in wanted]
+    work.start(WORK, wanted, names)
+
+
+def law_name(page: Page) -> str:
+    """What is swept, as a sentence begins."""
+    law = law_of(page.rung.kernel)
+    return law.knob[0].capitalize() if law else ""
+
+
+def controls(page: Page) -> None:
+    """The button, and what it does."""
+    law = law_of(page.rung.kernel)
+    if law is None:
+        return
+    count = len(counted.counting(page.choice))
+    also = "" if page.counting else f", and times on the GPU at N = {size_text(page.choice.n)}"
+    st.button("Run the sweep", key="run_sweep", icon=":material/stacked_line_chart:",
+              on_click=run_sweep, args=(page,),
+              help=f"Counts on the emulator at {count} {law.knob[1]}{also}.")  # fmt: skip
+
+
+def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """The law of the rung on the page, and the times of the ladder's other rungs that have the same knob."""
+    law = law_of(page.rung.kernel)
+    if law is None:
+        return {"data": [], "layout": {}}
+    others = {
+        rung.label: counted.times(choice, history.known)
+        for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
+        if rung is not page.rung and same_knob(rung.kernel, page.rung.kernel)
+    }
+    own = page.choice.n if law.values else knob(page.kernel, page.choice)
+    return law_figure(law, page.choice, counted.points(page.choice, history.known), others, own, look)
+
+
+def same_knob(one: str, other: str) -> bool:
+    """Whether two kernels are swept over the same."""
+    mine, theirs = law_of(one), law_of(other)
+    return mine is not None and theirs is not None and mine.knob == theirs.knob
+
+
+def words(page: Page, facts: Sequence[Known]) -> str:
+    """The lecture's sentence, and whether it is true."""
+    law = law_of(page.rung.kernel)
+    if law is None:
+        return ""
+    found = counted.points(page.choice, history.known)
+    said, timing = counted.verdict(page.choice, found), counted.timing_sentence(page.choice, found)
+    good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
+    mark = "<b class='ok'>✓</b> " if good else ""
+    quoted = f"The lecture: “{law.sentence}” ({law.slide})" if law.sentence and not page.presenting else ""
+    lines = [f"{mark}{escape(said)}", "" if page.presenting else escape(timing), escape(quoted)]
+    return f'<div class="outcome">{"".join(f"<div>{line}</div>" for line in lines if line)}</div>'
+
+
+PICTURE = Picture("law", "Law", offered, figure, controls, words)

@@ -1,0 +1,180 @@
+"""The lecture's figures beside ours under their own conditions, and why the shape differs today."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from engine.catalogue import LADDERS
+from engine.figures.look import Figure, Look
+from engine.figures.paper import block_panels, speedup_lines
+from engine.history.history import Known, device_line, known
+from engine.lectures import conditions, paper
+from engine.lectures.paper import Line, Numbers
+from engine.lectures.then_and_now import today
+from engine.records import Settled
+from engine.tables import checked_by, published_line
+from engine.words import STATUS_WORDS, size_text, text_of
+from views.ladder.panels.entries import Picture, Section
+from views.ladder.view import KEPT, WORK, Page, Same
+from views.shared import work
+
+_NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
+
+
+def run_these(page: Page) -> None:
+    """Run every rung under the conditions of its published figures."""
+    asked = conditions.choices(page.ladder, page.choice.device)
+    work.start(WORK, [choice for choice, _ in asked], [name for _, name in asked])
+
+
+def controls(page: Page) -> None:
+    """The button, where there is something to run."""
+    if not conditions.has_figures(page.ladder):
+        return
+    several = len(_asked(page.ladder.name, page.choice.device))
+    words = "An emulator checks and counts; it has no times." if page.counting else "Each is checked, then timed."
+    st.button("Run these", key="run_paper", icon=":material/play_arrow:", on_click=run_these, args=(page,),
+              help=f"{several} runs with the lecture's N, block size and type. {words}")  # fmt: skip
+
+
+def section(page: Page, facts: Sequence[Known]) -> str:
+    """The table, if the lecture prints figures, and the paragraph."""
+    name, device = page.ladder.name, page.choice.device
+    return _drawn(name, device, Same([known(choice) for choice in _asked(name, device)]))
+
+
+@lru_cache(maxsize=KEPT)
+def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
+    """The runs at the lecture's conditions."""
+    return tuple(choice for choice, _ in conditions.choices(LADDERS[ladder], device))
+
+
+@lru_cache(maxsize=KEPT)
+def _drawn(ladder: str, device: str, same: Same) -> str:
+    """The section as long as these are the runs that are known: made once for all browsers."""
+    shown = LADDERS[ladder]
+    lines = paper.lines(shown, device) if conditions.has_figures(shown) else ()
+    table = ""
+    if lines:
+        table = _block_table(lines) if paper.varies_block(shown) else _line_table(lines)
+    return f'<section class="papers">{table}{_paragraph(ladder, bool(lines))}</section>'
+
+
+@lru_cache(maxsize=2 * len(LADDERS))
+def _paragraph(ladder: str, compared: bool) -> str:
+    """Of what was recorded, which stays."""
+    told = today(LADDERS[ladder])
+    if not told.sentences:
+        return ""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in told.sentences)
+    origins = f'<p class="origin">Figures: {escape("; ".join(told.origins))}.</p>' if told.origins else ""
+    title = "Why the shape differs today" if compared else "What is different today"
+    return f"<h3>{title}</h3><ul>{items}</ul>{origins}"
+
+
+def _line_table(lines: Sequence[Line]) -> str:
+    """One row a figure: its conditions, the lecture's numbers, ours."""
+    shown = [(key, title) for key, title in _NUMBERS if any(getattr(line.published, key) is not None for line in lines)]
+    groups = [("In the lecture", "published")]
+    recorded = sorted({device_line(line.recorded) for line in lines if line.recorded is not None})
+    groups.append((f"Here: {' and '.join(recorded) or 'nothing recorded for these conditions'}", "recorded_numbers"))
+    live = sorted({device_line(line.live) for line in lines if line.live is not None and line.live.time_us is not None})
+    if live:
+        groups.append((f"Here: {' and '.join(live)}", "live_numbers"))
+    heads = "".join(f'<th class="group" colspan="{len(shown)}">{escape(title)}</th>' for title, _ in groups)
+    columns = "".join(f"<th>{title}</th>" for _ in groups for _, title in shown)
+    body = "".join(_row(line, [source for _, source in groups], [key for key, _ in shown]) for line in lines)
+    computed = (
+        " Grey: not printed, computed from the lecture's figures." if any(line.computed for line in lines) else ""
+    )
+    return (
+        f'<div class="scroll"><table class="ladder"><thead><tr><td colspan="2"></td>{heads}<td></td></tr>'
+        f'<tr><th class="text">Rung</th><th class="text">Published for</th>{columns}<th>Here<small>times as '
+        f'fast</small></th></tr></thead><tbody>{body}</tbody></table></div><div class="smallprint"><p>Step: against '
+        f"the figure before; in all: against the first, of the same N, type and block size. A blank was not "
+        f"published or not measured.{computed}</p></div>"
+    )
+
+
+def _row(line: Line, sources: Sequence[str], keys: Sequence[str]) -> str:
+    cells = [f'<td class="rung">{escape(line.label)}{_checked(line)}</td>']
+    unsaid = "" if line.figure.block_size else ", threads not said"
+    note = f"<small>{escape(line.note)}</small>" if line.note else ""
+    grid = f", {line.figure.grid_size} blocks" if line.figure.grid_size else ""
+    cells.append(f'<td class="text">{escape(published_line(line.figure) + unsaid + grid)}{note}</td>')
+    for source in sources:
+        numbers: Numbers = getattr(line, source)
+        for key in keys:
+            dim = ' class="dim"' if source == "published" and key in line.computed else ""
+            mark = ' class="papernumber"' if source == "published" and not dim else dim
+            text = escape(text_of(key, getattr(numbers, key)))
+            if not text and key == "time_us" and source == "recorded_numbers" and line.recorded is not None:
+                text = f'<small class="bad">{escape(STATUS_WORDS[line.recorded.status])}</small>'
+            cells.append(f"<td{mark}>{text}</td>")
+    cells.append(f"<td><b>{escape(text_of('step', line.faster))}</b></td>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _checked(line: Line) -> str:
+    """What came of running it here: under the rung's name."""
+    live = line.live
+    if live is None:
+        return ""
+    sign = "✓" if live.status == "ok" else "✗"
+    return f"<small>{sign} {escape(STATUS_WORDS[live.status])}, {checked_by(live)}</small>"
+
+
+def _block_table(lines: Sequence[Line]) -> str:
+    """One row a rung, one column a block size: ours above, the lecture's below, and how many times as fast."""
+    table = paper.by_block(lines)
+    sizes = sorted({line.choice.block_size for line in lines})
+    body = ""
+    for label, cells in table.items():
+        row = "".join(_cell(cells.get(size)) for size in sizes)
+        best = [_best(list(cells.values()), source) for source in ("here_numbers", "published")]
+        body += (
+            f'<tr><td class="rung">{escape(label)}</td>{row}<td>{best[0]}<span class="paper">{best[1]}</span></td></tr>'
+        )
+    figure = lines[0].figure
+    origins = sorted({device_line(line.here) for line in lines if line.here is not None})
+    heads = "".join(f"<th>{size}</th>" for size in sizes)
+    return (
+        f'<div class="scroll"><table class="ladder"><thead><tr><td></td><th class="group" colspan="{len(sizes)}">'
+        f"Bandwidth (GB/s) by threads per block, N = {escape(size_text(figure.n))}, {escape(figure.dtype)}</th>"
+        f'<td></td></tr><tr><th class="text">Rung</th>{heads}<th>Best with</th></tr></thead><tbody>{body}</tbody>'
+        f'</table></div><div class="smallprint"><p>Above: here, {escape(" and ".join(origins) or "not measured")}. '
+        f'<span class="paper"></span>in the lecture, {escape(figure.gpu or "GPU not named")}. '
+        f"Small: how many times as fast it is here.</p></div>"
+    )
+
+
+def _cell(line: Line | None) -> str:
+    if line is None:
+        return "<td></td>"
+    ours = escape(text_of("bandwidth_gb_s", line.here_numbers.bandwidth_gb_s))
+    theirs = escape(text_of("lecture_bandwidth_gb_s", line.published.bandwidth_gb_s))
+    faster = escape(text_of("step", line.faster))
+    return f'<td><b>{ours or "<i>–</i>"}</b><span class="paper">{theirs}</span><small>{faster}</small></td>'
+
+
+def _best(lines: Sequence[Line], source: str) -> str:
+    known = {line.choice.block_size: getattr(line, source).bandwidth_gb_s for line in lines}
+    rates = {size: rate for size, rate in known.items() if rate is not None}
+    return str(max(rates, key=lambda size: rates[size])) if rates else ""
+
+
+def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """The speedups of both, or Heidelberg's lines over the block sizes."""
+    lines = paper.lines(page.ladder, page.choice.device)
+    if paper.varies_block(page.ladder):
+        return block_panels(paper.by_block(lines), look)
+    return speedup_lines(lines, look)
+
+
+PICTURE = Picture("paper", "The lecture", lambda page: conditions.has_figures(page.ladder), figure)
+SECTION = Section("paper", "Then and now", lambda page: bool(page.ladder.today), section, controls)

@@ -1,0 +1,41 @@
+"""The roofline of the matrix ladders: what memory and arithmetic allow, and where the rungs are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import pandas as pd
+
+from engine.figures.look import Figure, Look
+from engine.figures.roofline import roofline_figure
+from engine.history.history import Known
+from engine.lectures.arithmetic import roofline
+from views.ladder.panels.arithmetic import offered
+from views.ladder.panels.entries import Picture
+from views.ladder.view import Page
+
+
+def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+    """Every rung that has a time, under the roofs of its GPU."""
+    return roofline_figure(_found(page, facts), page.position, look)
+
+
+def words(page: Page, facts: Sequence[Known]) -> str:
+    """What the roofs say about the rung on the page, where the numbers come from, and what is not drawn."""
+    found = _found(page, facts)
+    lines = [roofline.sentence(found, page.position)]
+    if page.presenting:  # there the big numbers above say where they come from
+        return f'<div class="outcome">{escape(lines[0])}</div>'
+    if origins := sorted({spot.origin for spot in found.spots if spot.origin}):
+        lines.append(f"Times: {' and '.join(origins)}. Filled: live; open: recorded.")
+    if (left_out := roofline.missing(found)) and found.roofs is not None:
+        lines.append(f"Not drawn: {left_out}.")
+    return f'<div class="outcome">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
+
+
+def _found(page: Page, facts: Sequence[Known]) -> roofline.Roofline:
+    return roofline.roofline(page.ladder, page.choices, facts, page.position)
+
+
+PICTURE = Picture("roofline", "Roofline", offered, figure, words=words)

@@ -1,0 +1,1 @@
+"""What the pages share: runs, menus, the address, the keyboard, presence, the live presentation."""
