@@ -15,7 +15,6 @@ from engine.records import Settled
 from engine.words import STATUS_WORDS, text_of
 from views.editor import component
 from views.html import lines
-from views.html.folds import SLIDE
 from views.html.source import source_html
 from views.lab import drafts, results
 from views.lab.attempts import added, try_of
@@ -70,7 +69,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
     if changed is not None and rung is not None and draft is not None:
         kernel = KERNELS[rung.kernel]
         with changed:
-            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, room=SLIDE, what_before="the rung"))
+            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, slide=True, what_before="the rung"))
 
 
 def keep_try(id: str) -> None:

@@ -11,7 +11,6 @@ import streamlit as st
 from engine.columns import COLUMNS
 from engine.counters import IN_TABLE
 from engine.words import size_text, text_of
-from views.html.folds import SLIDE
 from views.html.parts import code_in, tile, tiles
 from views.html.source import source_html
 from views.lab.attempts import Try
@@ -51,7 +50,7 @@ def show(draft: Draft) -> None:
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
             shown = source_html(
-                one.text, "", before.text if before else None, "", room=SLIDE, what_before="the try before"
+                one.text, "", before.text if before else None, "", slide=True, what_before="the try before"
             )
             st.html(f'<div class="slide">{shown}</div>')
         with right:

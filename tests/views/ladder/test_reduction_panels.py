@@ -85,4 +85,4 @@ def test_float_truths_open_on_what_is_left_of_the_ones() -> None:
     bars = figure["data"][0]
     assert bars["text"] == ["16,777,216", "16,777,216", "17,825,792", "17,825,792", "17,825,792"]
     assert bars["marker"]["color"] == [RED, RED, BLUE, BLUE, BLUE] and set(bars["marker"]["pattern"]["shape"]) == {"/"}
-    assert any("exact" in note["text"] and "17,825,792" in note["text"] for note in figure["layout"]["annotations"])
+    assert figure["data"][1]["name"] == "<b>exact</b> 17,825,792"

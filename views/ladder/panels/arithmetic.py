@@ -22,8 +22,7 @@ from engine.lectures.arithmetic.matmul import (
 )
 from engine.records import CompileError, Measurement, NotRunnable, Settled
 from engine.words import count_text
-from views.ladder.panels.entries import Section
-from views.ladder.view import Page
+from views.ladder.view import Page, Section
 from views.shared import menus, work
 
 GPU, DEFAULT = "gpu", "h200"

@@ -13,8 +13,7 @@ from engine.lectures.claims.kinds import LECTURES, Best, Claim, Computed, Ends, 
 from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
 from engine.words import size_text
-from views.ladder.panels.entries import Section
-from views.ladder.view import WORK, Page
+from views.ladder.view import WORK, Page, Section
 from views.shared import menus, work
 
 _SIGNS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue.topics import reduction
@@ -15,8 +14,7 @@ from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
 from engine.words import time_text
-from views.ladder.panels.entries import Picture, Section
-from views.ladder.view import WORK, Page
+from views.ladder.view import WORK, Facts, Page, Picture, Section
 from views.shared import work
 
 CAN_BE_SWEPT = "This rung with 1, 2, 4, … elements per thread; the grid follows from them."
@@ -51,10 +49,10 @@ def controls(page: Page) -> None:
         st.caption("P threads · T = N/P + log₂ P steps · work N − 1 · cost P·T")
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """Over the elements per thread where they can be chosen, else step by step."""
     points = swept(page)
-    fact = facts[page.position]
+    fact = facts.known[page.position]
     try:
         made = complexity.levels(page.choice)
     except NotRunnable:
@@ -77,7 +75,7 @@ def _automatic(page: Page, fact: Known, first: complexity.Level) -> elements.Div
                             complexity.brent_cost(n, threads), fact.timed.time_us, device_line(fact.timed))  # fmt: skip
 
 
-def words(page: Page, facts: Sequence[Known]) -> str:
+def words(page: Page, facts: Facts) -> str:
     """The claim and what became of it; for a rung with a fixed grid, what the picture shows."""
     points = swept(page)
     if not points:

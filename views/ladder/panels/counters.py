@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from html import escape
 
 import streamlit as st
@@ -17,7 +16,7 @@ from engine.history.profiles import Hardware
 from engine.records import Settled
 from engine.words import size_text
 from views.html.parts import whole_dates
-from views.ladder.view import KEPT, Facts, Page
+from views.ladder.view import Facts, Page
 
 WIDTH = 240  # pixels of the menu
 
@@ -42,7 +41,10 @@ def _ask() -> None:
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """The counter's bars."""
-    return _bars(facts, page.choices, shown(page), page.run.n, "<br>".join(_first_steps(page)), look)
+    counter, hardware = shown(page), _hardware(facts, page.choices)
+    if any(entry is not None and counter in entry.counters for entry in hardware):
+        return hardware_bars(facts.rows, counter, hardware, look)
+    return counter_bars(facts.rows, counter, page.run.n, look, "<br>".join(_first_steps(page)))
 
 
 def words(page: Page, facts: Facts) -> str:
@@ -56,15 +58,6 @@ def words(page: Page, facts: Facts) -> str:
         counted = any(fact.counted for fact in facts.known)
         said = f"Counted by the emulator at N = {size_text(page.run.n)}." if counted else ""
     return f'<div class="outcome">{whole_dates(escape(said))}</div>'
-
-
-@lru_cache(maxsize=KEPT)
-def _bars(facts: Facts, choices: tuple[Settled, ...], counter: str, n: int, nothing: str, look: Look) -> Figure:
-    """Made once for all browsers, as are the bars of times."""
-    hardware = _hardware(facts, choices)
-    if any(entry is not None and counter in entry.counters for entry in hardware):
-        return hardware_bars(facts.frame, counter, hardware, look)
-    return counter_bars(facts.frame, counter, n, look, nothing)
 
 
 def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:

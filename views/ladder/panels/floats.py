@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.figures import errors
@@ -28,8 +27,7 @@ from engine.lectures.arithmetic.float_sums import (
 from engine.recording import float_sums
 from engine.records import Measurement, NotRunnable, Settled
 from engine.tables import checked_by
-from views.ladder.panels.entries import Picture, Section
-from views.ladder.view import WORK, Page, run_sizes
+from views.ladder.view import WORK, Facts, Page, Picture, Section, run_sizes
 from views.shared import menus, presence, work
 from views.shared.work import AwaitedRun
 
@@ -114,14 +112,14 @@ def repeat_controls(page: Page) -> None:
         st.caption(f"Random numbers{also}; only the order of the additions can differ.")
 
 
-def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def repeat_figure(page: Page, facts: Facts, look: Look) -> Figure:
     """How often each answer came out."""
     found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
     known = found if isinstance(found, Repeats) else None
     return repeats_figure(known, page.rung.label, look)
 
 
-def repeat_words(page: Page, facts: Sequence[Known]) -> str:
+def repeat_words(page: Page, facts: Facts) -> str:
     """What the answers show."""
     found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
     said = "The same kernel, the same numbers: does every run give the same bits?"
@@ -133,16 +131,16 @@ def repeat_words(page: Page, facts: Sequence[Known]) -> str:
 # ---- the answers
 
 
-def answers_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def answers_figure(page: Page, facts: Facts, look: Look) -> Figure:
     """The answer of every rung, and the exact sum."""
     ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
     recorded = [one is not None and one.origin == "recorded" for one in ran]
     checks = [one.check if one is not None else None for one in ran]
     exact = next((check.expected for check in checks if check is not None), None)
-    return answers_bars(frame, [check.result if check else None for check in checks], recorded, exact, look)
+    return answers_bars(facts.rows, [check.result if check else None for check in checks], recorded, exact, look)
 
 
-def answers_words(page: Page, facts: Sequence[Known]) -> str:
+def answers_words(page: Page, facts: Facts) -> str:
     """Whose answers they are."""
     found = {_origin(one) for choice in page.choices if can_repeat(choice) and (one := _answered(choice)) is not None}
     said = f"Answers: {'; '.join(sorted(found))}." if found else ""
@@ -170,13 +168,13 @@ def error_controls(page: Page) -> None:
               help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
 
 
-def error_words(page: Page, facts: Sequence[Known]) -> str:
+def error_words(page: Page, facts: Facts) -> str:
     """What is drawn."""
     said = "Points: errors of real runs, live or recorded. Lines: the worst that rounding can do."
     return f'<div class="outcome">{said}</div>'
 
 
-def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def error_lines(page: Page, facts: Facts, look: Look) -> Figure:
     """The error of every rung over N, below the bounds of a serial sum and of a tree."""
     sizes = sorted({*SIZES, page.choice.n})
     series = []

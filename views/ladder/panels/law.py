@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue.plans import knob
 from engine.figures.law import law_figure
 from engine.figures.look import Figure, Look
 from engine.history import history
-from engine.history.history import Known
 from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import law_of
 from engine.words import size_text
-from views.ladder.panels.entries import Picture
-from views.ladder.view import WORK, Page
+from views.ladder.view import WORK, Facts, Page, Picture
 from views.shared import work
 
 
@@ -53,7 +49,7 @@ def controls(page: Page) -> None:
               help=f"Counts on the emulator at {count} {law.knob[1]}{also}.")  # fmt: skip
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """The law of the rung on the page, and the times of the ladder's other rungs that have the same knob."""
     law = law_of(page.rung.kernel)
     if law is None:
@@ -73,7 +69,7 @@ def same_knob(one: str, other: str) -> bool:
     return mine is not None and theirs is not None and mine.knob == theirs.knob
 
 
-def words(page: Page, facts: Sequence[Known]) -> str:
+def words(page: Page, facts: Facts) -> str:
     """The lecture's sentence, and whether it is true."""
     law = law_of(page.rung.kernel)
     if law is None:

@@ -12,8 +12,7 @@ from engine.lectures.arithmetic.matmul import residency
 from engine.records import CompileError, NotRunnable, Settled
 from engine.words import time_text
 from views.ladder.panels.arithmetic import cell, controls, gpu_chosen, headings, no_such_gpu
-from views.ladder.panels.entries import Section
-from views.ladder.view import Page
+from views.ladder.view import Page, Section
 from views.shared import work
 
 TOPICS = ("reduction", "trapezoid", "aggregate")  # whose lectures choose the block size

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue import LADDERS
@@ -19,8 +18,7 @@ from engine.lectures.then_and_now import today
 from engine.records import Settled
 from engine.tables import checked_by, published_line
 from engine.words import STATUS_WORDS, size_text, text_of
-from views.ladder.panels.entries import Picture, Section
-from views.ladder.view import KEPT, WORK, Page, Same
+from views.ladder.view import KEPT, WORK, Facts, Page, Picture, Section, shared
 from views.shared import work
 
 _NUMBERS = (("time_us", "Time"), ("bandwidth_gb_s", "GB/s"), ("step", "Step"), ("cumulative", "In all"))
@@ -45,7 +43,7 @@ def controls(page: Page) -> None:
 def section(page: Page, facts: Sequence[Known]) -> str:
     """The table, if the lecture prints figures, and the paragraph."""
     name, device = page.ladder.name, page.choice.device
-    return _drawn(name, device, Same([known(choice) for choice in _asked(name, device)]))
+    return _drawn([known(choice) for choice in _asked(name, device)], name, device)
 
 
 @lru_cache(maxsize=KEPT)
@@ -54,8 +52,8 @@ def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
     return tuple(choice for choice, _ in conditions.choices(LADDERS[ladder], device))
 
 
-@lru_cache(maxsize=KEPT)
-def _drawn(ladder: str, device: str, same: Same) -> str:
+@shared
+def _drawn(known: Sequence[Known], ladder: str, device: str) -> str:
     """The section as long as these are the runs that are known: made once for all browsers."""
     shown = LADDERS[ladder]
     lines = paper.lines(shown, device) if conditions.has_figures(shown) else ()
@@ -168,7 +166,7 @@ def _best(lines: Sequence[Line], source: str) -> str:
     return str(max(rates, key=lambda size: rates[size])) if rates else ""
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """The speedups of both, or Heidelberg's lines over the block sizes."""
     lines = paper.lines(page.ladder, page.choice.device)
     if paper.varies_block(page.ladder):

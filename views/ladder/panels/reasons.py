@@ -15,8 +15,7 @@ from engine.lectures.reasons import KernelReasons, Reasons, kinds_text, reasons,
 from engine.records import CompileError, NotRunnable
 from engine.words import many, size_text, text_of
 from views.ladder.panels.arithmetic import cell, headings
-from views.ladder.panels.entries import Section
-from views.ladder.view import Page
+from views.ladder.view import Page, Section
 
 HEADINGS = (("Kernel", ""), ("Registers", "per thread"), ("Local memory", "per thread"), ("Shared memory", "per block"),
             ("Blocks per SM", "limited by"), ("Occupancy", "of the SM's warps"), ("Instructions", "of the kernel"),

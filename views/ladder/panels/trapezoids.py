@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 
 from engine.catalogue.topics import trapezoid
 from engine.figures.errors import Curve, Series, error_lines
 from engine.figures.look import Figure, Look
 from engine.figures.trapezoids import trapezoid_figure
-from engine.history.history import Known
 from engine.lectures.arithmetic import trapezoids
 from engine.records import Settled
-from views.ladder.panels.entries import Picture
-from views.ladder.view import Page, run_sizes
+from views.ladder.view import Facts, Page, Picture, run_sizes
 from views.shared import address, work
 
 SLIDER = "partitions"
@@ -62,7 +58,7 @@ def _eight_wide(page: Page) -> None:
     address.keep(page.topic.name, EIGHT_WIDE)
 
 
-def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def figure(page: Page, facts: Facts, look: Look) -> Figure:
     """f and its trapezoids."""
     return trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
 
@@ -90,7 +86,7 @@ def error_controls(page: Page) -> None:
                    "which leaves rounding alone. The slide says O(h); for a smooth function it is O(h²).")  # fmt: skip
 
 
-def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
+def errors(page: Page, facts: Facts, look: Look) -> Figure:
     """Truncation and rounding, as measured and as computed."""
     sizes = sorted({*SIZES, page.choice.n} - {1})
     series = []

@@ -1,0 +1,1 @@
+"""Charts: figures as Plotly reads them, drawn in the browser."""
