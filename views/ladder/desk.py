@@ -16,7 +16,7 @@ from views.ladder.table import Table
 from views.ladder.view import WORK, Bars, Page, Scene, Section, facts_of
 from views.shared import address, keyboard, work
 from views.shared.place import Place, Ready
-from views.shared.rungs import labels
+from views.shared.rungs import MOST_LABELS
 from views.shared.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
@@ -83,7 +83,8 @@ def look_of(page: Page) -> Look:
     """Return the size of the plot beside the code: as high as the window leaves it, no higher than its bars need. Bars
     that it cannot hold with readable words scroll in its place."""
     high = keyboard.window()[1]
-    letters = sum(map(len, labels(page.ladder)))
+    rungs = page.ladder.rungs
+    letters = sum(len(rung.label) for rung in rungs) if len(rungs) <= MOST_LABELS else 0
     beside = 0 if page.plot.controls is None else MENU if isinstance(page.plot, Bars) else BUTTON
     second = RUNGS * (letters > SHORT_LABELS) + PLOTS * (len(page.plots) + beside > ONE_LINE)
     left = high - AROUND - COUNTERS * shows_counters(page) - second
