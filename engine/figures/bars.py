@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
-from engine.columns import COLUMNS, COUNTED, MEASURED
 from engine.figures.look import (
     BLUE,
     GREY,
@@ -21,8 +20,8 @@ from engine.figures.look import (
     scaled,
     ticks,
 )
-from engine.tables import counted_text
-from engine.words import text_of
+from engine.history.tables import COLUMNS, COUNTED, MEASURED, counted_text
+from engine.records.words import text_of
 
 LOG_FROM = 30  # longest over shortest bar: from here on a linear axis would hide the short ones
 FAR = 2.5  # a mark beyond so many longest bars has no line

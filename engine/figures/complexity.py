@@ -23,7 +23,7 @@ from engine.figures.look import (
 )
 from engine.lectures.arithmetic.complexity import Level, cost_of, steps_of, work
 from engine.lectures.arithmetic.elements import CLAIM, Division
-from engine.words import count_text, time_text
+from engine.records.words import count_text, time_text
 
 MOST_STEPS = 64  # bars that have room
 SMALL = 420  # pixels: below that only what is necessary

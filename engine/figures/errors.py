@@ -22,7 +22,7 @@ from engine.figures.look import (
     scaled,
     some,
 )
-from engine.words import size_text
+from engine.records.words import size_text
 
 AROUND = 150  # pixels of the legend and the axis
 SPREAD = 0.7  # of the distance between two N: how far apart the points of one N are at most

@@ -13,7 +13,7 @@ from engine.figures.look import BLUE, GREEN, GREY, ON_PAGE, RED, Figure, Look, b
 from engine.history.history import device_line
 from engine.lectures.arithmetic.float_sums import Repeats
 from engine.records import Measurement
-from engine.words import size_text
+from engine.records.words import size_text
 
 MOST_BARS = 40
 NO_ANSWERS = "Nothing has run yet.<br>Run the ladder (L)."

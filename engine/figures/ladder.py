@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.columns import COLUMNS
-from engine.counters import COUNTERS
 from engine.figures.bars import Row, bars, values_of
 from engine.figures.look import ON_PAGE, Figure, Look
 from engine.history.profiles import Hardware
-from engine.words import size_text
+from engine.history.tables import COLUMNS
+from engine.records.counters import COUNTERS
+from engine.records.words import size_text
 
 NO_COUNTS = "Nothing counted yet."
 NO_TIMES = "No times for these choices yet.<br>Run the ladder on a GPU,<br>or choose N as it was recorded."

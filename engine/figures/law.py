@@ -11,7 +11,7 @@ from engine.lectures.laws import counted
 from engine.lectures.laws.counted import Point
 from engine.lectures.laws.formulas import Law
 from engine.records import Settled
-from engine.words import size_text, time_text
+from engine.records.words import size_text, time_text
 
 HEIGHT = 430
 WORDS = 0.74  # of the type: that of the words above the plot, whose lines must fit a column and leave room for a plot

@@ -49,9 +49,6 @@ class Look:
 
 ON_PAGE = Look()
 
-# What st.plotly_chart should be told: a chart in a lecture is looked at, not edited.
-CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False}
-
 
 def base_layout(look: Look) -> dict[str, Any]:
     """What every figure's layout begins with: type as large as `look` says, axes that cannot be dragged, no legend."""

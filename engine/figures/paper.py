@@ -9,7 +9,7 @@ from typing import Any
 from engine.figures.look import BLUE, DASHES, GREY, LINES, ON_PAGE, ORANGE, SYMBOLS, Figure, Look, scaled
 from engine.history.history import device_line
 from engine.lectures.paper import Line
-from engine.words import text_of
+from engine.records.words import text_of
 
 _PAPER, _HERE = "In the lecture", "Here"
 

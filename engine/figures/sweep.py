@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from engine.columns import COLUMNS
 from engine.figures.look import (
     DASHES,
     LINES,
@@ -22,7 +21,8 @@ from engine.figures.look import (
     some,
     ticks,
 )
-from engine.words import size_text, text_of
+from engine.history.tables import COLUMNS
+from engine.records.words import size_text, text_of
 
 WIDE = 100  # last over first value: from here on a linear axis would hide the first ones
 

@@ -20,7 +20,7 @@ TROUBLES = """() => {
   const found = [], high = innerHeight, wide = innerWidth, root = document.scrollingElement;
   if (root.scrollHeight > high || root.scrollWidth > wide) found.push(`page ${root.scrollWidth}x${root.scrollHeight}`);
   const parts = '.presenting, .idea, .slide .source, .slide .legend, dl.hall, .tiles, .outcome, .st-key-drawing, '
-    + '.answer, .st-key-plotwords, .stPlotlyChart .main-svg, .st-key-motion';
+    + '.answer, .st-key-plotwords, .chart .main-svg, .st-key-motion';
   // Of more rungs than the place of the plot holds, it shows the one on the page, and scrolls.
   const longer = document.querySelector('.st-key-longer');
   for (const part of document.querySelectorAll(parts)) {

@@ -8,13 +8,14 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from engine import tables, words
 from engine.catalogue import LADDERS, Ladder
 from engine.figures.bars import ROWS
 from engine.figures.ladder import counter_bars, metric_bars, speedup_bars, time_bars
 from engine.figures.look import SLACK, Figure, Look, some
 from engine.figures.sweep import size_lines
+from engine.history import tables
 from engine.history.history import Known
+from engine.records import words
 from tests.test_tables import choices, measured
 
 HARRIS = LADDERS["harris"]

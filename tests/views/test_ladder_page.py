@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, default_choice
-from engine.choices import settle
 from engine.history import history
+from engine.plan import settle
 from engine.records import Choice
 from engine.service.warm_up import run_of
 from engine.store import measurements

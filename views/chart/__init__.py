@@ -1,1 +1,1 @@
-"""Charts: figures as Plotly reads them, drawn in the browser."""
+"""Charts: Plotly figures as a component of the page, drawn by npm's plotly.js-basic-dist-min as it is."""

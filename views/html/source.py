@@ -16,7 +16,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CppLexer
 from pygments.token import STANDARD_TYPES, Keyword, Name, Text
 
-from engine.words import many
+from engine.records.words import many
 
 
 @dataclass(frozen=True)

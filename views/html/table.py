@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
-from engine.tables import counted_text
-from engine.words import STATUS_WORDS, text_of
+from engine.history.tables import COLUMNS, counted_text
+from engine.records.counters import IN_TABLE
+from engine.records.words import STATUS_WORDS, text_of
 from views.html.parts import code_in
 
 # Ours -> the lecture's figure that stands below it in the same cell.
@@ -25,8 +24,8 @@ _SIGNS = {"ok": "✓", None: ""}
 def ladder_html(
     ladder: Sequence[Mapping[str, Any]], metric: str, current: int, counters: bool, headings: Mapping[str, str]
 ) -> str:
-    """A ladder's table, of the rows that `engine.tables` makes. `metric`: its rate column; `counters`: whether to show
-    the emulator's; `headings`: group -> where its numbers come from."""
+    """A ladder's table, of the rows that `engine.history.tables` makes. `metric`: its rate column; `counters`:
+    whether to show the emulator's; `headings`: group -> where its numbers come from."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     numbers += ["ratio"] if any(row["ratio"] is not None for row in ladder) else []
     known = ["same_bits"] if any(row["same_bits"] == "no" for row in ladder) else []

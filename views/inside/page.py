@@ -10,21 +10,21 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, TOPICS, Ladder, Topic
-from engine.choices import settle
-from engine.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from engine.figures.lanes import colours_of, line_colours
 from engine.history import profiles
 from engine.lectures import changes
+from engine.plan import settle
 from engine.records import Choice, Counts, Measurement, NotRunnable, Settled
+from engine.records.counters import COUNTERS, FINDINGS, LAUNCHES, ON_LINES
 from views.html import lines
 from views.inside.block import ALL, ENDED_EARLY, show_block, which_block
 from views.inside.work import InsideChoice, InsideWork, work_on
 from views.ladder.panels.motion import titled
 from views.picture import component
+from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.place import Place
-from views.shared.toolbar import toolbar
 
 Element = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
@@ -252,7 +252,7 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
 def show_hardware(inside: InsideWork) -> None:
     """What a GPU's profiler counted for the same choice; where only another size was recorded, the way there."""
     choice, run = inside.asked.choice, inside.run
-    found = profiles.recorded(choice)
+    found = profiles.hardware_counters(choice)
     if run is None or run.counters is None:
         return
     if found is not None:
@@ -264,7 +264,7 @@ def show_hardware(inside: InsideWork) -> None:
         st.html(lines.hardware([row for row in both if row[2] is not None and (row[1] or row[2])], found,
                                run.caveats))  # fmt: skip
         return
-    sizes = profiles.recorded_sizes(choice)
+    sizes = profiles.hardware_counters_by_size(choice)
     if sizes and inside.finished:  # what is drawn while something runs is drawn again
         topic = KERNELS[choice.kernel].topic
         with st.container(horizontal=True, vertical_alignment="center"):

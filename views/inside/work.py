@@ -9,8 +9,8 @@ from typing import ClassVar
 import streamlit as st
 
 from engine.backends.emulator.watching.trace import Trace
+from engine.backends.measure import failed
 from engine.history import history
-from engine.measuring.measure import failed
 from engine.picture.picture import Packed
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service import service

@@ -8,11 +8,11 @@ import streamlit as st
 
 from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
 from engine.catalogue import KERNELS, Ladder
-from engine.counters import COUNTERS
 from engine.history import history
 from engine.lectures import changes
 from engine.records import Settled
-from engine.words import STATUS_WORDS, text_of
+from engine.records.counters import COUNTERS
+from engine.records.words import STATUS_WORDS, text_of
 from views.editor import component
 from views.html import lines
 from views.html.source import source_html
@@ -49,7 +49,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
                 found.html(verdict + results.refused(made.ran))
                 told.html(results.told(checked.marks) or NOTHING)
-                beside = (made.beside, history.known(timed) if timed else None, rung.label if rung else "")
+                beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
                 numbers.html(results.beside(run, made.ran, *beside) or NOTHING)
                 elements.html(results.elements(checked) or NOTHING)
                 printed.html(lines.printed(run.printed) or NOTHING)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
-from engine.words import size_text, text_of
+from engine.history.tables import COLUMNS
+from engine.records.counters import IN_TABLE
+from engine.records.words import size_text, text_of
 from views.html.parts import code_in, tile, tiles
 from views.html.source import source_html
 from views.lab.attempts import Try

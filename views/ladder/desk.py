@@ -14,10 +14,10 @@ from views.ladder.resolve import resolved
 from views.ladder.results import Results, bars_of, shows_counters
 from views.ladder.table import Table
 from views.ladder.view import WORK, Bars, Page, Scene, Section, facts_of
+from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
 from views.shared.place import Place, Ready
 from views.shared.rungs import MOST_LABELS
-from views.shared.toolbar import toolbar
 
 Container = st.delta_generator.DeltaGenerator
 WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot

@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from engine.catalogue import KERNELS, LADDERS, Ladder, Rung, emulated_n
-from engine.choices import settle
-from engine.plan import plan
+from engine.plan import plan, settle
 from engine.records import Choice, HostSum, NotRunnable, Settled
 from engine.service import service
 from views.ladder.panels import (

@@ -9,14 +9,13 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from engine.columns import COLUMNS
-from engine.counters import IN_TABLE
 from engine.figures.look import Look
 from engine.history.history import Known, device_line, not_recorded
+from engine.history.tables import COLUMNS, counted_text
 from engine.lectures.promises import unkept
 from engine.records import Measurement
-from engine.tables import counted_text
-from engine.words import STATUS_WORDS, number_text, size_text, text_of
+from engine.records.counters import IN_TABLE
+from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
 from views.html import answer
 from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
 from views.ladder.panels.plot import Drawing, menu

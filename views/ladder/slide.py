@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.catalogue import KERNELS, Ladder
 from engine.figures.look import Look
-from engine.plan import launched
+from engine.plan import describe_launches
 from views.html.parts import sentence_case
 from views.ladder import source
 from views.ladder.actions import run_buttons
@@ -28,7 +28,7 @@ STYLE = Path(__file__).parents[1] / "html" / "present.css"
 def show(page: Page) -> None:
     """Draw the slide, wait for what runs, and draw what comes in."""
     st.html(STYLE)
-    launch = launched(page.choice)
+    launch = describe_launches(page.choice)
     size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}"
     wide = [1.3, 1] if not isinstance(page.plot, Scene) else [1, 1.9] if component.beside() else [1, 1.35]
     with work.RENDER, st.container(key="hall"):

@@ -7,9 +7,9 @@ from html import escape
 
 import streamlit as st
 
-from engine import tables
+from engine.history import tables
 from engine.history.history import Known, device_line, environment_line
-from engine.words import size_text
+from engine.records.words import size_text
 from views.html import table
 from views.ladder.view import Facts, Page, facts_of
 from views.shared.place import Place

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, TypeVar
 
-from engine import tables
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Kernel, Ladder, Rung, Topic
 from engine.figures.look import Figure, Look
+from engine.history import tables
 from engine.history.history import Known
 from engine.records import Settled
 from views.shared import work

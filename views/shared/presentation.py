@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from engine.store import lectures
+from engine.store import presentation
 
 NAME = "now"  # in the store, which could have several
 OWN = ("present", "follow")  # of an address: whose window it is
@@ -53,7 +53,7 @@ def now() -> Lecture | None:
     global _found, _looked
     with _lock:
         if time.monotonic() - _looked >= FRESH_S:
-            kept = lectures.load(NAME)
+            kept = presentation.load(NAME)
             _found, _looked = (_read(kept) if kept else None), time.monotonic()
         found = _found
     return found if found and datetime.now(UTC) - datetime.fromisoformat(found.utc) < LASTS else None
@@ -102,7 +102,7 @@ def _keep(address: str, seen: str, *, going: bool) -> None:
     # A number of its own for whatever is shown, over restarts and server processes: it only has to be another one.
     number, utc = time.time_ns() // 1_000_000, datetime.now(UTC).isoformat(timespec="seconds")
     with _lock:
-        lectures.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
+        presentation.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
         _found, _looked = Lecture(number, address, seen, going, utc), time.monotonic()
 
 

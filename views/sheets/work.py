@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
-from engine.measuring.measure import failed
+from engine.backends.measure import failed
 from engine.records import Choice, Measurement, NotRunnable
 from engine.service import service
 from engine.sheets.judging import Submission, judging

@@ -6,20 +6,20 @@ from html import escape
 
 import streamlit as st
 
-from engine import tables
 from engine.catalogue import KERNELS, LADDERS
-from engine.columns import COLUMNS, COUNTED
 from engine.figures.look import Figure, Look
 from engine.figures.sweep import size_lines
+from engine.history import tables
 from engine.history.history import Known, device_line
+from engine.history.tables import COLUMNS, COUNTED
 from engine.lectures.arithmetic.elements import CLAIM, judged_variants
 from engine.records import Measurement, NotRunnable
-from engine.words import size_text, text_of
+from engine.records.words import size_text, text_of
 from views.chart.component import Chart
 from views.html import table
+from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, work
 from views.shared.place import NOTHING, Place
-from views.shared.toolbar import toolbar
 from views.sweep.menus import controls
 from views.sweep.sweep import LISTS, Cell, Sweep
 

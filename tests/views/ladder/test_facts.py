@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from engine import tables
 from engine.catalogue import LADDERS
-from engine.choices import settle
-from engine.history import history
+from engine.history import history, tables
 from engine.lectures import conditions
 from engine.lectures import paper as figures_of_lectures
+from engine.plan import settle
 from engine.records import Choice
 from tests.made import measured
 from tests.views.pages import figures_of, html_of, opened

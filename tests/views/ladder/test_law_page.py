@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from engine.catalogue import LADDERS, default_choice
-from engine.choices import settle
 from engine.history import history
 from engine.lectures.laws.formulas import law_of
+from engine.plan import settle
 from tests.made import measured
 from tests.views.pages import asked, figures_of, html_of, opened
 

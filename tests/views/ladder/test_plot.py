@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from engine.catalogue import KERNELS, LADDERS, TOPICS, Ladder, Rung, emulated_n
-from engine.choices import settle
-from engine.counters import IN_PLOTS, plotted
 from engine.history.history import recorded_for, recorded_of
+from engine.plan import settle
 from engine.records import Choice, RunFailed
-from engine.words import text_of
+from engine.records.counters import IN_PLOTS, plotted
+from engine.records.words import text_of
 from tests.cases import case
 from tests.made import measure
 from tests.views.ladder.test_motion import mounted, moving

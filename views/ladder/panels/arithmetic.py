@@ -21,7 +21,7 @@ from engine.lectures.arithmetic.matmul import (
     sentences,
 )
 from engine.records import CompileError, Measurement, NotRunnable, Settled
-from engine.words import count_text
+from engine.records.words import count_text
 from views.ladder.view import Page, Section
 from views.shared import menus, work
 

@@ -13,7 +13,7 @@ from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
-from engine.words import time_text
+from engine.records.words import time_text
 from views.ladder.view import WORK, Facts, Page, Picture, Section
 from views.shared import work
 

@@ -7,14 +7,14 @@ from html import escape
 
 import streamlit as st
 
-from engine.columns import COLUMNS
-from engine.counters import IN_PLOTS
 from engine.figures.ladder import counter_bars, hardware_bars
 from engine.figures.look import Figure, Look
 from engine.history import profiles
 from engine.history.profiles import Hardware
+from engine.history.tables import COLUMNS
 from engine.records import Settled
-from engine.words import size_text
+from engine.records.counters import IN_PLOTS
+from engine.records.words import size_text
 from views.html.parts import whole_dates
 from views.ladder.view import Facts, Page
 
@@ -62,7 +62,7 @@ def words(page: Page, facts: Facts) -> str:
 
 def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:
     """What a GPU's profiler counted of each rung, as long as the emulator has counted none of them."""
-    return () if any(fact.counted for fact in facts.known) else profiles.beside(choices)
+    return () if any(fact.counted for fact in facts.known) else profiles.counters_beside(choices)
 
 
 def _first_steps(page: Page) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from engine.figures import errors
 from engine.figures.floats import answers_bars, repeats_figure
 from engine.figures.look import Figure, Look
 from engine.history.history import Known, device_line
+from engine.history.tables import checked_by
+from engine.lectures.arithmetic import recorded_sums
 from engine.lectures.arithmetic.float_sums import (
     EMULATOR_N,
     RUNS,
@@ -24,9 +26,7 @@ from engine.lectures.arithmetic.float_sums import (
     sentence,
     submit_repeats,
 )
-from engine.recording import float_sums
 from engine.records import Measurement, NotRunnable, Settled
-from engine.tables import checked_by
 from views.ladder.view import WORK, Facts, Page, Picture, Section, run_sizes
 from views.shared import menus, presence, work
 from views.shared.work import AwaitedRun
@@ -114,14 +114,14 @@ def repeat_controls(page: Page) -> None:
 
 def repeat_figure(page: Page, facts: Facts, look: Look) -> Figure:
     """How often each answer came out."""
-    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
     known = found if isinstance(found, Repeats) else None
     return repeats_figure(known, page.rung.label, look)
 
 
 def repeat_words(page: Page, facts: Facts) -> str:
     """What the answers show."""
-    found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
+    found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
     said = "The same kernel, the same numbers: does every run give the same bits?"
     if found is not None:
         said = found if isinstance(found, str) else sentence(found)
@@ -196,7 +196,7 @@ def error_lines(page: Page, facts: Facts, look: Look) -> Figure:
 def _answered(choice: Settled) -> Measurement | None:
     """The last live run with an answer; else what a GPU answered when it was recorded."""
     live = work.outcome(choice).live
-    return live if live is not None and live.check is not None else float_sums.answer(choice)
+    return live if live is not None and live.check is not None else recorded_sums.answer(choice)
 
 
 # ---- the section below the table

@@ -12,7 +12,7 @@ from engine.figures.look import Figure, Look
 from engine.history import history
 from engine.lectures.laws import counted
 from engine.lectures.laws.formulas import law_of
-from engine.words import size_text
+from engine.records.words import size_text
 from views.ladder.view import WORK, Facts, Page, Picture
 from views.shared import work
 
@@ -55,12 +55,12 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
     if law is None:
         return {"data": [], "layout": {}}
     others = {
-        rung.label: counted.times(choice, history.known)
+        rung.label: counted.times(choice, history.look_up)
         for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
         if rung is not page.rung and same_knob(rung.kernel, page.rung.kernel)
     }
     own = page.choice.n if law.values else knob(page.kernel, page.choice)
-    return law_figure(law, page.choice, counted.points(page.choice, history.known), others, own, look)
+    return law_figure(law, page.choice, counted.points(page.choice, history.look_up), others, own, look)
 
 
 def same_knob(one: str, other: str) -> bool:
@@ -74,7 +74,7 @@ def words(page: Page, facts: Facts) -> str:
     law = law_of(page.rung.kernel)
     if law is None:
         return ""
-    found = counted.points(page.choice, history.known)
+    found = counted.points(page.choice, history.look_up)
     said, timing = counted.verdict(page.choice, found), counted.timing_sentence(page.choice, found)
     good = any(point.holds for point in found) and all(point.holds in (True, None) for point in found)
     mark = "<b class='ok'>✓</b> " if good else ""

@@ -10,7 +10,7 @@ from engine.catalogue.gpu_models import GpuModel
 from engine.history.history import Known, device_line
 from engine.lectures.arithmetic.matmul import residency
 from engine.records import CompileError, NotRunnable, Settled
-from engine.words import time_text
+from engine.records.words import time_text
 from views.ladder.panels.arithmetic import cell, controls, gpu_chosen, headings, no_such_gpu
 from views.ladder.view import Page, Section
 from views.shared import work

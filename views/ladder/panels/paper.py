@@ -11,13 +11,13 @@ import streamlit as st
 from engine.catalogue import LADDERS
 from engine.figures.look import Figure, Look
 from engine.figures.paper import block_panels, speedup_lines
-from engine.history.history import Known, device_line, known
+from engine.history.history import Known, device_line, look_up
+from engine.history.tables import checked_by, published_line
 from engine.lectures import conditions, paper
 from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
 from engine.records import Settled
-from engine.tables import checked_by, published_line
-from engine.words import STATUS_WORDS, size_text, text_of
+from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.ladder.view import KEPT, WORK, Facts, Page, Picture, Section, shared
 from views.shared import work
 
@@ -43,7 +43,7 @@ def controls(page: Page) -> None:
 def section(page: Page, facts: Sequence[Known]) -> str:
     """The table, if the lecture prints figures, and the paragraph."""
     name, device = page.ladder.name, page.choice.device
-    return _drawn([known(choice) for choice in _asked(name, device)], name, device)
+    return _drawn([look_up(choice) for choice in _asked(name, device)], name, device)
 
 
 @lru_cache(maxsize=KEPT)

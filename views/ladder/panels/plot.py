@@ -7,9 +7,9 @@ from typing import Literal
 
 import streamlit as st
 
-from engine import tables
 from engine.figures.ladder import metric_bars, speedup_bars, time_bars
 from engine.figures.look import Figure, Look
+from engine.history import tables
 from engine.history.history import not_recorded
 from views.chart.component import Chart
 from views.ladder.panels import counters
