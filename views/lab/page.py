@@ -19,7 +19,7 @@ from engine.records import Choice, NotRunnable, Settled
 from views.editor import component
 from views.lab import drafts, form, outcome, slides, work
 from views.lab.drafts import RUNG, Draft
-from views.lab.work import Asked
+from views.lab.work import Press
 from views.shared import address, keyboard, menus, rungs
 from views.shared.menus import AUTO, LOCKSTEP
 from views.shared.toolbar import toolbar
@@ -89,7 +89,7 @@ def start_row(ladder: Ladder | None) -> int:
         return rungs.pickers(ladder) if ladder else 0
 
 
-def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None:
+def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None:
     """The menus beside the editor, and what they ask for. None, with a sentence, where that cannot be run."""
     # On as many lines as they need: none is so narrow that it cuts what it says.
     row = st.container(horizontal=True, vertical_alignment="bottom", key="labmenus")
@@ -114,7 +114,7 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None
     try:
         if ladder:
             timed = choice_of(ladder, position)
-            return Asked(draft.id, draft.text, draft.file, timed.n, rung=emulated(timed, ladder), timed=timed)
+            return Press(draft.id, draft.text, draft.file, timed.n, rung=emulated(timed, ladder), timed=timed)
         setup = form.ask(draft)
         if setup is None:
             return None
@@ -144,10 +144,10 @@ def emulated(timed: Settled, ladder: Ladder) -> Settled:
     return replace(timed, device="emulator", n=emulated_n(ladder, timed.n), schedule=menus.chosen_schedule())
 
 
-def own_asked(draft: Draft, setup: Setup) -> Asked:
+def own_asked(draft: Draft, setup: Setup) -> Press:
     """A launch of one's own. NotRunnable: N is no number."""
     n = menus.number_of(str(st.session_state.get("n")), "N")
-    return Asked(draft.id, draft.text, draft.file, n, setup=setup, schedule=menus.chosen_schedule())
+    return Press(draft.id, draft.text, draft.file, n, setup=setup, schedule=menus.chosen_schedule())
 
 
 def counter_of(ladder: Ladder | None, position: int) -> str:

@@ -15,7 +15,7 @@ from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from engine.sheets.submissions import with_answers
 from views.editor import component
 from views.html.parts import code_in
-from views.shared import presence, work
+from views.shared import work
 from views.shared.place import Place
 from views.sheets import menu
 from views.sheets.work import SheetWork, submission_of
@@ -84,15 +84,13 @@ def name_of(sheet: Sheet) -> str:
 
 def start(sheet: Sheet, text: str, file: str, number: int = 0) -> None:
     """Check everything, in place of what may still be checked. For callbacks."""
-    work.stop(name_of(sheet))
     submission = submission_of(sheet, text, file, answers(sheet))
-    made = SheetWork(sheet, submission, presence.session_of_click(), number or component.now())
-    st.session_state[name_of(sheet)] = made
+    work.begin(name_of(sheet), lambda session: SheetWork(sheet, submission, session, number or component.now()))
 
 
 def current(sheet: Sheet) -> SheetWork | None:
     """The last press, finished or not."""
-    made = st.session_state.get(name_of(sheet))
+    made = work.current(name_of(sheet))
     return made if isinstance(made, SheetWork) else None
 
 

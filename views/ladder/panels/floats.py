@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 
 import pandas as pd
@@ -27,11 +27,12 @@ from engine.lectures.arithmetic.float_sums import (
 )
 from engine.recording import float_sums
 from engine.records import Measurement, NotRunnable, Settled
+from engine.service.handle import Handle
 from engine.tables import checked_by
 from views.ladder.panels.entries import Picture, Section
 from views.ladder.view import WORK, Page, run_sizes
-from views.shared import menus, presence, work
-from views.shared.work import AwaitedRun
+from views.shared import menus, work
+from views.shared.work import Work
 
 REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
 SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
@@ -45,48 +46,22 @@ def offered(page: Page) -> bool:
 # ---- the same run again and again
 
 
-class Repeating:
-    """The repeated run of one browser, with `views.work.PageWork`'s way of being waited for."""
+class RepeatWork(Work):
+    """The repeated run of one browser; its answers, or why there are none, go into the session."""
 
     def __init__(self, choice: Settled, session: str) -> None:
-        self._choice, self._stopped, self._lock = choice, False, threading.Lock()
-        self._run = None
+        super().__init__(session)
+        self._choice, self._kept = choice, _kept()
         try:
-            self._run = AwaitedRun(session, lambda: submit_repeats(choice, session))
+            self._start("Repeating the run", partial(submit_repeats, choice, session), self._take)
         except NotRunnable as refused:
-            _kept()[choice] = str(refused)
-        self._kept = _kept()
+            self._kept[choice] = str(refused)
 
-    @property
-    def finished(self) -> bool:
-        """Whether the answers are there, or nobody waits for them any more."""
-        return self._stopped or self._run is None
-
-    @property
-    def progress(self) -> tuple[float, str]:
-        """(fraction done, what is being done)."""
-        return self._run.progress if self._run else (1.0, "Done")
-
-    def advance(self, patience_s: float) -> bool:
-        """Wait up to `patience_s`; True if the answers came in."""
-        run = self._run
-        if run is None or self._stopped or not run.wait(patience_s):
-            return False
-        with self._lock:
-            if self._run is None:
-                return False
-            self._run = None
-            try:
-                self._kept[self._choice] = run.handle.result()
-            except Exception as error:  # whatever it is, the page says it
-                self._kept[self._choice] = str(error)
-        return True
-
-    def stop(self) -> None:
-        """Give it up."""
-        self._stopped = True
-        if self._run is not None:
-            self._run.cancel()
+    def _take(self, handle: Handle) -> None:
+        try:
+            self._kept[self._choice] = handle.result()
+        except Exception as error:  # the page shows any failure
+            self._kept[self._choice] = str(error)
 
 
 def _kept() -> dict[Settled, Repeats | str]:
@@ -100,8 +75,7 @@ def _key(page: Page) -> Settled:
 
 def start(page: Page) -> None:
     """For the button."""
-    work.stop(WORK)
-    st.session_state[WORK] = Repeating(_key(page), presence.session_of_click())
+    work.begin(WORK, lambda session: RepeatWork(_key(page), session))
 
 
 def repeat_controls(page: Page) -> None:
