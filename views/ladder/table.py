@@ -18,19 +18,19 @@ from views.shared.place import Place
 
 
 class Table:
-    """The lecture's table, the line that says where its numbers come from, and the file."""
+    """The lecture's table, the line with the sources of its numbers, and the file."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
         self._rows = Place("table")
         with st.container(horizontal=True, vertical_alignment="top"):
             self._print = Place("undertable")
-            # Asked for when somebody clicks: what the table says by then.
+            # called at a click, with the table's contents at that moment
             st.download_button("CSV", lambda: tables.frame_csv(facts_of(page).frame), f"{page.ladder.name}.csv",
                                "text/csv", on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
 
     def show(self, facts: Facts) -> None:
-        """Draw it with what is known by now."""
+        """Draw the known measurements."""
         page = self._page
         rows, below = drawn(facts, page.topic.name, page.position, page.choice.n, page.run.n, page.counting)
         self._rows.html(rows)
@@ -39,9 +39,9 @@ class Table:
 
 @lru_cache(maxsize=KEPT)
 def drawn(facts: Facts, topic: str, position: int, n: int, run_n: int, counting: bool) -> tuple[str, str]:
-    """The table and what stands below it, as HTML, made once for all browsers.
+    """Return the table and the lines below it as HTML, cached for all browsers.
 
-    `n`: of the times; `run_n`: of what is counted, if anything is; `counting`: Run counts.
+    `n`: of the times; `run_n`: of the counters, if there are any; `counting`: Run counts.
     """
     times = sorted({device_line(fact.timed) for fact in facts.known if fact.timed})
     headings = {
@@ -58,7 +58,7 @@ def drawn(facts: Facts, topic: str, position: int, n: int, run_n: int, counting:
 
 
 def environment(known: Sequence[Known], position: int) -> list[str]:
-    """The environment lines of the rung on the page, or of the first one that has any."""
+    """Return the environment lines of the rung on the page, or of the first one that has any."""
     order = [known[position], *known]
     timed = next((fact.timed for fact in order if fact.timed), None)
     counted = next((fact.counted for fact in order if fact.counted), None)
@@ -66,7 +66,7 @@ def environment(known: Sequence[Known], position: int) -> list[str]:
 
 
 def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: str) -> str:
-    """The small print below the table: whose figures, on what, with which data."""
+    """Return the small print below the table: the sources, devices and data of the figures."""
     lines = []
     if lectures:
         lines.append(f'<span class="paper"></span>published by the lecture for {escape("; ".join(lectures))}')

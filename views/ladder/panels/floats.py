@@ -1,4 +1,4 @@
-"""What a float sum keeps: the same run again and again, errors over N, and each rung beside the worst of rounding."""
+"""Rounding of float sums: repeated runs, errors over N, and each rung beside the worst possible rounding."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ from engine.recording import float_sums
 from engine.records import Measurement, NotRunnable, Settled
 from engine.service.handle import Handle
 from engine.tables import checked_by
+from views.html.table import cell, heading, table, with_small
 from views.ladder.panels.entries import Picture, Section
 from views.ladder.view import WORK, Page, run_sizes
 from views.shared import menus, work
 from views.shared.work import Work
 
-REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
+REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or a sentence that says why not
 SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
 
 
 def offered(page: Page) -> bool:
-    """On the pages that add floats."""
+    """Whether the page adds floats."""
     return can_repeat(page.choice)
 
 
-# ---- the same run again and again
+# ---- repeated runs
 
 
 class RepeatWork(Work):
@@ -69,17 +70,17 @@ def _kept() -> dict[Settled, Repeats | str]:
 
 
 def _key(page: Page) -> Settled:
-    """The choice without its state of the cache, which no answer depends on."""
+    """Return the choice without its cache state, which changes no answer."""
     return replace(page.choice, cache="cold-clean")
 
 
 def start(page: Page) -> None:
-    """For the button."""
+    """Start the repeated runs. For the button."""
     work.begin(WORK, lambda session: RepeatWork(_key(page), session))
 
 
 def repeat_controls(page: Page) -> None:
-    """The button."""
+    """Show the button."""
     device = "emulator" if page.counting else "gpu"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(f"Run it {RUNS[device]} times", key="repeat", on_click=start, args=(page,),
@@ -89,14 +90,14 @@ def repeat_controls(page: Page) -> None:
 
 
 def repeat_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """How often each answer came out."""
+    """Return how often each answer came out."""
     found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
     known = found if isinstance(found, Repeats) else None
     return repeats_figure(known, page.rung.label, look)
 
 
 def repeat_words(page: Page, facts: Sequence[Known]) -> str:
-    """What the answers show."""
+    """Return a sentence about the answers."""
     found = _kept().get(_key(page)) or float_sums.repeats(page.choice)
     said = "The same kernel, the same numbers: does every run give the same bits?"
     if found is not None:
@@ -108,7 +109,7 @@ def repeat_words(page: Page, facts: Sequence[Known]) -> str:
 
 
 def answers_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """The answer of every rung, and the exact sum."""
+    """Return the answer of every rung, and the exact sum."""
     ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
     recorded = [one is not None and one.origin == "recorded" for one in ran]
     checks = [one.check if one is not None else None for one in ran]
@@ -117,7 +118,7 @@ def answers_figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look
 
 
 def answers_words(page: Page, facts: Sequence[Known]) -> str:
-    """Whose answers they are."""
+    """Return the devices that gave the answers."""
     found = {_origin(one) for choice in page.choices if can_repeat(choice) and (one := _answered(choice)) is not None}
     said = f"Answers: {'; '.join(sorted(found))}." if found else ""
     return f'<div class="outcome">{escape(said)}</div>'
@@ -127,31 +128,31 @@ def answers_words(page: Page, facts: Sequence[Known]) -> str:
 
 
 def choices_over_n(page: Page) -> list[Settled]:
-    """Every rung at every size that it can run with."""
+    """Return every rung at every size that it can run with."""
     every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
     return [choice for choice in every if menus.refusal(choice) is None]
 
 
 def run_every_size(page: Page) -> None:
-    """For the button."""
+    """Run every rung at every size. For the button."""
     run_sizes(choices_over_n(page))
 
 
 def error_controls(page: Page) -> None:
-    """The button that fills the plot."""
+    """Show the button that fills the plot."""
     st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
               icon=":material/query_stats:",
               help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
 
 
 def error_words(page: Page, facts: Sequence[Known]) -> str:
-    """What is drawn."""
+    """Return the legend."""
     said = "Points: errors of real runs, live or recorded. Lines: the worst that rounding can do."
     return f'<div class="outcome">{said}</div>'
 
 
 def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """The error of every rung over N, below the bounds of a serial sum and of a tree."""
+    """Return the error of every rung over N, below the bounds of a serial sum and of a tree."""
     sizes = sorted({*SIZES, page.choice.n})
     series = []
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
@@ -170,7 +171,7 @@ def error_lines(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: L
 
 
 def _answered(choice: Settled) -> Measurement | None:
-    """The last live run with an answer; else what a GPU answered when it was recorded."""
+    """Return the last live run with an answer, or else the recorded one."""
     live = work.outcome(choice).live
     return live if live is not None and live.check is not None else float_sums.answer(choice)
 
@@ -179,15 +180,14 @@ def _answered(choice: Settled) -> Measurement | None:
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
-    """Every rung's answer, its error, and the worst that its roundings can do."""
+    """Return the table of every rung's answer, its error, and the worst possible rounding."""
     serial, tree = bounds(page.choice)
     unit = 24 if page.choice.dtype == "float32" else 53
-    rows = "".join(_row(page, position, choice) for position, choice in enumerate(page.choices))
+    rows = [_row(page, position, choice) for position, choice in enumerate(page.choices)]
+    heads = [heading("Rung", "text"), "Answer", "Exact", "Error", "Roundings in a row", "Worst case"]
     return (
         '<section class="claims"><h3>Rounding: what these runs lost, and what they could have lost</h3>'
-        '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th>Answer</th><th>Exact</th>'
-        "<th>Error</th><th>Roundings in a row</th><th>Worst case</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div><ul>"
+        f"{table(heads, rows, marked=[page.position])}<ul>"
         f"<li>In {page.choice.dtype} u = 2<sup>−{unit}</sup>: an addition is off by at most u times its result. "
         f"N = {page.choice.n:,}.</li>"
         f"<li>Serial: (n − 1) u Σ|x|, here {serial:.3g}. Tree: ⌈log₂ n⌉ u Σ|x|, here {tree:.3g}.</li>"
@@ -197,26 +197,21 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def _row(page: Page, position: int, choice: Settled) -> str:
-    rung = page.ladder.rungs[position]
-    current = ' class="current"' if position == page.position else ""
-    title = f'<td class="rung">{escape(rung.label)}</td>'
+def _row(page: Page, position: int, choice: Settled) -> list[str]:
+    title = cell(escape(page.ladder.rungs[position].label), "rung")
     found = ran = None
     if can_repeat(choice):
         ran = _answered(choice)
-        found = rounding(replace(choice, device="gpu"), ran)  # whatever ran it, the roundings are these
+        found = rounding(replace(choice, device="gpu"), ran)  # the roundings are the same on every device
     if found is None or ran is None:
-        return f'<tr{current}>{title}<td class="text dim" colspan="5">not run with these choices</td></tr>'
-    state = "" if ran.status == "ok" else ' class="status bad"'
-    return (
-        f"<tr{current}>{title}<td{state}>{found.result:,.10g}<small>{escape(_origin(ran))}</small></td>"
-        f"<td>{found.exact:,.10g}</td><td>{f'{found.error:.3g}' if found.error else 'none'}</td>"
-        f"<td>{found.chain:,}</td><td>{found.worst:.3g}</td></tr>"
-    )
+        return [title, cell("not run with these choices", "text dim", span=5)]
+    result = cell(with_small(f"{found.result:,.10g}", _origin(ran)), "" if ran.status == "ok" else "status bad")
+    error = f"{found.error:.3g}" if found.error else "none"
+    return [title, result, f"{found.exact:,.10g}", error, f"{found.chain:,}", f"{found.worst:.3g}"]
 
 
 def _origin(ran: Measurement) -> str:
-    """Who gave the answer."""
+    """Return the device that gave the answer."""
     return device_line(ran) if ran.origin == "recorded" else checked_by(ran)
 
 

@@ -26,19 +26,19 @@ EIGHT_WIDE = {"n": "16", "block": str(trapezoids.LECTURE_BLOCK), "dtype": "float
 
 
 def offered(page: Page) -> bool:
-    """On the pages of the trapezoidal rule."""
+    """Whether the page shows the trapezoidal rule."""
     return page.topic.name == trapezoid.TOPIC.name
 
 
 def partitions() -> int:
-    """What the slider says; a word from the address that it does not offer counts as none."""
+    """Return the slider's value; an unknown word in the address counts as none."""
     asked = str(st.session_state.get(SLIDER) or "")
     known = [str(count) for count in trapezoids.PARTITIONS]
     return int(asked) if asked in known else trapezoids.DEFAULT
 
 
 def controls(page: Page) -> None:
-    """The slider, and the way to the lecture's race with 8 threads at a time."""
+    """Show the slider, and a link to the lecture's race with 8 threads at a time."""
     st.session_state[SLIDER] = str(partitions())
     slider, button, link = st.columns([1.5, 0.8, 1], vertical_alignment="bottom")
     slider.select_slider("Trapezoids", [str(count) for count in trapezoids.PARTITIONS], key=SLIDER,
@@ -63,7 +63,7 @@ def _eight_wide(page: Page) -> None:
 
 
 def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """f and its trapezoids."""
+    """Return f and its trapezoids."""
     return trapezoid_figure(trapezoids.trapezoids(partitions()), page.choice.block_size, look)
 
 
@@ -71,17 +71,17 @@ def figure(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) 
 
 
 def choices_over_n(page: Page) -> list[Settled]:
-    """Every rung at every size."""
+    """Return every rung at every size."""
     return [replace(choice, n=n) for choice in page.choices for n in SIZES]
 
 
 def run_every_size(page: Page) -> None:
-    """For the button."""
+    """Run every rung at every size. For the button."""
     run_sizes(choices_over_n(page))
 
 
 def error_controls(page: Page) -> None:
-    """The button that fills the plot."""
+    """Show the button that fills the plot."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run every N", key="errors over n", on_click=run_every_size, args=(page,),
                   icon=":material/query_stats:",
@@ -91,7 +91,7 @@ def error_controls(page: Page) -> None:
 
 
 def errors(page: Page, frame: pd.DataFrame, facts: Sequence[Known], look: Look) -> Figure:
-    """Truncation and rounding, as measured and as computed."""
+    """Return truncation and rounding, as measured and as computed."""
     sizes = sorted({*SIZES, page.choice.n} - {1})
     series = []
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
