@@ -1,4 +1,6 @@
-"""The gate: answers requests that may not pass; after sign-in it sends a browser on to the address it asked for."""
+"""The gate: refuses requests without the right to pass; after sign-in it sends a browser on to the address it asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ ONLY_HERE = (
 
 
 class Gate:
-    """ASGI middleware: answers whoever may not pass, and those who sign in or out."""
+    """ASGI middleware: answers refused requests, and requests to sign in or out."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -48,9 +50,9 @@ class Gate:
 
 
 async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Response | None:
-    """What to say instead of what was asked for; None: let it pass."""
+    """Return the answer in place of the requested one; None lets the request pass."""
     path, method = path_of(asked), str(asked.scope.get("method", ""))
-    if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, and changes things
+    if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, but can change things
         return _refused("This came from another site.", 403)
     if path in ALIVE:
         return None
@@ -59,7 +61,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return await asyncio.to_thread(_service, asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
         return None if is_local(asked) else _refused(ONLY_HERE, 403)
-    if asks.asks == "account":  # Streamlit's own pages ask, see `views.access.visitor`
+    if asks.asks == "account":  # requested by Streamlit's own pages, see `views.access.visitor`
         return None
     if token is not None:
         leaves = method == "POST" and path == SIGN_OUT
@@ -72,7 +74,9 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
 
 
 def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response | None:
-    """The service's numbers: for programs on this computer, for who may see them, or with such a key."""
+    """Refuse the service's figures, except to programs on this computer, to roles with the right, or with such a role's
+    key.
+    """
     if is_local(asked) or (role is not None and role.sees_service):
         return None
     kind, _, key = asked.headers.get("authorization", "").partition(" ")
@@ -85,10 +89,10 @@ def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response
 
 
 def is_local(asked: HTTPConnection) -> bool:
-    """Whether a program on this computer asks, and no proxy does for somebody else."""
+    """Whether the request comes from a program on this computer, and not through a proxy."""
     if asked.client is None or not is_loopback(asked.client.host) or not is_loopback(_host(asked)):
         return False
-    # A proxy that tells nothing about itself speaks HTTP/1.0, as nginx does unless it is told otherwise.
+    # A proxy without forwarding headers speaks HTTP/1.0, as nginx does by default.
     return asked.scope.get("http_version") != "1.0" and not any(name in asked.headers for name in _FORWARDED)
 
 
@@ -97,13 +101,13 @@ def _host(asked: HTTPConnection) -> str:
 
 
 def _of_this_site(asked: HTTPConnection) -> bool:
-    """Whether a browser asks from a page of this server; what is no browser does not say."""
+    """Whether a browser's request comes from a page of this server. Other programs send no origin."""
     origin = asked.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == asked.headers.get("host")
 
 
 def path_of(asked: HTTPConnection) -> str:
-    """The path below the address at which the dashboard begins."""
+    """Return the path below the dashboard's own base path."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     path = str(asked.scope["path"])
     return path.removeprefix(f"/{base}") or "/" if base and f"{path}/".startswith(f"/{base}/") else path
@@ -116,17 +120,17 @@ def _refused(sentence: str, status: int) -> Response:
 
 RETURN_COOKIE, WAITS_S = "kernel-ladder-asked", 600
 _SIGNED_IN = "_streamlit_user"  # Streamlit's cookie of an account
-_LONGEST = 3000  # of an address in a cookie, in bytes
+_LONGEST = 3000  # bytes of an address in a cookie
 
 
 class ReturnAddress:
-    """ASGI middleware: remembers where somebody wanted to be who has yet to sign in, and leads there who has."""
+    """ASGI middleware: remembers the address that a visitor opened before sign-in, and leads there afterwards."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or lead it to the address that was wanted."""
+        """Pass the request on, or redirect it to the remembered address."""
         if scope["type"] != "http" or scope["method"] != "GET" or policy.current().asks != "account":
             await self.app(scope, receive, send)
             return
@@ -163,5 +167,5 @@ def _remembering(here: str, scope: Scope, send: Send) -> Send:
 
 
 def _of_ours(address: str) -> bool:
-    """Whether it is an address of this server, and not one that a browser would take for another's."""
+    """Whether it is an address of this server that no browser takes for another server's."""
     return address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()

@@ -21,7 +21,7 @@ CLAIM = "email"  # unless [roles] says claim = "..."
 
 
 def role_of_account(user: Mapping[str, Any], secrets: Mapping[str, Any]) -> Role | None:
-    """The highest role of an account; None: it has not signed in, or has none."""
+    """Return the highest role of an account; None if it has not signed in, or has no role."""
     if not user.get("is_logged_in"):
         return None
     roles = secrets.get("roles", {})
@@ -37,7 +37,7 @@ def role_of_account(user: Mapping[str, Any], secrets: Mapping[str, Any]) -> Role
 
 
 def name_of_account(user: Mapping[str, Any]) -> str:
-    """What an account is called, as its provider alone can say."""
+    """Return the name of an account, as its provider states it."""
     return str(user.get("email") or user.get("sub") or "")
 
 
@@ -48,13 +48,13 @@ _BROWSER_NAME = re.compile(r"[0-9a-f]{32}")
 
 
 class BrowserName:
-    """ASGI middleware: gives a name to a browser that has none, with the page that it loads first."""
+    """ASGI middleware: gives a new browser a name, with the first page that it loads."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and the answer; add the cookie to a page for who has no name."""
+        """Pass the request and the answer on; add the cookie to the page of a browser without a name."""
         if scope["type"] != "http" or policy.current().asks != "nothing" or _has_name(scope):
             await self.app(scope, receive, send)
             return
@@ -71,7 +71,7 @@ class BrowserName:
 
 
 def named_browser() -> str | None:
-    """The name of the browser that the script runs for; None of one that keeps no cookies."""
+    """Return the name of this script run's browser; None if it keeps no cookies."""
     return _valid_name(st.context.cookies.get(COOKIE))
 
 
@@ -88,7 +88,7 @@ def _valid_name(name: object) -> str | None:
 
 
 def role() -> Role | None:
-    """Who is there; None: somebody who has not signed in, or whose time is over."""
+    """Return the visitor's role; None without a sign-in, or after it has expired."""
     asks = policy.current()
     if asks.asks == "nothing":
         return PRESENTER
@@ -99,12 +99,12 @@ def role() -> Role | None:
 
 
 def rights() -> Role:
-    """What this browser may do; nobody may do more than a student without having signed in."""
+    """Return this browser's rights; without a sign-in they are a student's at most."""
     return role() or STUDENT
 
 
 def browser() -> str | None:
-    """The browser's own name, or its account's; None where nobody is asked who they are."""
+    """Return the browser's name, or its account's; None if nothing is asked for."""
     asks = policy.current()
     if asks.asks == "account":
         return sha256(str(name_of_account(st.user.to_dict())).encode()).hexdigest()[:16]
@@ -113,17 +113,17 @@ def browser() -> str | None:
 
 
 def name() -> str | None:
-    """The one name of this browser, or of its account; None of one that has not signed in, or keeps no cookies."""
+    """Return the name of this browser or of its account; None without a sign-in or without cookies."""
     return named_browser() if policy.current().asks == "nothing" else browser()
 
 
 def account() -> str | None:
-    """The name under which somebody signed in, where accounts are asked for."""
+    """Return the name of the account, if accounts are asked for."""
     return name_of_account(st.user.to_dict()) if policy.current().asks == "account" else None
 
 
 def show_badge() -> None:
-    """A few words; nothing where nobody is asked who they are."""
+    """Show the visitor's role and a button to sign out; nothing if nothing is asked for."""
     asks = policy.current().asks
     if asks == "nothing":
         return
@@ -136,7 +136,7 @@ def show_badge() -> None:
 
 
 def ask_to_sign_in() -> None:
-    """What a page shows instead of itself to somebody who has no role, or none any more."""
+    """Show a visitor without a role how to sign in."""
     st.header("Sign in")
     asks = policy.current().asks
     if asks == "account" and st.user.get("is_logged_in"):

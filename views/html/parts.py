@@ -8,8 +8,7 @@ from html import escape
 
 
 def tile(title: str, value: str, *, unit: str = "", below: str = "", tip: str = "", dim: bool = False) -> str:
-    """One number as it is written; "" where there is none, and `dim`: less is to be seen of it. `unit` and `below` are
-    HTML."""
+    """Return a tile with one number; "" shows a dash. `dim`: in a lighter colour; `unit` and `below`: HTML."""
     kind = "tile none" if dim else "tile"
     said = f' title="{escape(tip)}"' if tip else ""
     shown = f"<label>{escape(title)}</label><strong>{escape(value) or '–'}{unit}</strong>{below}"
@@ -17,20 +16,20 @@ def tile(title: str, value: str, *, unit: str = "", below: str = "", tip: str = 
 
 
 def tiles(many: Iterable[str], kind: str = "") -> str:
-    """Tiles in rows. `kind`: "counted" for what was counted."""
+    """Return tiles in rows. `kind`: "counted" for counters."""
     return f'<div class="{f"tiles {kind}".strip()}">{"".join(many)}</div>'
 
 
 def code_in(sentence: str) -> str:
-    """The sentence as HTML; what stands between backticks is code."""
+    """Return the sentence as HTML; text between backticks is code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(sentence))
 
 
 def sentence_case(words: str) -> str:
-    """With a capital letter."""
+    """Return the words with a capital letter."""
     return words[:1].upper() + words[1:]
 
 
 def whole_dates(words: str) -> str:
-    """The words with dates that no line breaks."""
+    """Return the words with dates that no line breaks."""
     return re.sub(r"\d{4}-\d\d-\d\d", r"<time>\g<0></time>", words)

@@ -1,8 +1,8 @@
-"""Tables as HTML: the lecture's figure under ours, a failed rung as a sentence, the rung on the page marked."""
+"""Tables as HTML: any table, the table of a ladder with the lecture's figures below ours, and the table of a sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,7 +11,7 @@ from engine.records.counters import IN_TABLE
 from engine.records.words import STATUS_WORDS, text_of
 from views.html.parts import code_in
 
-# Ours -> the lecture's figure that stands below it in the same cell.
+# our column -> the lecture's figure below it in the same cell
 _PAIRS = {
     "time_us": "lecture_time_us",
     "bandwidth_gb_s": "lecture_bandwidth_gb_s",
@@ -21,53 +21,99 @@ _PAIRS = {
 _SIGNS = {"ok": "✓", None: ""}
 
 
+class Cell(str):
+    """A whole `<td>` or `<th>`."""
+
+
+def cell(html: str, kind: str = "", *, title: str = "", span: int = 1, style: str = "", tag: str = "td") -> Cell:
+    """Return a cell. `kind`: its CSS classes; `title`: its tooltip; `span`: columns."""
+    said = {"class": kind, "title": escape(title), "colspan": str(span) if span > 1 else "", "style": style}
+    attributes = "".join(f' {name}="{value}"' for name, value in said.items() if value)
+    return Cell(f"<{tag}{attributes}>{html}</{tag}>")
+
+
+def heading(html: str, kind: str = "", *, title: str = "", span: int = 1) -> Cell:
+    """Return a heading: over words with the kind "text", over several columns with "group"."""
+    return cell(html, kind, title=title, span=span, tag="th")
+
+
+def with_small(text: str, small: str) -> str:
+    """Return the text as HTML with a small line below it, if there is one."""
+    return f"{escape(text)}{f'<small>{escape(small)}</small>' if small else ''}"
+
+
+def unit_headings(names: Iterable[tuple[str, str]]) -> list[Cell]:
+    """Return a heading with a unit below it for each column; the first stands over words."""
+    return [heading(f"{name}<small>{unit}</small>", "" if i else "text") for i, (name, unit) in enumerate(names)]
+
+
+def table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    marked: Collection[int] = (),
+    groups: Sequence[str] = (),
+    kind: str = "ladder",
+) -> str:
+    """Return a table that scrolls if the page is too narrow. Headings and cells are HTML, or a `Cell` with attributes.
+
+    `marked`: the indices of the rows with the page's own colour; `groups`: cells of a row above the headings; `kind`:
+    CSS classes.
+    """
+    head = _row(groups, "td") if groups else ""
+    body = "".join(_row(row, "td", i in marked) for i, row in enumerate(rows))
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead>{head}{_row(headings, "th")}</thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(cells: Sequence[str], tag: str, marked: bool = False) -> str:
+    whole = "".join(one if isinstance(one, Cell) else f"<{tag}>{one}</{tag}>" for one in cells)
+    return f'<tr class="current">{whole}</tr>' if marked else f"<tr>{whole}</tr>"
+
+
 def ladder_html(
     ladder: Sequence[Mapping[str, Any]], metric: str, current: int, counters: bool, headings: Mapping[str, str]
 ) -> str:
-    """A ladder's table, of the rows that `engine.history.tables` makes. `metric`: its rate column; `counters`:
-    whether to show the emulator's; `headings`: group -> where its numbers come from."""
+    """Return a ladder's table from the rows of `engine.history.tables`. `metric`: its rate column;
+    `counters`: whether to show the emulator's; `headings`: group -> the source of its numbers."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     numbers += ["ratio"] if any(row["ratio"] is not None for row in ladder) else []
     known = ["same_bits"] if any(row["same_bits"] == "no" for row in ladder) else []
     counted = IN_TABLE if counters else ()
-    head = "".join(_heading(key) for key in (*numbers, *known, *counted))
-    groups = f'<td colspan="3"></td><th class="group" colspan="{len(numbers)}">{escape(headings["times"])}</th>'
-    groups += "<td></td>" * len(known)
+    groups = [cell("", span=3), heading(escape(headings["times"]), "group", span=len(numbers)), *([""] * len(known))]
     if counted:
-        groups += f'<th class="group" colspan="{len(counted)}">{escape(headings["counters"])}</th>'
-    rows = "".join(_ladder_row(row, numbers, (*known, *counted), i == current) for i, row in enumerate(ladder))
-    return (
-        f'<div class="scroll"><table class="ladder"><thead><tr>{groups}</tr>'
-        f'<tr><th class="text">Rung</th><th class="text">What it does</th><th class="text">Correct?</th>{head}</tr>'
-        f"</thead><tbody>{rows}</tbody></table></div>"
-    )
+        groups.append(heading(escape(headings["counters"]), "group", span=len(counted)))
+    heads = [heading(title, "text") for title in ("Rung", "What it does", "Correct?")]
+    heads += [_heading(key) for key in (*numbers, *known, *counted)]
+    rows = [_ladder_row(row, numbers, (*known, *counted)) for row in ladder]
+    return table(heads, rows, marked=[current], groups=groups)
 
 
-def _heading(key: str) -> str:
+def _heading(key: str) -> Cell:
     column = COLUMNS[key]
     unit = f"<small>{escape(column.unit)}</small>" if column.unit and key != "time_us" else ""
-    return f'<th title="{escape(column.meaning)}">{escape(column.title)}{unit}</th>'
+    return heading(escape(column.title) + unit, title=column.meaning)
 
 
-def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence[str], current: bool) -> str:
-    """`numbers`: of its time, which a failed rung has none of; `beside`: what is known of it all the same."""
+def _ladder_row(row: Mapping[str, Any], numbers: Sequence[str], beside: Sequence[str]) -> list[Cell]:
+    """Return a rung's cells. `numbers`: columns of its time, which a failed rung lacks; `beside`: its other columns."""
     status = row["status"]
     failed, timed = status not in (None, "ok"), row["time_us"] is not None
     why, whole = code_in(row["reason"] or ""), escape(row["reason"] or "")
     failure = f'<small class="why" title="{whole}">{why}</small>' if failed and timed else ""
     cells = [
-        f'<td class="rung">{escape(row["rung"])}</td>',
-        f'<td class="text"><b>{escape(row["title"])}</b><code>{escape(row["kernel"])}</code>{failure}</td>',
-        f'<td class="text status {status or ""}">{_status(row)}</td>',
+        cell(escape(row["rung"]), "rung"),
+        cell(f"<b>{escape(row['title'])}</b><code>{escape(row['kernel'])}</code>{failure}", "text"),
+        cell(_status(row), f"text status {status or ''}"),
     ]
     if failed and not timed:
         said = f'<div class="two" title="{whole}">{why}{_paper_line(row)}</div>'
-        cells.append(f'<td class="why" colspan="{len(numbers)}">{said}</td>')
+        cells.append(cell(said, "why", span=len(numbers)))
     else:
         cells += [_number(row, key) for key in numbers]
-    why = f' title="{escape(row["caveats"])}"' if row["caveats"] else ""
-    cells += [f"<td{why}>{escape(counted_text(row, key)) or '<i>·</i>'}</td>" for key in beside]
-    return f'<tr class="{"current" if current else ""}">{"".join(cells)}</tr>'
+    return cells + [cell(escape(counted_text(row, key)) or "<i>·</i>", title=row["caveats"] or "") for key in beside]
 
 
 def _status(row: Mapping[str, Any]) -> str:
@@ -77,15 +123,14 @@ def _status(row: Mapping[str, Any]) -> str:
     return f"{escape(words)}<small>{escape(row['checked'] or '')}</small>"
 
 
-def _number(row: Mapping[str, Any], key: str) -> str:
+def _number(row: Mapping[str, Any], key: str) -> Cell:
     ours = escape(text_of(key, row[key]))
     paper_key = _PAIRS.get(key)
     paper = text_of(paper_key, row[paper_key]) if paper_key else ""
-    title = escape(str(row["origin"] or ""))
     below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{escape(paper)}</span>' if paper else ""
     if key == "ratio" and row["library"]:
         below = f"<small>{escape(row['library'])}</small>"
-    return f'<td title="{title}">{ours or "<i>–</i>"}{below}</td>'
+    return cell(f"{ours or '<i>–</i>'}{below}", title=str(row["origin"] or ""))
 
 
 def _paper_line(row: Mapping[str, Any]) -> str:
@@ -101,11 +146,12 @@ def sweep_html(
     best: Mapping[str, tuple[int, str]],
     headings: tuple[str, str, str],
 ) -> str:
-    """Heidelberg's table: variants x swept values, the darker the larger, each row's best framed and told at its end.
+    """Return Heidelberg's table: variants x swept values, darker for larger numbers, with each row's best framed and
+    repeated at its end.
 
-    `rows`: (kernel, title); `values`, `titles`: what is swept and what its columns are called; `cells`: (kernel, value)
-    -> (number or None, text, why); `best`: kernel -> (value, text); `headings`: over the swept columns, the
-    best one, its number.
+    `rows`: (kernel, title); `values`, `titles`: the swept values and their columns' titles; `cells`: (kernel, value) ->
+    (number or None, text, why); `best`: kernel -> (value, text); `headings`: over the swept columns, the best one, its
+    number.
     """
     numbers = [number for number, _, _ in cells.values() if number is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
@@ -113,30 +159,24 @@ def sweep_html(
     body = []
     for kernel, title in rows:
         at, most = best.get(kernel, (None, "–"))
-        line = [f'<td class="text"><b>{escape(title)}</b><code>{escape(kernel)}</code></td>']
+        line = [cell(f"<b>{escape(title)}</b><code>{escape(kernel)}</code>", "text")]
         for value in values:
             number, text, why = cells.get((kernel, value), (None, "", ""))
             if number is None:
-                kind = "bad" if text else "pending"
-                line.append(f'<td class="{kind}" title="{escape(why)}">{escape(text) or "·"}</td>')
+                line.append(cell(escape(text) or "·", "bad" if text else "pending", title=why))
                 continue
             share = 0.0 if high == low else (number - low) / (high - low)
-            style = f"--share:{share:.3f}"
-            line.append(f'<td class="heat {"best" if value == at else ""}" style="{style}">{escape(text)}</td>')
+            line.append(cell(escape(text), f"heat {'best' if value == at else ''}", style=f"--share:{share:.3f}"))
         total = escape(by[at]) if at is not None else "–"
-        body.append(f'<tr>{"".join(line)}<td class="total">{total}</td><td class="total">{escape(most)}</td></tr>')
-    heads = "".join(f"<th>{escape(title)}</th>" for title in titles)
+        body.append([*line, cell(total, "total"), cell(escape(most), "total")])
+    heads = [heading("Variant", "text"), *map(escape, titles), *map(escape, headings[1:])]
+    groups = ["", heading(escape(headings[0]), "group", span=len(values)), cell("", span=2)]
     texts = {number: text for number, text, _ in cells.values() if number is not None}
-    return _ramp(texts.get(low, ""), texts.get(high, "")) + (
-        f'<div class="scroll"><table class="ladder heatmap"><thead><tr><td></td><th class="group" '
-        f'colspan="{len(values)}">{escape(headings[0])}</th><td colspan="2"></td></tr>'
-        f'<tr><th class="text">Variant</th>{heads}<th>{escape(headings[1])}</th><th>{escape(headings[2])}</th></tr>'
-        f"</thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+    return _ramp(texts.get(low, ""), texts.get(high, "")) + table(heads, body, groups=groups, kind="ladder heatmap")
 
 
 def _ramp(low: str, high: str) -> str:
-    """The legend of the heat; before there is any, its place."""
+    """Return the legend of the heat, or an empty place."""
     if low == high:
         return '<div class="ramp">&nbsp;</div>'
     return (
@@ -146,7 +186,7 @@ def _ramp(low: str, high: str) -> str:
 
 
 def reasons_html(reasons: Sequence[tuple[str, str, Sequence[str]]]) -> str:
-    """Why cells have no number: (status, sentence, the cells it concerns)."""
+    """Return why cells have no number, from (status, sentence, the cells)."""
     lines = "".join(
         f"<p><b>{escape(status)}</b> {escape(', '.join(cells[:4]))}"
         f"{f' and {len(cells) - 4} more' if len(cells) > 4 else ''}: {code_in(reason)}</p>"

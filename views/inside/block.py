@@ -1,4 +1,4 @@
-"""The pictures of one block on the page Inside: its lanes on the banks over time, and what its lanes execute."""
+"""The pictures of one block on the page Inside: its lanes on the banks over time, and the instructions of its lanes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOK = Look(14)
 
 
 def which_block(asked: InsideChoice) -> None:
-    """The menus for the launch, the block and the warp of the picture, behind a button that tells them."""
+    """Show the menus for the launch, the block and the warp, behind a button that names them."""
     try:
         launches = [step for step in plan(asked.choice).steps if isinstance(step, Launch)]
     except NotRunnable:
@@ -40,14 +40,14 @@ def which_block(asked: InsideChoice) -> None:
 
 
 def which_warp(warps: list[str], look: str) -> None:
-    """The menu for the warp; the lanes are also shown of all warps."""
+    """Show the menu for the warp; the picture of lanes can show all warps."""
     if look == BANKS and st.session_state.get("warp") == ALL:
         st.session_state["warp"] = "0"
     menus.select("Warp", "warp", [ALL, *warps] if look == LANES else warps, ALL if look == LANES else "0")
 
 
 def show_block(trace: Trace, what: str) -> None:
-    """The picture of one block."""
+    """Show the picture of one block."""
     text = str(st.session_state.get("warp") or ALL)
     warp = int(text) if text.isdecimal() else None if what == "lanes" else 0
     if warp is not None and warp >= trace.warps:
@@ -62,7 +62,7 @@ def show_block(trace: Trace, what: str) -> None:
 
 
 def show_banks(trace: Trace, warp: int) -> None:
-    """Lanes x banks over time."""
+    """Return the picture of lanes x banks over time."""
     found = moments(trace, warp)
     if not found:
         st.info(f"Warp {warp} of this block touches no memory.")
@@ -79,7 +79,7 @@ def show_banks(trace: Trace, warp: int) -> None:
 
 
 def show_lanes(trace: Trace, warp: int | None) -> None:
-    """Lanes x steps."""
+    """Return the picture of lanes x steps."""
     mean = active_lanes(trace, warp)
     whose = "the block" if warp is None else f"warp {warp}"
     steps = shown_steps(trace, warp)
@@ -95,7 +95,7 @@ def show_lanes(trace: Trace, warp: int | None) -> None:
 
 
 def _part(trace: Trace, found: int, most: int, what: str) -> str:
-    """How much of the block is shown, where it is not all."""
+    """Return which part of the block is drawn, if it is not all of it."""
     if trace.steps_in_all > len(trace.steps):
         return f"first {min(found, most):,} {what}"
     return f"first {most:,} of {found:,} {what}" if found > most else f"{found:,} {what}"

@@ -1,4 +1,6 @@
-"""The page Inside: why a kernel is slow or wrong. Every line's counts, what a rung changed, one block step by step."""
+"""The page Inside: why a kernel is slow or wrong. Counts at every line, the change since the previous rung, one block
+step by step.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,12 @@ from views.shared.place import Place
 Element = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
 LOOKS = {"picture": "In motion", "change": "Before / after", "banks": "Banks", "lanes": "Lanes"}
-HEIGHT = "max(440px, calc(100vh - 240px))"  # what is left of the window
+HEIGHT = "max(440px, calc(100vh - 240px))"  # the rest of the window
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
-    """The row of menus."""
+    """Show the row of menus."""
     knobs = menus.has_knobs(topic)
     columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5], vertical_alignment="bottom")
     meant = LABELS[changes.shown_counter(ladder, position)]
@@ -56,19 +58,19 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
 
 
 def again() -> None:
-    """Forget what was run: the script runs it anew."""
+    """Stop the work, so the script runs the choice anew."""
     work.stop(WORK)
     st.session_state["run anew"] = True
 
 
 def chosen_counter(otherwise: str) -> str:
-    """The counter of the menu, if it is one."""
+    """Return the counter of the menu, or `otherwise`."""
     name = str(st.session_state.get("heat") or AUTO)
     return name if name in ON_LINES else otherwise
 
 
 def choice_of(ladder: Ladder, position: int, chosen: dict[str, str], on_page: int) -> Settled:
-    """What the menus say, for one rung, on the emulator. `on_page`: the rung that the knob was chosen for."""
+    """Return the choice of one rung on the emulator. `on_page`: the rung whose parameter the menu shows."""
     rung, shown = ladder.rungs[position], ladder.rungs[on_page]
     schedule = menus.chosen_schedule()
     asked = Choice(
@@ -116,7 +118,7 @@ def main() -> None:
 
 
 def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideChoice:
-    """What is to be run. NotRunnable where a number is none."""
+    """Return what has to run. NotRunnable for text in place of a number."""
     wanted = position > 0 and (st.session_state["look"] == "change" or component.beside())
     return InsideChoice(
         choice=choice_of(ladder, position, chosen, position),
@@ -128,7 +130,7 @@ def asked_for(ladder: Ladder, position: int, chosen: dict[str, str]) -> InsideCh
 
 
 def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
-    """The lines at the left; at the right the answer and the picture that was chosen."""
+    """Show the lines at the left; the answer and the chosen picture at the right."""
     inside = work_on(WORK, asked, fresh=bool(st.session_state.pop("run anew", False)))
     moving = asked.look == "picture"
     wide = [1.12, 1] if not moving else [1, 1.3] if asked.before is None else [1, 1.6]
@@ -142,7 +144,7 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
             if asked.look != "change":
                 which_block(asked)
         picture = st.container(key="picture")
-    # What stood there stays until it is drawn anew, once: each new picture is built up from nothing.
+    # The old picture stays until the new one is drawn, once: each picture is built up from nothing.
     drawn: list[object] = []
     compared: list[Element] = []
 
@@ -170,12 +172,12 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
 
 
 def counter_of(ladder: Ladder, position: int) -> str:
-    """The counter that is looked at."""
+    """Return the chosen counter, or the rung's own."""
     return chosen_counter(changes.shown_counter(ladder, position))
 
 
 def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place, verdict: Place) -> None:
-    """The lines with what was counted so far, and the answer."""
+    """Draw the lines with the counts so far, and the answer."""
     asked, run = inside.asked, inside.run
     kernel = KERNELS[ladder.rungs[position].kernel]
     counter = counter_of(ladder, position)
@@ -198,7 +200,7 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
         )
     )
     order = schedule_line(parse_schedule(asked.choice.schedule))
-    if run is None:  # in the answer's place, so that nothing moves when it comes
+    if run is None:  # in the answer's place, so nothing moves when it arrives
         waiting = "Stopped" if inside.stopped else "Running …"
         verdict.html(f'<div class="insideanswer">{waiting} · {escape(order)}</div>')
     else:
@@ -210,7 +212,7 @@ def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place,
 
 
 def remembered(asked: InsideChoice, order: str, run: Measurement) -> dict[str, Measurement]:
-    """The answers of this choice under every order of execution that was tried in this browser."""
+    """Return this choice's answers under every schedule that was tried in this browser."""
     seen = st.session_state.setdefault(SEEN, {}).setdefault(replace(asked.choice, schedule=None), {})
     if run.check is not None:
         seen[order] = run
@@ -218,14 +220,14 @@ def remembered(asked: InsideChoice, order: str, run: Measurement) -> dict[str, M
 
 
 def show_motion(ladder: Ladder, position: int, inside: InsideWork) -> None:
-    """The block in motion; the rung before beside it, where that has such a block."""
+    """Show the animated block, beside the previous rung's if that has such a block."""
     if inside.picture is not None and inside.picture.ended:
         st.html(ENDED_EARLY)
     component.show(titled(ladder, position, inside), HEIGHT, choosable=position > 0)
 
 
 def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str) -> None:
-    """Before and after, and the GPU's own counters beside the emulator's."""
+    """Show the counter before and after, and the GPU's own counters beside the emulator's."""
     if not position:
         first = f"The lines show: {LABELS[counter]}."
         on_cpu = inside.run is not None and inside.run.cpu is not None
@@ -250,7 +252,7 @@ def show_change(ladder: Ladder, position: int, inside: InsideWork, counter: str)
 
 
 def show_hardware(inside: InsideWork) -> None:
-    """What a GPU's profiler counted for the same choice; where only another size was recorded, the way there."""
+    """Show a GPU profiler's counts of the same choice; if only another size was recorded, a button to that size."""
     choice, run = inside.asked.choice, inside.run
     found = profiles.hardware_counters(choice)
     if run is None or run.counters is None:

@@ -1,4 +1,4 @@
-"""The last tries of a draft: a small ladder of one's own. The browser keeps them, so what comes back is not trusted."""
+"""The last attempts of a draft, as a small ladder. The browser stores them, so records that come back are checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ KEPT = 10
 @dataclass(frozen=True)
 class Try:
     """One check or run. `utc`: ISO 8601; `said`: its outcome in a sentence; `checked`: whether its answer was compared
-    with a right one; `time_us`: of a GPU, named in `device`; None where nothing was timed."""
+    with a reference; `time_us`: on the GPU named in `device`; None without a time.
+    """
 
     number: int
     utc: str
@@ -31,22 +32,22 @@ class Try:
 
     @property
     def label(self) -> str:
-        """What the table and the slide call it."""
+        """Return its label in the table and on the slide."""
         return f"#{self.number}"
 
     @property
     def verdict(self) -> str:
-        """In a word: an answer that nobody checked is not called correct."""
+        """Return the outcome in a word; an answer without a reference is not called correct."""
         return "ran" if self.status == "ok" and not self.checked else STATUS_WORDS[self.status]
 
     @property
     def record(self) -> dict[str, Any]:
-        """For the browser, which has the text."""
+        """Return the record for the browser, which has the text."""
         return {name: value for name, value in asdict(self).items() if name != "text"}
 
 
 def try_of(number: int, text: str, run: Measurement, counters: Mapping[str, float] | None, said: str) -> Try:
-    """What is kept of a run, and of what was counted, which a GPU does not."""
+    """Return an attempt from a run and from the emulator's counted run."""
     counted = with_derived(counters) if counters else {}
     return Try(
         number,
@@ -63,12 +64,12 @@ def try_of(number: int, text: str, run: Measurement, counters: Mapping[str, floa
 
 
 def added(tries: Iterable[Try], new: Try) -> tuple[Try, ...]:
-    """The tries with one more; the oldest go."""
+    """Return the attempts with one more; the oldest are dropped."""
     return (*tries, new)[-KEPT:]
 
 
 def tries_of(records: object) -> tuple[Try, ...]:
-    """Those that a browser kept; what is none of ours is left out."""
+    """Return the attempts from a browser's records, without records in another form."""
     return tuple(filter(None, map(_try_of, records if isinstance(records, list) else [])))[-KEPT:]
 
 

@@ -1,4 +1,4 @@
-"""Drafts of one's own: what a draft is, the copy in this browser's session, and the one in the store."""
+"""Drafts of the lab: a draft, its copy in this browser's session, and its copy in the store."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from views.shared import address, rungs
 
 @dataclass(frozen=True)
 class Draft:
-    """`start`: "rung", "sheet", or a template's name; `at`: when the text was kept, in ms since 1970, 0 as it started;
-    `setup`: how a kernel of one's own is launched, None of a rung's."""
+    """A draft. `start`: "rung", "sheet", or a template's name; `at`: when the text was typed, in ms since 1970, 0 for
+    the unchanged start; `setup`: the launch of a pasted kernel, None for a rung's draft.
+    """
 
     id: str
     start: str
@@ -42,11 +43,11 @@ class Draft:
     tries: tuple[Try, ...] = ()
 
 
-MOST_KEPT = 40  # of a browser, as many as it keeps itself
+MOST_KEPT = 40  # drafts of a browser, as many as it stores itself
 
 
 def store_draft(draft: Draft) -> str | None:
-    """Keep the draft as it is now: its text, and how it is launched. A sentence where there is no room for it."""
+    """Store the draft's text and launch. Raises a sentence if there is no room."""
     owner = _owner()
     if owner is None:
         return None
@@ -61,7 +62,7 @@ def store_draft(draft: Draft) -> str | None:
 
 
 def stored_draft(begun: Draft) -> Draft:
-    """The draft as it was kept, in the place of one that has just begun with the same number; else that."""
+    """Return the stored draft with this number; without one, the given draft."""
     owner = _owner()
     raw = store.load(owner, begun.id) if owner else None
     try:
@@ -71,11 +72,11 @@ def stored_draft(begun: Draft) -> Draft:
         setup = setup_of(kept["call"], kept["right"]) if kept["call"] else begun.setup
         return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]), setup=setup)
     except (ValueError, KeyError, TypeError, NotRunnable):
-        return begun  # of another version of this program
+        return begun  # stored by another version of this program
 
 
 def _owner() -> str | None:
-    """Who finds it again. Whoever reads the store learns no cookie from it."""
+    """Return the owner's key in the store, from which no reader learns the cookie."""
     name = visitor.name()
     return f"browser {sha256(name.encode()).hexdigest()[:32]}" if name else None
 
@@ -86,7 +87,7 @@ _UNKEPT = "draft unkept"
 
 
 def start() -> str:
-    """What the page starts from: the menu or the address say it; an address that names a rung means that."""
+    """Return the start in the menu or the address; an address with a rung starts from that rung."""
     chosen = st.session_state.get("start")
     if chosen not in (RUNG, *TEMPLATES):
         if chosen:
@@ -96,8 +97,9 @@ def start() -> str:
 
 
 def opened(ladder: Ladder | None, position: int) -> Draft:
-    """The draft of the page: the address's, or the last one with this start, or a new one. What the address holds and
-    nobody can read is said, and the draft is as it started."""
+    """Return the page's draft: the address's, or the last one with this start, or a new one. A source in the address
+    that cannot be read is reported, and the draft is unchanged.
+    """
     name = DEFAULT if ladder is None and start() == RUNG else start()
     key = f"{ladder.name} {rungs.names(ladder)[position]}" if ladder else name
     known: dict[str, str] = st.session_state.setdefault(_OF_STARTS, {})
@@ -117,7 +119,7 @@ def opened(ladder: Ladder | None, position: int) -> Draft:
 
 
 def begin_anew(draft: Draft) -> None:
-    """Another draft with the same start. For callbacks."""
+    """Start another draft in the same way. For callbacks."""
     known: dict[str, str] = st.session_state.setdefault(_OF_STARTS, {})
     for key, own in known.items():
         if own == draft.id:
@@ -125,34 +127,34 @@ def begin_anew(draft: Draft) -> None:
 
 
 def keep(draft: Draft) -> None:
-    """Remember the draft as it is now, while the browser is here."""
+    """Keep the draft in the session."""
     _drafts()[draft.id] = draft
 
 
 def save(draft: Draft) -> None:
-    """Remember it beyond that: its text is another one."""
+    """Keep the draft in the session and in the store, as its text has changed."""
     keep(draft)
     st.session_state[_UNKEPT] = store_draft(draft)
 
 
 def say_unkept() -> None:
-    """Why the server has not kept what was written last, if it has not."""
+    """Show why the server has not stored the latest text, if it has not."""
     if told := st.session_state.get(_UNKEPT):
         st.warning(told, icon=":material/save:")
 
 
 def with_try(draft: Draft, tries: tuple[Try, ...]) -> Draft:
-    """The draft with these tries."""
+    """Return the draft with these attempts."""
     return replace(draft, tries=tries)
 
 
 def of(id: str) -> Draft | None:
-    """The draft of that number, if this session knows it."""
+    """Return the draft of that number, if this session has it."""
     return _drafts().get(id)
 
 
 def take(told: Mapping[str, Any]) -> None:
-    """Take over what the browser tells of a draft. For callbacks."""
+    """Take over a draft from the browser. For callbacks."""
     draft = of(str(told.get("draft")))
     text = told.get("text")
     if draft is None or not isinstance(text, str) or len(text) > SOURCE_BYTES:
@@ -182,7 +184,7 @@ def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
 
 @contextmanager
 def said() -> Iterator[None]:
-    """What cannot be is a sentence on the page."""
+    """Show a refusal as a sentence on the page."""
     try:
         yield
     except NotRunnable as refused:
@@ -190,7 +192,7 @@ def said() -> Iterator[None]:
 
 
 def unpacked(source: str) -> str:
-    """The source that a link holds. NotRunnable: it holds none."""
+    """Return the source in a link. NotRunnable if it has none."""
     unpacking = zlib.decompressobj(-15)
     try:
         packed = base64.urlsafe_b64decode(source + "=" * (-len(source) % 4))
@@ -209,5 +211,5 @@ def _new_id() -> str:
 
 
 def _valid(id: object) -> str:
-    """An address's own number of a draft, if it is one."""
+    """Return the draft's number in the address, if it is valid."""
     return str(id) if re.fullmatch(r"[\w-]{1,40}", str(id)) else _new_id()

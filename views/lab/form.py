@@ -1,4 +1,4 @@
-"""How a kernel of one's own is launched, as a small form: grid, block, each parameter, and what is right."""
+"""The form that describes how a pasted kernel is launched: grid, block, each parameter, and the right answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPUTED = "A number, or computed from n and block: (n + block - 1) / block"
 
 
 def ask(draft: Draft) -> Setup | None:
-    """The form; what it says. None, with a sentence, where the source has no kernel."""
+    """Show the form and return the setup. None, with a sentence, if the source has no kernel."""
     setup = draft.setup
     try:
         setup = fit_setup(setup, draft.text) if setup else propose_setup(draft.text)
@@ -34,14 +34,14 @@ def ask(draft: Draft) -> Setup | None:
     ):
         setup = _kernel(draft, setup)
         declared = kernels_in(draft.text)[bare(setup.kernel)]
-        # The form of another kernel, or of one with other parameters, is another form.
+        # Another kernel, or one with other parameters, gets another form.
         form = f"{draft.id} {setup.kernel} {' '.join(declared.parameters)}"
         setup = _arguments(form, _launch(form, setup), declared)
         return replace(setup, right=_right(form, setup, declared))
 
 
 def _kernel(draft: Draft, setup: Setup) -> Setup:
-    """Which kernel, where there are several, and a template's arguments."""
+    """Choose the kernel, if there are several, and a template's arguments."""
     kernels = kernels_in(draft.text)
     if len(kernels) == 1 and not any(one.template for one in kernels.values()):
         return setup

@@ -1,4 +1,4 @@
-"""What stands beside and below the editor once a draft was checked; and the marks that go into it."""
+"""The results of a draft beside and below the editor, and the marks in the editor."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Container = st.delta_generator.DeltaGenerator
 
 
 def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, counter: str, right: Container) -> None:
-    """Wait for the check that runs, and draw what comes in: beside the editor in `right`, the tries below."""
+    """Wait for the running check and draw its results: in `right` beside the editor, and the attempts below."""
     rung = ladder.rungs[position] if ladder else None
     with right:
         changed = st.expander("What I changed", key="draftchanges") if rung else None
-        with st.container(key="labresults"):  # as high as most results, so that nothing moves when one comes
+        with st.container(key="labresults"):  # as high as most results, so nothing moves when one arrives
             found, told, numbers, elements, printed, log = (
                 Place(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
             )
@@ -73,7 +73,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
 
 
 def keep_try(id: str) -> None:
-    """Make the check that has just ended a rung of the reader's own ladder."""
+    """Add the check that has just ended to the draft's attempts."""
     made, draft = current(id), drafts.of(id)
     if made is None or draft is None or made.kept or not made.finished or made.checked is None:
         return
@@ -88,7 +88,7 @@ def keep_try(id: str) -> None:
 
 
 def marks_of(id: str, made: DraftWork, counter: str) -> dict[str, object]:
-    """What the editor shows at its lines: see `views/editor/marks.js`."""
+    """Return the editor's marks: see `views/editor/marks.js`."""
     checked, draft = made.checked, drafts.of(id)
     assert checked is not None
     values = changes.line_values(checked.measurement, counter)

@@ -1,4 +1,4 @@
-"""The lab page: a kernel is edited, checked on the emulator, run on a GPU, and compared with what it started from."""
+"""The lab page: a kernel is edited, checked on the emulator, run on a GPU, and compared with its start."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from engine.records.counters import COUNTERS, ON_LINES
 from views.editor import component
 from views.lab import drafts, form, outcome, slides, work
 from views.lab.drafts import RUNG, Draft
-from views.lab.work import Asked
+from views.lab.work import Press
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, rungs
 from views.shared.menus import AUTO, LOCKSTEP
 
 HTML = Path(__file__).parents[1] / "html"
 REQUEST = "draft request"
-HEAT = "warp_instructions"  # where no rung says what it is about
+HEAT = "warp_instructions"  # for a draft without a rung
 WIDE, SMALL, MIDDLE, LONG = 172, 106, 150, 210  # pixels of menus: N and its power, a word, an order, a counter
 LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 
 def main() -> None:
-    """Read the choice, show the editor, check what was asked for, show what came of it."""
+    """Read the choice, show the editor, start the check of a press, and show its results."""
     for style in ("inside.css", "lab.css"):
         st.html(HTML / style)
     tools = toolbar()
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def buttons(draft: Draft) -> None:
-    """What can be done with the tries; Check and Run are the editor's own, as they go with its text."""
+    """Show the buttons for the attempts; Check and Run belong to the editor, as they send its text."""
     st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=slides.begin,
               help="My tries, one a slide (P)")  # fmt: skip
     st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,
@@ -78,7 +78,7 @@ def buttons(draft: Draft) -> None:
 
 
 def start_row(ladder: Ladder | None) -> int:
-    """The menus of what the draft starts from; the position of the rung."""
+    """Show the menus of the draft's start; return the position of the rung."""
     words = {RUNG: "a rung of a ladder", **{name: one.title for name, one in TEMPLATES.items()}}
     left, right = st.columns([1, 4.6], vertical_alignment="center")
     with left:
@@ -89,9 +89,11 @@ def start_row(ladder: Ladder | None) -> int:
         return rungs.pickers(ladder) if ladder else 0
 
 
-def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None:
-    """The menus beside the editor, and what they ask for. None, with a sentence, where that cannot be run."""
-    # On as many lines as they need: none is so narrow that it cuts what it says.
+def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None:
+    """Show the menus beside the editor, and return the press that they describe. None, with a sentence, if it cannot
+    run.
+    """
+    # On several rows if necessary, so no menu is too narrow for its words.
     row = st.container(horizontal=True, vertical_alignment="bottom", key="labmenus")
     with row.container(width=WIDE if ladder else SMALL):
         if ladder:
@@ -114,7 +116,7 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None
     try:
         if ladder:
             timed = choice_of(ladder, position)
-            return Asked(draft.id, draft.text, draft.file, timed.n, rung=emulated(timed, ladder), timed=timed)
+            return Press(draft.id, draft.text, draft.file, timed.n, rung=emulated(timed, ladder), timed=timed)
         setup = form.ask(draft)
         if setup is None:
             return None
@@ -126,7 +128,7 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Asked | None
 
 
 def choice_of(ladder: Ladder, position: int) -> Settled:
-    """The rung with what the menus say, as it is timed on a GPU. NotRunnable where a number is none."""
+    """Return the rung with the menus' values, as a GPU times it. NotRunnable for text in place of a number."""
     rung = ladder.rungs[position]
     chosen = {name: str(st.session_state.get(name) or value) for name, value in rungs.own_choices(ladder).items()}
     return settle(Choice(
@@ -140,37 +142,37 @@ def choice_of(ladder: Ladder, position: int) -> Settled:
 
 
 def emulated(timed: Settled, ladder: Ladder) -> Settled:
-    """The same on the emulator, at an N that it counts in a lecture's patience."""
+    """Return the same choice on the emulator, at an N that it runs in a few seconds."""
     return replace(timed, device="emulator", n=emulated_n(ladder, timed.n), schedule=menus.chosen_schedule())
 
 
-def own_asked(draft: Draft, setup: Setup) -> Asked:
-    """A launch of one's own. NotRunnable: N is no number."""
+def own_asked(draft: Draft, setup: Setup) -> Press:
+    """Return the press of a pasted kernel. NotRunnable if N is no number."""
     n = menus.number_of(str(st.session_state.get("n")), "N")
-    return Asked(draft.id, draft.text, draft.file, n, setup=setup, schedule=menus.chosen_schedule())
+    return Press(draft.id, draft.text, draft.file, n, setup=setup, schedule=menus.chosen_schedule())
 
 
 def counter_of(ladder: Ladder | None, position: int) -> str:
-    """The counter that stands at the lines: the chosen one, else what the rung is about."""
+    """Return the counter at the lines: the chosen one, or the counter that the rung is about."""
     chosen = str(st.session_state.get("heat"))
     return chosen if chosen in ON_LINES else changes.shown_counter(ladder, position) if ladder else HEAT
 
 
 def take_request(told: Mapping[str, Any]) -> None:
-    """Check or Run was pressed. For callbacks."""
+    """Handle a press of Check or Run. For callbacks."""
     drafts.take(told)
     if told.get("action") in ("check", "run") and told.get("number") != heard(str(told.get("draft"))):
         request(str(told["draft"]), str(told["action"]), int(told.get("number") or 0))
 
 
 def heard(draft: str) -> int:
-    """The number of the last press that the server knows of: others were lost on their way, and are told again."""
+    """Return the number of the last press that arrived; the browser sends later ones again."""
     made, wanted = work.current(draft), st.session_state.get(REQUEST) or {}
     return max(made.asked.number if made else 0, wanted.get("number", 0))
 
 
 def request(draft: str, action: str, number: int = 0) -> None:
-    """Have the draft checked, or run, in the next run of the script. For callbacks."""
+    """Check or run the draft in the next run of the script. For callbacks."""
     st.session_state[REQUEST] = {"draft": draft, "action": action, "number": number or component.now()}
 
 

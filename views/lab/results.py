@@ -1,4 +1,4 @@
-"""What came of a check, in HTML: the answer, what was found where, this against the rung, and the tries."""
+"""The results of a check as HTML: the answer, the marks, the comparison with the rung, and the attempts."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from engine.records.counters import COUNTERS, IN_TABLE, ON_LINES
 from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html import answer, lines
 from views.html.parts import code_in
+from views.html.table import cell, heading, table
 from views.lab.attempts import Try
 
 NOTHING_YET = (
     '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks what it '
     "finds at its line. Run does the same, and then times it on the GPU of this machine, if there is one.</p>"
 )
-MOST_MARKS = 12  # that are told beside the editor; the lines have all of them
+MOST_MARKS = 12  # listed beside the editor; the lines have all of them
 _KINDS = {"error": "error", "warning": "warning", "finding": "found"}
 
 
 def verdict(checked: Checked, order: str) -> str:
-    """Whether it is right. A launch without a reference is not called right."""
+    """Return whether the answer is right. A launch without a reference is not called right."""
     run = checked.measurement
     if run.check is None and run.counters is not None:
         found = run.reason or "Nothing says what is right: here are the first elements of the arrays."
@@ -36,7 +37,7 @@ def verdict(checked: Checked, order: str) -> str:
 
 
 def elements(checked: Checked) -> str:
-    """The first elements of the answer; of a launch that nobody checked those of every array."""
+    """Return the first elements of the answer; without a reference, of every array."""
     run = checked.measurement
     if run.check is None:
         return "".join(answer.array_html(one.name, one.dtype, one.count, one.first) for one in checked.arrays)
@@ -44,7 +45,7 @@ def elements(checked: Checked) -> str:
 
 
 def told(marks: Sequence[Mark]) -> str:
-    """The marks as a list, each with the way to its line."""
+    """Return the marks as a list with links to their lines."""
     rows = "".join(
         f'<li class="{mark.kind}"><a href="#L{mark.line}">line {mark.line}</a> <b>{_KINDS[mark.kind]}</b> '
         f"{code_in(mark.message)}</li>"
@@ -55,21 +56,21 @@ def told(marks: Sequence[Mark]) -> str:
 
 
 def refused(ran: Measurement | None) -> str:
-    """Why the GPU has no time; "" where it has, or was not asked."""
+    """Return why the GPU has no time; "" if it has one, or was not asked."""
     if ran is None or ran.status in ("ok", "hazard"):
         return ""
     return f'<div class="insideanswer bad"><b>{escape(STATUS_WORDS[ran.status])}</b> {code_in(ran.reason or "")}</div>'
 
 
 def log(run: Measurement) -> str:
-    """The compiler's whole log, on demand."""
+    """Return the compiler's whole log, folded."""
     if not run.log:
         return ""
     return f"<details class='draftlog'><summary>The whole log</summary><pre>{escape(run.log)}</pre></details>"
 
 
 def beside(mine: Measurement, ran: Measurement | None, rung: Measurement | None, known: Known | None, name: str) -> str:
-    """Counts and time, this against the rung that it came from; alone where it came from none."""
+    """Return the counts and the time of the draft beside those of its rung; alone without a rung."""
     if mine.counters is None:
         return ""
     own, theirs = values_of(mine), values_of(rung)
@@ -87,17 +88,12 @@ def beside(mine: Measurement, ran: Measurement | None, rung: Measurement | None,
                      text_of("step", before / after) if same and before and after else ""))  # fmt: skip
     if not rows:
         return ""
-    body = "".join(
-        f"<tr><td>{escape(title)}</td>{f'<td>{was}</td>' if name else ''}<td>{now or '–'}</td>"
-        f"{f'<td>{factor}</td>' if name else ''}</tr>"
-        for title, was, now, factor in rows
-    )
-    heads = f"<th>{escape(name)}</th><th>mine</th><th>mine / {escape(name)}</th>" if name else "<th>mine</th>"
+    cells = [[escape(title), was, now or "–", factor] if name else [escape(title), now or "–"]
+             for title, was, now, factor in rows]  # fmt: skip
     counted = f"Counted at N = {size_text(mine.choice.n)}, emulated"
+    heads = [counted, escape(name), "mine", f"mine / {escape(name)}"] if name else [counted, "mine"]
     where = f'<p class="smallprint">Time: {escape(device_line(timed))}</p>' if timed else ""
-    return (
-        f'<table class="hardware"><thead><tr><th>{counted}</th>{heads}</tr></thead><tbody>{body}</tbody></table>{where}'
-    )
+    return table(heads, cells, kind="hardware") + where
 
 
 def _factor(before: float | None, after: float | None) -> str:
@@ -107,26 +103,24 @@ def _factor(before: float | None, after: float | None) -> str:
 
 
 def tries_html(tries: Iterable[Try], zone: str | None) -> str:
-    """A small ladder of one's own, the newest first; a label brings its source back into the editor."""
-    rows = [_row(one, zone, current=not place) for place, one in enumerate(reversed(list(tries)))]
+    """Return the attempts as a ladder, the newest first; a label brings its source back into the editor."""
+    rows = [_row(one, zone) for one in reversed(list(tries))]
     if not rows:
         return '<p class="smallprint">Every check becomes a rung of a ladder of your own.</p>'
-    heads = "".join(f'<th title="{escape(COLUMNS[key].meaning)}">{escape(COLUMNS[key].title)}</th>' for key in IN_TABLE)
-    return (
-        '<div class="scroll"><table class="ladder tries"><thead><tr><th class="text">Try</th><th class="text">When</th>'
-        f'<th class="text">Correct?</th><th>N</th>{heads}<th>Time</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    counted = [heading(escape(COLUMNS[key].title), title=COLUMNS[key].meaning) for key in IN_TABLE]
+    heads = [*(heading(title, "text") for title in ("Attempt", "When", "Correct?")), "N", *counted, "Time"]
+    return table(heads, rows, marked=[0], kind="ladder tries")
 
 
-def _row(one: Try, zone: str | None, current: bool) -> str:
-    counted = "".join(f"<td>{escape(text_of(key, one.counters.get(key))) or '<i>·</i>'}</td>" for key in IN_TABLE)
+def _row(one: Try, zone: str | None) -> list[str]:
+    counted = [escape(text_of(key, one.counters.get(key))) or "<i>·</i>" for key in IN_TABLE]
     time = escape(text_of("time_us", one.time_us)) or "<i>–</i>"
     at = escape(answer.when_ran(one.utc, zone).removeprefix("run ")) if one.utc else ""
-    return (
-        f'<tr class="{"current" if current else ""}">'
-        f'<td class="rung"><a href="#T{one.number}" title="Bring this source back">{one.label}</a></td>'
-        f'<td class="text">{at}</td><td class="text status {one.status if one.checked else ""}" '
-        f'title="{escape(one.said)}">{escape(one.verdict)}</td><td>{escape(size_text(one.n))}</td>{counted}'
-        f'<td title="{escape(one.device or "")}">{time}</td></tr>'
-    )
+    return [
+        cell(f'<a href="#T{one.number}" title="Bring this source back">{one.label}</a>', "rung"),
+        cell(at, "text"),
+        cell(escape(one.verdict), f"text status {one.status if one.checked else ''}", title=one.said),
+        escape(size_text(one.n)),
+        *counted,
+        cell(time, title=one.device or ""),
+    ]

@@ -1,4 +1,4 @@
-"""The tries of a draft in a hall: one a slide, in large type, with what changed since the one before."""
+"""The attempts of a draft as slides: one attempt a slide, in large type, with the changes since the previous one."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _SHOWN = "try shown"
 
 
 def begin() -> None:
-    """Present the tries, beginning with the last. For callbacks."""
+    """Present the attempts, beginning with the last. For callbacks."""
     st.session_state.pop(_SHOWN, None)
     st.session_state["present"] = "1"
 
 
 def end() -> None:
-    """Back to the editor. For callbacks."""
+    """Return to the editor. For callbacks."""
     st.session_state["present"] = ""
 
 
 def show(draft: Draft) -> None:
-    """The slide of one try, and the keys that step through them."""
+    """Show the slide of one attempt, and assign the keys that step."""
     st.html(STYLE)
     last = len(draft.tries) - 1
     at = min(st.session_state.get(_SHOWN, last), last)
@@ -58,7 +58,7 @@ def show(draft: Draft) -> None:
 
 
 def step(by: int, last: int) -> None:
-    """To another try; the ends hold. For callbacks."""
+    """Step `by` attempts; the ends hold. For callbacks."""
     st.session_state[_SHOWN] = min(max(st.session_state.get(_SHOWN, last) + by, 0), last)
 
 
@@ -72,7 +72,7 @@ def _title(draft: Draft, label: str, place: str) -> str:
 
 
 def _numbers(one: Try, before: Try | None) -> str:
-    """Its verdict, time and counts, each with the factor against the try before."""
+    """Return its verdict, time and counts, each with the factor against the previous attempt."""
     keys = [key for key in IN_TABLE if key in one.counters]
     made = [
         tile(COLUMNS[key].title, text_of(key, one.counters[key]), below=_small(_against(one, before, key)))

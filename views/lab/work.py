@@ -1,32 +1,28 @@
-"""The jobs of one check or run of a draft: the draft, the rung that it came from and, on a GPU, its time."""
+"""The runs of one check or run of a draft: the draft, the rung that it came from and, on a GPU, its time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
-
-import streamlit as st
 
 from engine.backends.measure import failed
 from engine.compile.limits import check_text
-from engine.history import history
 from engine.lab.checking import Checked
 from engine.lab.setups import Setup
 from engine.plan import check_gpu
 from engine.records import Choice, Measurement, NotRunnable, Settled
 from engine.service import service
 from engine.service.drafts import submit_own, submit_rung, submit_time
-from views.shared import presence, work
-from views.shared.work import PageJobs
+from views.shared import work
+from views.shared.work import Work
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is checked of the draft of that id. `number`: the browser's, of this press.
+class Press:
+    """A press of Check or Run on a draft. `draft`: its id; `number`: the browser's number of the press.
 
-    Of a rung's draft `rung` is the rung as it is run on the emulator, and `timed` as on a GPU; of a kernel of one's own
-    there are `setup`, `n` and `schedule`.
+    The draft of a rung has `rung`, the rung as the emulator runs it, and `timed`, as a GPU does; the draft of a pasted
+    kernel has `setup`, `n` and `schedule`.
     """
 
     draft: str
@@ -41,24 +37,18 @@ class Asked:
     schedule: str | None = None
 
 
-class DraftWork(PageJobs):
-    """The jobs of one browser. `checked`: the draft's; `beside`: the rung's as it is; `ran`: the draft's on a GPU."""
+class DraftWork(Work):
+    """The runs of one press. `checked`: the draft's; `beside`: the unchanged rung's; `ran`: the draft's on a GPU."""
 
-    words: ClassVar = {
-        "draft": "Checking your kernel",
-        "beside": "Running the rung that it came from",
-        "gpu": "Running on the GPU",
-    }
-
-    def __init__(self, asked: Asked, session: str) -> None:
+    def __init__(self, asked: Press, session: str) -> None:
         super().__init__(session)
         self.asked = asked
         self.checked: Checked | None = None
         self.beside: Measurement | None = None
         self.ran: Measurement | None = None
-        self.kept = False  # among the tries
+        self.kept = False  # among the attempts
         try:
-            self._begin()
+            self._check()
         except NotRunnable as refused:
             self.checked = Checked(failed(self._choice, refused))
 
@@ -67,70 +57,61 @@ class DraftWork(PageJobs):
         asked = self.asked
         return asked.rung or Choice(asked.setup.kernel if asked.setup else "", asked.n, 1, device="emulator")
 
-    @property
-    def _on_gpu(self) -> Choice:
-        return replace(
-            self.asked.timed or self._choice, device="gpu", source=self.asked.text, source_name=self.asked.file
-        )
-
-    def _begin(self) -> None:
-        asked = self.asked
+    def _check(self) -> None:
+        """Run the draft on the emulator, beside the unchanged rung. NotRunnable."""
+        asked, label = self.asked, "Checking your kernel"
         check_text(asked.file, asked.text)
         if asked.rung is not None:
-            edited = replace(asked.rung, source=asked.text, source_name=asked.file)
-            self._add("draft", partial(submit_rung, edited, self._session))
-            self._add("beside", partial(service.submit, asked.rung, self._session))
+            edited, rung = replace(asked.rung, source=asked.text, source_name=asked.file), asked.rung
+            self._start(label, partial(submit_rung, edited, self._session), self._take_draft)
+            self._start(
+                "Running the rung that it came from",
+                partial(service.submit, rung, self._session),
+                lambda handle: setattr(self, "beside", work.take_measurement(handle, rung)),
+            )
         elif asked.setup is not None:
             own = (asked.setup, asked.n, asked.text, asked.file, asked.schedule, self._session)
-            self._add("draft", partial(submit_own, *own))
-
-    def _take(self, name: str, handle: service.Handle) -> None:
-        if name == "draft":
-            self._take_draft(handle)
-        elif name == "beside" and self.asked.rung is not None:
-            self.beside = service.measurement_of(handle, self.asked.rung)
-            if self.beside.status != "refused":
-                history.remember(self.asked.rung, self.beside)
-        elif name == "gpu":
-            self.ran = service.measurement_of(handle, self._on_gpu)
+            self._start(label, partial(submit_own, *own), self._take_draft)
 
     def _take_draft(self, handle: service.Handle) -> None:
         try:
             self.checked = handle.result()
-        except Exception as error:  # a deadline, a crash: whatever it is, it is said
+        except Exception as error:  # the page shows any failure, as a deadline or a crash
             self.checked = Checked(service.failure_of(self._choice, error))
         if self.asked.action == "run" and self.checked is not None:
-            try:
-                self._run(self.checked)
-            except NotRunnable as refused:
-                self.ran = failed(self._on_gpu, refused)
+            self._run(self.checked)
 
     def _run(self, found: Checked) -> None:
-        """Give the draft to the GPU. NotRunnable: there is none, or it does not run this."""
+        """Run the draft on the GPU, or keep why that is refused."""
         asked = self.asked
-        check_gpu()
-        if found.barred is not None:
-            raise NotRunnable(found.barred)
-        if asked.timed is not None:
-            edited = replace(asked.timed, source=asked.text, source_name=asked.file)
-            self._add("gpu", partial(service.submit, edited, self._session, fresh=True))
-        elif asked.setup is not None:
-            self._add("gpu", partial(submit_time, asked.setup, asked.n, asked.text, asked.file, self._session))
+        choice = replace(asked.timed or self._choice, device="gpu", source=asked.text, source_name=asked.file)
+        try:
+            check_gpu()
+            if found.barred is not None:
+                raise NotRunnable(found.barred)
+            if asked.timed is not None:
+                submit = partial(service.submit, choice, self._session, fresh=True)
+            else:
+                submit = partial(submit_time, asked.setup, asked.n, asked.text, asked.file, self._session)
+            self._start(
+                "Running on the GPU", submit,
+                lambda handle: setattr(self, "ran", service.measurement_of(handle, choice)),
+            )  # fmt: skip
+        except NotRunnable as refused:
+            self.ran = failed(choice, refused)
 
 
 def name_of(draft: str) -> str:
-    """What `views.shared.work` knows the checks of a draft by."""
+    """Return the name of a draft's work in `views.shared.work`."""
     return f"work on draft {draft}"
 
 
-def start(asked: Asked) -> None:
-    """Begin, in the place of what the page may still be doing with this draft."""
-    name = name_of(asked.draft)
-    work.stop(name)
-    st.session_state[name] = DraftWork(asked, presence.session_of_click())
+def start(asked: Press) -> None:
+    """Start a press's work in place of the draft's unfinished work."""
+    work.begin(name_of(asked.draft), lambda session: DraftWork(asked, session))
 
 
 def current(draft: str) -> DraftWork | None:
-    """The last check of a draft, finished or not."""
-    made = st.session_state.get(name_of(draft))
+    """Return the work of a draft's last press, finished or not."""
+    made = work.current(name_of(draft))
     return made if isinstance(made, DraftWork) else None

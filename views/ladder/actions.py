@@ -1,4 +1,4 @@
-"""The buttons that run, and what the buttons and keys of the ladder page do."""
+"""The buttons that run, and the callbacks of the buttons and keys of the ladder page."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from views.shared import address, presentation, work
 
 
 def toggle_presenting(on: bool) -> None:
-    """Present, or stop presenting. For callbacks, as all that runs."""
+    """Start or stop presenting. For callbacks."""
     if not on and work.is_presenting():
         presentation.end()
     st.session_state["present"] = "1" if on else ""
 
 
 def follow() -> None:
-    """Go where the lecture goes. For callbacks."""
+    """Follow the presentation. For callbacks."""
     found = presentation.now()
     if found is not None:
         address.lead({**found.choices, "follow": "1"})
 
 
 def stop_following() -> None:
-    """Stay where this page is. For callbacks."""
+    """Stay on this page instead of following. For callbacks."""
     address.forget("follow")
 
 
 def follow_button() -> None:
-    """For who listens, while somebody presents."""
+    """Show the button to follow, while somebody presents."""
     if presentation.is_followed():
         st.button("Following", key="follow_off", icon=":material/sensors:", type="primary", on_click=stop_following,
                   help="This page goes where the lecture goes. Press to stop.")  # fmt: skip
@@ -50,7 +50,7 @@ def run_ladder(page: Page) -> None:
 
 
 def run_buttons(page: Page) -> None:
-    """Run, and run the ladder: the same in the page and in the hall."""
+    """Show Run and Run the ladder: the same on the page and on the slide."""
     st.button("Run", key="run", type="primary", icon=":material/play_arrow:", on_click=run_rung, args=(page,),
               help="Check this rung's answer, then measure it (R)")  # fmt: skip
     st.button("Run the ladder", key="run_ladder", icon=":material/stairs:", on_click=run_ladder, args=(page,),

@@ -16,7 +16,7 @@ from views.shared.place import Place
 
 
 class Table:
-    """The lecture's table, the line that says where its numbers come from, and the file."""
+    """The lecture's table, the line with the sources of its numbers, and the file."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -32,7 +32,7 @@ class Table:
         return tables.frame_csv(tables.ladder_table(page.ladder, page.choices, facts_of(page).known))
 
     def show(self, facts: Facts) -> None:
-        """Draw it with what is known by now."""
+        """Draw the known measurements."""
         page = self._page
         self._rows.html(table.ladder_html(facts.rows, page.topic.metric, page.position, _counts(page, facts),
                                           _headings(page, facts)))  # fmt: skip
@@ -58,7 +58,7 @@ def _headings(page: Page, facts: Facts) -> dict[str, str]:
 
 
 def environment(known: Sequence[Known], position: int) -> list[str]:
-    """The environment lines of the rung on the page, or of the first one that has any."""
+    """Return the environment lines of the rung on the page, or of the first one that has any."""
     order = [known[position], *known]
     timed = next((fact.timed for fact in order if fact.timed), None)
     counted = next((fact.counted for fact in order if fact.counted), None)
@@ -66,7 +66,7 @@ def environment(known: Sequence[Known], position: int) -> list[str]:
 
 
 def under_table(lectures: Sequence[str], environment: Sequence[str], data_note: str) -> str:
-    """The small print below the table: whose figures, on what, with which data."""
+    """Return the small print below the table: the sources, devices and data of the figures."""
     lines = []
     if lectures:
         lines.append(f'<span class="paper"></span>published by the lecture for {escape("; ".join(lectures))}')

@@ -1,4 +1,4 @@
-"""What works on this machine, and one fix a line."""
+"""The page of this machine: checks of the installation with a fix each, the warm-up, and the progress of students."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import streamlit as st
 
 from engine.service import service
 from views.access import visitor
+from views.html.table import cell, heading, table
 from views.machine import warm_up
 from views.shared import keyboard
 from views.sheets import overview
@@ -21,14 +22,16 @@ FOLDER = Path(__file__).parents[2]
 
 @st.cache_data(ttl=300, show_spinner="Looking at this machine")
 def checks() -> list[dict[str, object]]:
-    """The doctor's list, from a process of its own: this one must never hold a GPU."""
+    """Return the doctor's list, made in another process, as this one must never hold a GPU."""
     asked = subprocess.run([sys.executable, "-m", "engine", "doctor", "--json"], cwd=FOLDER, capture_output=True,
                            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
     return list(json.loads(asked.stdout)) if asked.returncode == 0 else []
 
 
 def main() -> None:
-    """Where kernels run; for who may see it, the doctor's list, what is ready for a lecture and who is where."""
+    """Show the devices that run kernels and, to roles with the right, the doctor's list, the warm-up and the
+    students.
+    """
     may = visitor.rights()
     keyboard.on_key({"run": warm_up.start} if may.prepares else {})
     st.header("This machine")
@@ -54,20 +57,19 @@ def main() -> None:
 
 
 def doctor() -> None:
-    """The list, with a fix for each line."""
+    """Show the doctor's list, with a fix for each failed check."""
     rows = checks()
     if not rows:
         st.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
-    lines = "".join(
-        f'<tr><td class="text status {"ok" if row["ok"] else ""}">{"✓ works" if row["ok"] else "✗ missing"}</td>'
-        f'<td class="text"><b>{escape(str(row["name"]))}</b></td><td class="text">{escape(str(row["detail"]))}'
-        f"{_fix(row)}</td></tr>"
+    cells = [
+        [
+            cell("✓ works" if row["ok"] else "✗ missing", f"text status {'ok' if row['ok'] else ''}"),
+            cell(f"<b>{escape(str(row['name']))}</b>", "text"),
+            cell(escape(str(row["detail"])) + _fix(row), "text"),
+        ]
         for row in rows
-    )
-    st.html(
-        f'<table class="ladder"><thead><tr><td></td><th class="text">What</th><th class="text">Found</th></tr></thead>'
-        f"<tbody>{lines}</tbody></table>"
-    )
+    ]
+    st.html(table([cell(""), heading("What", "text"), heading("Found", "text")], cells))
     if st.button("Look again", icon=":material/refresh:"):
         checks.clear()
         st.rerun()

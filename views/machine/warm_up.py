@@ -1,4 +1,4 @@
-"""Warm up before a lecture: every rung of a ladder run once, and a table that says what is ready."""
+"""Warm up before a lecture: run every rung of a ladder once, and show which are ready."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from engine.catalogue import KERNELS, LADDERS, Ladder
 from engine.service.warm_up import RungReadiness, readiness, run_of
 from views.access import visitor
 from views.html.parts import code_in
+from views.html.table import cell, heading, table
 from views.shared import presentation, work
 from views.shared.place import Place
 
 WORK = "warm up work"
 LADDER = "ladder to warm up"
 _WORDS = {"ready": "✓ ready", "recorded": "≈ only a record", "failed": "✗ failed", "waiting": "not run yet"}
-_MOODS = {"ready": "ok", "failed": "bad"}  # in a colour of its own
+_MOODS = {"ready": "ok", "failed": "bad"}  # states with a colour
 
 
 def show() -> None:
-    """The menu, the button and the table."""
+    """Show the menu, the button and the table."""
     st.subheader("Warm up before a lecture")
     st.write("Compiles and runs every rung once. What cannot run is shown as it was recorded, and says so.")
     if (last := presentation.now()) is not None:
@@ -33,17 +34,17 @@ def show() -> None:
                      format_func=lambda name: LADDERS[name].title)  # fmt: skip
         st.button("Warm up", key="warm_up", type="primary", icon=":material/local_fire_department:", on_click=start,
                   help="Every rung, one after the other (R)")  # fmt: skip
-    table = Place("warm")
+    place = Place("warm")
 
     def draw() -> None:
-        table.html(_table(readiness(_ladder())))
+        place.html(_table(readiness(_ladder())))
 
     work.follow(WORK, draw)
     draw()
 
 
 def start() -> None:
-    """Run every rung of the chosen ladder, for who may. For callbacks."""
+    """Run every rung of the chosen ladder, if the visitor's role allows it. For callbacks."""
     if not visitor.rights().prepares:
         return
     ladder = _ladder()
@@ -56,16 +57,15 @@ def _ladder() -> Ladder:
 
 
 def _table(found: tuple[RungReadiness, ...]) -> str:
-    rows = "".join(
-        f'<tr><td class="rung">{escape(ready.rung)}</td>'
-        f'<td class="text status {_MOODS.get(ready.state, "waiting")}">{_WORDS[ready.state]}</td>'
-        f'<td class="text"><b>{escape(KERNELS[ready.kernel].title)}</b>{code_in(ready.sentence)}</td></tr>'
+    rows = [
+        [
+            cell(escape(ready.rung), "rung"),
+            cell(_WORDS[ready.state], f"text status {_MOODS.get(ready.state, 'waiting')}"),
+            cell(f"<b>{escape(KERNELS[ready.kernel].title)}</b>{code_in(ready.sentence)}", "text"),
+        ]
         for ready in found
-    )
+    ]
     count = {state: sum(ready.state == state for ready in found) for state in _WORDS}
     said = ", ".join(f"{number} {_WORDS[state].lstrip('✓≈✗ ')}" for state, number in count.items() if number)
-    return (
-        f"<p>{len(found)} rungs: {said}.</p>"
-        '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th class="text">State</th>'
-        f'<th class="text">What will be shown</th></tr></thead><tbody>{rows}</tbody></table></div>'
-    )
+    heads = [heading(title, "text") for title in ("Rung", "State", "What will be shown")]
+    return f"<p>{len(found)} rungs: {said}.</p>{table(heads, rows)}"

@@ -1,1 +1,1 @@
-"""What the pages share: runs, menus, the address, the keyboard, presence, the live presentation."""
+"""Shared by the pages: runs, menus, the address, the keyboard, presence, the presentation."""

@@ -1,7 +1,7 @@
 """The page's state is its address: a reload or a shared link shows the same page.
 
-Every choice is a widget whose key is also the name in the address. `restore` reads an address that somebody opened
-(or went back to); `publish` writes the choices into it.
+Every choice is a widget whose key is also its name in the address. `restore` reads a newly opened address, or one that
+Back returned to; `publish` writes the choices into it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import streamlit as st
 
 from views.shared import keyboard
 
-# What may stand in the address. Values stay text until they are used: a wrong one is answered with a sentence.
+# Names in the address. Values stay text until they are used: a wrong one is refused with a sentence.
 NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", "combine", "device", "show", "below",
          "present",
          "topic", "sweep", "kernels", "blocks", "sizes", "knob", "values", "elements", "counter", "value",
@@ -20,7 +20,7 @@ NAMES = ("ladder", "rung", "n", "block", "grid", "parameter", "dtype", "cache", 
          "start", "draft", "call", "right", "source", "sheet", "student", "follow")  # fmt: skip
 _LISTS = ("kernels", "blocks", "sizes", "values", "elements")
 _TOPICAL = ("n", "block", "dtype")
-# Left out of the address when plain.
+# Left out of the address if they have their default.
 OPTIONAL = ("present", "show", "counter", "grid", "parameter", "combine", "heat", "look", "schedule", "launch",
             "b", "warp", "beside", "partitions", "gpu", "student", "follow")  # fmt: skip
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
@@ -29,15 +29,15 @@ _KNOB, _KNOBS = "knob shown", "knobs kept"
 
 
 def restore(page: str) -> None:
-    """Take over what the address says: where a page is opened, and where the browser went back to.
+    """Take over the address of a page that was just opened, or that Back returned to.
 
-    Between the two, what an address says is what this page wrote there, or an older one that a click still carries.
-    What is taken over counts as answered when the page publishes it: a run of the script may be cut short.
+    Otherwise the address is our own, or a stale one sent with a click, and is ignored. A taken-over address counts as
+    answered once the page publishes it, as a run of the script may be cut short.
     """
     asked = keyboard.gone_back() or st.session_state.get(_LED, {})
     if st.session_state.get(_OPENED) != page:
         st.session_state.pop(_OPENED, None)
-        # Whoever goes back again while the page is still being opened wants the later address.
+        # A reader who goes back again while the page still opens wants the later address.
         asked = asked or st.query_params.to_dict()
     for name in NAMES:
         if asked and name in OPTIONAL and name not in asked:
@@ -48,14 +48,13 @@ def restore(page: str) -> None:
 
 
 def lead(address: Mapping[str, str]) -> None:
-    """Let this page go to an address of its own, as if the browser went back to it. For callbacks."""
+    """Open an address of this page as if the browser had gone back to it. For callbacks."""
     st.session_state[_LED] = dict(address)
 
 
 def recall(page: str) -> None:
-    """Bring along what was chosen on another page: to Streamlit, a widget of this page is another one.
-
-    And what was chosen before presenting: while a widget is not shown, Streamlit forgets it.
+    """Restore the choices of another page, as Streamlit keeps widgets per page, and those from before presenting, as
+    Streamlit forgets a widget that is not shown.
     """
     another = st.session_state.get(_PAGE) != page
     for name, value in _kept("").items():
@@ -65,12 +64,12 @@ def recall(page: str) -> None:
 
 
 def shown() -> str | None:
-    """The address of the page that was shown last; None before the first."""
+    """Return the path of the last shown page; None before the first."""
     return st.session_state.get(_PAGE)
 
 
 def recall_for(topic: str, defaults: Mapping[str, str]) -> None:
-    """The same for N, block size and type, which each topic has its own of; `defaults` where nothing was chosen yet."""
+    """Restore N, block size and type, which are kept per topic; `defaults` before the first choice."""
     here = (st.session_state[_PAGE], topic)
     another = st.session_state.get(_TOPIC) != here
     for name, default in defaults.items():
@@ -81,10 +80,7 @@ def recall_for(topic: str, defaults: Mapping[str, str]) -> None:
 
 
 def recall_knob(name: str | None) -> None:
-    """The same for "parameter": it belongs to the knob of that name, and each knob keeps a value of its own.
-
-    None: the rung on the page has no knob.
-    """
+    """Restore the parameter, which is kept per parameter name. None: the rung has no parameter."""
     another = st.session_state.get(_KNOB) != name
     given = "parameter" in st.session_state[_GIVEN]
     if "parameter" not in st.session_state or (another and not given):
@@ -93,26 +89,26 @@ def recall_knob(name: str | None) -> None:
 
 
 def forget_knobs() -> None:
-    """Every knob goes back to its default. For callbacks."""
+    """Reset every parameter to its default. For callbacks."""
     forget("parameter")
     st.session_state[_KNOBS] = {}
 
 
 def keep(topic: str, values: Mapping[str, str]) -> None:
-    """Choose these for a topic. For callbacks."""
+    """Store these choices for a topic. For callbacks."""
     _kept(topic).update(values)
     st.session_state.update(values)
 
 
 def forget(*names: str) -> None:
-    """Let these choices go back to their defaults. For callbacks."""
+    """Reset these choices to their defaults. For callbacks."""
     for name in names:
         st.session_state.pop(name, None)
         _kept("").pop(name, None)
 
 
 def given(*names: str) -> bool:
-    """Whether the address that was just opened says all of these."""
+    """Whether the address that was just opened has all of these names."""
     return set(names) <= set(st.session_state[_GIVEN])
 
 
@@ -121,7 +117,7 @@ def _kept(topic: str) -> dict[str, object]:
 
 
 def publish(topic: str, values: Mapping[str, object]) -> None:
-    """Write the page's choices into the address; None and "" are left out."""
+    """Write the page's choices into the address, without None and ""."""
     address = {
         name: ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         for name, value in values.items()

@@ -1,7 +1,7 @@
-"""What the browser tells beside Streamlit's own widgets: keys, Back, the size of its window.
+"""Messages from the browser beside Streamlit's own widgets: keys, Back, the size of its window.
 
-`views/html/browser.js` listens, which `views/server/entry.py` puts into the page; `views/server/keys.py` says which
-keys there are.
+`views/html/browser.js` sends them; `views/server/entry.py` puts it into the page; `views/server/keys.py` lists the
+keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PRESENT = "present asked"
 
 
 def listen() -> None:
-    """Connect the server with the browser's script. A page says what its keys do with `on_key`."""
+    """Connect the server with the browser's script. A page assigns its keys with `on_key`."""
     st.session_state[_ACTIONS] = st.session_state.get(_ACTIONS, {})
     _component()(
         key="keyboard",
@@ -37,13 +37,13 @@ def _component() -> Any:
 
 
 def window() -> tuple[int, int]:
-    """(width, height) of the browser's window in pixels; 1280 x 720 until they are told."""
+    """Return (width, height) of the browser's window in pixels; 1280 x 720 until the browser has sent them."""
     width, height = _told().get("window") or (1280, 720)
     return int(width), int(height)
 
 
 def gone_back() -> Mapping[str, str]:
-    """The address on this page that the browser went back to since the page last `arrived`; empty if it did not."""
+    """Return the address on this page that the browser went back to since `arrived`; empty if it did not."""
     popped = _told().get("popped") or {}
     if popped.get("number", 0) <= st.session_state.get(_ARRIVED, 0):
         return {}
@@ -51,17 +51,17 @@ def gone_back() -> Mapping[str, str]:
 
 
 def arrived() -> None:
-    """The page shows what the browser went back to."""
+    """Mark the address that the browser went back to as shown."""
     st.session_state[_ARRIVED] = (_told().get("popped") or {}).get("number", 0)
 
 
 def on_key(actions: dict[str, Callable[[], None]]) -> None:
-    """What the page's keys do: an action's name -> a callback. Where a page says nothing else, P presents the rung."""
+    """Assign the page's keys: the name of an action -> a callback. Unless the page assigns P, it presents the rung."""
     st.session_state[_ACTIONS] = {"present": _ask_present, **actions}
 
 
 def present_asked() -> bool:
-    """Whether P was pressed on a page that has nothing to present of its own."""
+    """Whether P was pressed on a page that assigns no callback to it."""
     return bool(st.session_state.pop(_PRESENT, False))
 
 

@@ -1,6 +1,7 @@
-"""The row of choices that pages share: N, block size, type, cache state, combining, grid, device.
+"""The row of menus that pages share: N, block size, type, cache state, combining, grid, device.
 
-Options come from the catalogue. What a kernel cannot run stays choosable and says so: nothing is changed quietly.
+Options come from the catalogue. An option that a kernel cannot run stays in the menu and is refused with a sentence; no
+choice is changed silently.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DEVICE_WORDS = {"auto": "automatic", "gpu": "GPU", "emulator": "emulator"}
 
 def select(label: str, name: str, options: list[str], default: str, words: dict[str, str] | None = None,
            new: bool = False, help: str | None = None) -> str:  # fmt: skip
-    """One choice as a menu; a value from the address that is no option is shown as it is, and refused in words.
+    """Show a menu; a value from the address that is no option is shown as it is, and refused in words.
 
     The browser remembers an option by its words, so an option's words must never change.
     """
@@ -40,7 +41,7 @@ def select(label: str, name: str, options: list[str], default: str, words: dict[
 
 
 def size(topic: Topic) -> str:
-    """The menu for N, the lectures' own among them, where any number can be typed as well."""
+    """Show the menu for N with the lectures' own sizes; any number can be typed."""
     offered = sorted({*topic.sizes, *(ladder.n for ladder in topic.ladders)})
     sizes = [str(n) for n in offered]
     words = {str(n): f"{n:,} = {size_text(n)}" if size_text(n).startswith("2^") else f"{n:,}" for n in offered}
@@ -51,7 +52,7 @@ def size(topic: Topic) -> str:
 
 
 def block_size(topic: Topic) -> str:
-    """The menu for the block size, where another one can be typed if some kernel of the topic may take it."""
+    """Show the menu for the block size; another one can be typed if a kernel of the topic may take it."""
     every = sorted({size for entry in topic.kernels for size in entry.offered_block_sizes})
     label, _, unit = topic.block_label.partition(" (")
     typed = any(entry.needs is not None for entry in topic.kernels)
@@ -61,13 +62,13 @@ def block_size(topic: Topic) -> str:
 
 
 def element_type(topic: Topic) -> str:
-    """The menu for the element type."""
+    """Show the menu for the element type."""
     names = [name for name in C_TYPES if any(name in entry.dtypes for entry in topic.kernels)]
     return select("Type", "dtype", names, topic.kernels[0].dtypes[0])
 
 
 def cache_state() -> str:
-    """The menu for the state of the L2 cache before each timed launch."""
+    """Show the menu for the state of the L2 cache before each timed launch."""
     meaning = (
         "What the GPU's L2 cache holds before each timed launch. cold-clean: other data, already written back. "
         "cold-dirty: other data that must be written back first. hot: the input itself."
@@ -76,7 +77,7 @@ def cache_state() -> str:
 
 
 def device() -> str:
-    """The menu for the device. The GPU can be asked for where there is none: the answer is a sentence."""
+    """Show the menu for the device. Without a GPU, "gpu" stays an option and is refused with a sentence."""
     found = service.gpus()
     words = {**DEVICE_WORDS, "auto": f"automatic: {'GPU' if found else 'emulator'}"}
     models = {f"gpu:{gpu.name}": gpu.name for gpu in found}
@@ -86,7 +87,7 @@ def device() -> str:
 
 
 def combining(kernel: Kernel, own: str | None) -> str:
-    """The menu for how blocks are combined; `own` is the rung's way, which "automatic" means."""
+    """Show the menu for how blocks are combined; "automatic" means the rung's `own` way."""
     chosen = st.session_state.get("combine") or AUTO
     now = (own or kernel.combines[0]) if chosen == AUTO else chosen
     if kernel.combines == ("none",) and chosen == AUTO:
@@ -99,7 +100,7 @@ def combining(kernel: Kernel, own: str | None) -> str:
 
 
 def grid_size(kernel: Kernel) -> str:
-    """The menu for the number of blocks, free only where the kernel strides over the grid."""
+    """Show the menu for the number of blocks, enabled only if the kernel strides over the grid."""
     if kernel.coverage is not None and st.session_state.get("grid") in (None, "", AUTO):
         st.selectbox("Grid size (blocks)", ["follows from N"], disabled=True, key="grid fixed",
                      help="Only a kernel that strides over the grid lets you choose the number of blocks.")  # fmt: skip
@@ -110,7 +111,7 @@ def grid_size(kernel: Kernel) -> str:
 
 
 def schedule() -> str:
-    """The menu for the order in which the emulator runs lanes and blocks."""
+    """Show the menu for the order in which the emulator runs lanes and blocks."""
     return select(
         "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
         {name: name.replace(":", " ") for name in SCHEDULES}, new=True,
@@ -121,20 +122,20 @@ def schedule() -> str:
 
 
 def schedule_of(chosen: str) -> str | None:
-    """The order of execution as a choice has it: None for lockstep. NotRunnable: there is no such one."""
+    """Return a schedule for a `Choice`: None for lockstep. NotRunnable if there is no such schedule."""
     parse_schedule(chosen)
     return None if chosen == LOCKSTEP else chosen
 
 
 def chosen_schedule() -> str | None:
-    """The same of what the menu says."""
+    """Return the schedule of the menu, for a `Choice`."""
     return schedule_of(str(st.session_state.get("schedule") or LOCKSTEP))
 
 
 def knob(kernel: Kernel) -> str:
-    """The menu for the kernel's own knob (a stride, a number of ways); "" is its default, or that there is none.
+    """Show the menu for the kernel's own parameter (a stride, a number of ways); "" is its default, or no parameter.
 
-    It stands disabled where a kernel has none, so that nothing moves from rung to rung.
+    The menu is disabled for a kernel without a parameter, so nothing moves from rung to rung.
     """
     own, asked = kernel.parameter, knob_chosen(kernel)
     if own is None:
@@ -151,7 +152,7 @@ def knob(kernel: Kernel) -> str:
 
 
 def knob_chosen(kernel: Kernel) -> str:
-    """What the knob's menu or the address says, also where the menu is not shown; "" is the kernel's own value."""
+    """Return the parameter of the menu or the address, even if no menu is shown; "" is the kernel's default."""
     own = kernel.parameter
     address.recall_knob(own.name if own else None)
     chosen = str(st.session_state["parameter"] or "")
@@ -159,14 +160,13 @@ def knob_chosen(kernel: Kernel) -> str:
 
 
 def has_knobs(topic: Topic) -> bool:
-    """Whether a kernel of the topic has a knob, so that the menu stands on its pages."""
+    """Whether a kernel of the topic has a parameter, so the pages show its menu."""
     return any(kernel.parameter is not None for kernel in topic.kernels)
 
 
 def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
-    """What `knob(shown)` chose, for `kernel`: it holds for every kernel with a knob of that name that offers it.
-
-    None: the kernel's default. NotRunnable where it is no number.
+    """Return what was chosen for the parameter of `shown`, for `kernel`: it holds for every kernel that offers the
+    value for a parameter of that name. None: the kernel's default. NotRunnable if it is no number.
     """
     if not chosen:
         return None
@@ -179,12 +179,12 @@ def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
 
 
 def _short(knob: Parameter) -> str:
-    """ "Stride (elements)" -> "Stride": what fits above a menu."""
+    """Shorten "Stride (elements)" to "Stride", which fits above a menu."""
     return knob.label.partition(" (")[0]
 
 
 def number_of(text: str, what: str) -> int:
-    """`text` as a number. NotRunnable with a sentence about `what` if it is none."""
+    """Return `text` as a number. NotRunnable, with a sentence about `what`, if it is none."""
     try:
         return whole_number(text)
     except ValueError:
@@ -197,7 +197,7 @@ def has_gpu() -> bool:
 
 
 def refusal(choice: Settled) -> NotRunnable | None:
-    """Why the choice cannot run as asked, or None."""
+    """Return why the choice cannot run as asked, or None."""
     try:
         check_here(choice)
         plan(choice)

@@ -1,18 +1,19 @@
-"""Places on a page whose contents are drawn anew with each result.
+"""Places on a page that are drawn anew with each result, and the bar of buttons above the page.
 
-What stood there stays until its successor comes: an empty element in between would blank the page, and make it jump.
+The old contents stay until the new ones arrive: an empty element in between would blank the page, and make it jump.
 """
 
 from __future__ import annotations
 
 import streamlit as st
 
-NOTHING = "<span></span>"  # for a place that holds nothing any more
+NOTHING = "<span></span>"  # for a place without contents
 
 
 class Ready:
-    """HTML to be sent as it is: in a text, Streamlit looks for what all lines are indented by, which takes longer than
-    all else that it does with one of a page's length."""
+    """HTML to be sent as it is. In plain text Streamlit looks for the common indentation of all lines, which takes
+    longer than everything else that it does with a long text.
+    """
 
     def __init__(self, body: str) -> None:
         self._body = body
@@ -29,7 +30,7 @@ class Place:
         self._drawn = ""
 
     def html(self, body: str) -> None:
-        """Draw `body` in the place of what was drawn before; nothing, if it stands there already."""
+        """Replace the HTML in this place by `body`, unless it is the same."""
         if body and body != self._drawn:
             # What a container returns for its first element is a place of its own: the next one goes there.
             self._element, self._drawn = self._element.html(Ready(body)), body

@@ -1,7 +1,7 @@
-"""Whose browser is still there: who has gone waits for nothing any more, and holds up nobody else.
+"""Which browsers are connected: the runs of a browser that has left end, and hold up nobody.
 
-A browser that closes a tab, or leaves the page, says so, and its runs end at once. A connection that is lost may come
-back: its runs go on for a few seconds.
+A browser says when it closes a tab or leaves the page, and its runs end at once. After a lost connection its runs go on
+for a few seconds, as it may come back.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from views.access import visitor
 GRACE_S = 5.0
 GOING_AWAY = 1001  # how a browser closes the connection of a page that is left
 _LOST = 1006  # how a connection ends that nobody closed
-_KEY = "sec-websocket-key"  # a number of its own for every connection
+_KEY = "sec-websocket-key"  # a number for every connection
 
 _lock = threading.Lock()
 _open: dict[str, str | None] = {}  # connection -> its session, once it has asked for a run
 
 
 def session() -> str:
-    """The name under which this tab's runs wait, and end when it goes. For a run of the script, and for callbacks."""
+    """Return the name of this tab's session, which its runs belong to. For a run of the script, and for callbacks."""
     name = str(st.session_state.setdefault("session", uuid.uuid4().hex))
     connection = st.context.headers.get(_KEY)
     with _lock:
@@ -38,20 +38,20 @@ def session() -> str:
 
 
 def session_of_click() -> str:
-    """The same for a new click, before which this tab's runs give way that no worker has taken yet."""
+    """Return the session's name for a new click, and cancel this tab's runs that no worker has taken yet."""
     name = session()
     service.leave(name, waiting_only=True)
     return name
 
 
 def is_here(name: str) -> bool:
-    """Whether the browser of this session has a connection."""
+    """Whether the browser of this session is connected."""
     with _lock:
         return name in _open.values()
 
 
 def browsers() -> int:
-    """How many pages have a connection."""
+    """Return the number of connected pages."""
     with _lock:
         return len(_open)
 
@@ -63,7 +63,7 @@ class Presence:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on; when a page's connection is over, see to its runs."""
+        """Pass everything on; when a page's connection ends, cancel its runs."""
         connection = dict(scope["headers"]).get(_KEY.encode(), b"").decode() if scope["type"] == "websocket" else ""
         if not connection:
             await self.app(scope, receive, send)
@@ -89,7 +89,7 @@ def _over(connection: str, code: int) -> None:
     with _lock:
         name = _open.pop(connection, None)
     if name is not None:
-        # Another thread's work: the event loop serves every browser.
+        # In another thread: the event loop serves every browser.
         timer = threading.Timer(0.0 if code == GOING_AWAY else GRACE_S, _leave, (name,))
         timer.daemon = True
         timer.start()

@@ -1,9 +1,9 @@
-"""Where the lecture is: what the presenter's page shows, for browsers that follow it, and for the presenter to go on
-with after a restart.
+"""The live presentation: what the presenter's page shows, for browsers that follow it, and for the presenter to resume
+after a restart.
 
-While somebody presents, the page's address is kept in the store, under a number that grows with every change, also with
-a run's result. On a page that follows, `views/html/browser.js` asks for another number than it has seen, and goes to
-the address.
+While somebody presents, the store keeps the page's address under a number that grows with every change or result. A
+page that follows asks (`views/html/browser.js`) for a number other than the last that it has seen, and opens the
+address.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import streamlit as st
 
 from engine.store import presentation
 
-NAME = "now"  # in the store, which could have several
-OWN = ("present", "follow")  # of an address: whose window it is
-FRESH_S = 0.25  # how long what another server process writes may go unseen
-LASTS = timedelta(hours=12)  # after which a lecture is over that nobody ended
+NAME = "now"  # in the store, which could hold several presentations
+OWN = ("present", "follow")  # names of an address that belong to one window
+FRESH_S = 0.25  # how long another server process's changes may go unseen
+LASTS = timedelta(hours=12)  # then a presentation that nobody ended is over
 
-TURN = threading.RLock()  # of the pages that follow
+TURN = threading.RLock()  # held by pages that follow
 _lock = threading.Lock()
 _found: Lecture | None = None
 _looked = -FRESH_S
@@ -33,8 +33,9 @@ _looked = -FRESH_S
 
 @dataclass(frozen=True)
 class Lecture:
-    """`address`: the choices of the ladder page, as a query. `seen`: when what it shows was measured; "" if it was not.
-    `going`: whether somebody presents."""
+    """A presentation. `address`: the choices of the ladder page, as a query; `seen`: when the shown result was
+    measured, or ""; `going`: whether it has not been ended.
+    """
 
     number: int
     address: str
@@ -44,12 +45,12 @@ class Lecture:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The address, name by name."""
+        """Return the choices in the address."""
         return dict(parse_qsl(self.address))
 
 
 def now() -> Lecture | None:
-    """The lecture that goes on, or was the last; None where there was none lately."""
+    """Return the current or the last presentation; None if there was none lately."""
     global _found, _looked
     with _lock:
         if time.monotonic() - _looked >= FRESH_S:
@@ -60,7 +61,7 @@ def now() -> Lecture | None:
 
 
 def show(choices: Mapping[str, str], seen: str) -> None:
-    """The presenter's page is at these choices, and shows what was measured at `seen`."""
+    """Publish the choices of the presenter's page, and the time of the shown measurement (`seen`)."""
     address = urlencode({name: value for name, value in choices.items() if name not in OWN})
     last = now()
     if last is None or not last.going or (last.address, last.seen) != (address, seen):
@@ -68,38 +69,39 @@ def show(choices: Mapping[str, str], seen: str) -> None:
 
 
 def end() -> None:
-    """Nobody presents any more."""
+    """End the presentation."""
     last = now()
     if last is not None and last.going:
         _keep(last.address, last.seen, going=False)
 
 
 def is_at_hand() -> bool:
-    """Whether `now` answers without a look into the store."""
+    """Whether `now` answers without reading the store."""
     return time.monotonic() - _looked < FRESH_S
 
 
 def turn(*, waiting: bool) -> AbstractContextManager[object]:
-    """Held by a page that follows, one after the other, as all of them are led at once: the first ones then show a step
-    early, and nobody else's click waits for a hall. Nothing for another page, and for one that is `waiting` for a run:
-    it would hold up everybody."""
+    """Return a lock for a page that follows. All of them step at the same moment: one after the other, the first ones
+    show the step early, and other browsers' clicks need not wait for all. Other pages need no lock, nor does a page
+    `waiting` for a run, which would block the rest.
+    """
     return TURN if is_followed() and not waiting else nullcontext()
 
 
 def is_followed() -> bool:
-    """Whether this page goes where the lecture goes. For a run of the script."""
+    """Whether this page follows the presentation. For a run of the script."""
     return st.session_state.get("follow") == "1"
 
 
 def mark() -> str:
-    """HTML that says what a page shows that follows; "" of any other."""
+    """Return HTML with the number that a page which follows shows; "" for other pages."""
     found = now() if is_followed() else None
     return f'<i class="follows" data-number="{found.number if found and found.going else 0}"></i>' * is_followed()
 
 
 def _keep(address: str, seen: str, *, going: bool) -> None:
     global _found, _looked
-    # A number of its own for whatever is shown, over restarts and server processes: it only has to be another one.
+    # The number must differ from all before it, over restarts and server processes.
     number, utc = time.time_ns() // 1_000_000, datetime.now(UTC).isoformat(timespec="seconds")
     with _lock:
         presentation.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
@@ -107,7 +109,7 @@ def _keep(address: str, seen: str, *, going: bool) -> None:
 
 
 def _read(kept: Mapping[str, object]) -> Lecture | None:
-    """None for what another version of this program kept."""
+    """Return None for a record of another version of this program."""
     try:
         return Lecture(**kept)  # type: ignore[arg-type]
     except TypeError:

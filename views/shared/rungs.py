@@ -1,4 +1,4 @@
-"""Which ladder and which rung: the same menus and the same names in the address on every page that shows a rung."""
+"""The menus of ladder and rung, with the same names in the address on every page that shows a rung."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from engine.catalogue import LADDERS, Ladder
 from views.shared import address, presentation
 from views.shared.menus import AUTO
 
-MENU = 396  # pixels: the menu of the ladders, as wide as the longest title
-MOST_LABELS = 14  # rungs beyond which the buttons have numbers: their labels would push the page down
+MENU = 396  # pixels of the ladder menu: the longest title
+MOST_LABELS = 14  # with more rungs the buttons have numbers, as their labels would push the page down
 
 
 def names(ladder: Ladder) -> list[str]:
-    """What the address calls the rungs: the kernel, with its way of combining where a kernel stands twice."""
+    """Return the rungs' names in the address: the kernel, with its way of combining if the ladder has the
+    kernel twice.
+    """
     kernels = [rung.kernel for rung in ladder.rungs]
     return [
         rung.kernel if kernels.count(rung.kernel) == 1 else f"{rung.kernel}.{rung.combine or i}"
@@ -26,9 +28,10 @@ def names(ladder: Ladder) -> list[str]:
 
 
 def chosen() -> Ladder:
-    """The ladder of the address or the menu, and the rung on it; an unknown name is said, and the first one shown.
+    """Return the ladder of the address or the menu, and set its rung; an unknown name is reported and the first one
+    shown.
 
-    An address from before a rung moved to another ladder still shows its rung, and says where.
+    An old address of a rung that has moved to another ladder opens that ladder, with a message.
     """
     name = st.session_state.get("ladder")
     rung = st.session_state.get("rung")
@@ -49,14 +52,14 @@ def chosen() -> Ladder:
 
 
 def step(ladder: Ladder, by: int) -> None:
-    """To the rung before or after; the ends of the ladder hold. For callbacks."""
+    """Step `by` rungs; the ends of the ladder hold. For callbacks."""
     every = names(ladder)
     at = every.index(st.session_state["rung"]) + by
     st.session_state["rung"] = every[min(max(at, 0), len(every) - 1)]
 
 
 def stepping(ladder: Ladder) -> dict[str, Callable[[], None]]:
-    """What the keys that step do, on every page that shows a rung."""
+    """Return the callbacks of the keys that step, on every page that shows a rung."""
     return {
         "previous": lambda: step(ladder, -1),
         "next": lambda: step(ladder, 1),
@@ -67,34 +70,35 @@ def stepping(ladder: Ladder) -> dict[str, Callable[[], None]]:
 
 
 def own_choices(ladder: Ladder) -> dict[str, str]:
-    """The lecture's own N, block size and type."""
+    """Return the lecture's own N, block size and type."""
     return {"n": str(ladder.n), "block": str(ladder.block_size), "dtype": ladder.dtype}
 
 
 def pickers(ladder: Ladder) -> int:
-    """The menus for the ladder and the rung; returns the rung's position."""
+    """Show the menus for the ladder and the rung; return the rung's position."""
     every = names(ladder)
     position = every.index(st.session_state["rung"])
     row = st.container(horizontal=True, vertical_alignment="center", key="pickers")
     row.selectbox("Ladder", list(LADDERS), list(LADDERS).index(ladder.name), key="ladder", width=MENU,
                   format_func=lambda name: LADDERS[name].title, on_change=_take_ladder,
                   label_visibility="collapsed")  # fmt: skip
-    # Buttons, and not a menu: the browser would send a menu's value along, and the old one with two quick key presses.
+    # Buttons instead of a menu: with two quick key presses the browser would send the menu's old value along.
     with row.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
-        # Both arrows come first: they keep their places, however many lines the rungs take.
+        # The arrows come first and keep their places, whatever lines the rungs take.
         st.button("←", key="previous", on_click=step, args=(ladder, -1), disabled=position == 0,
                   help="The rung before (arrow left)")  # fmt: skip
         st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
                   help="The next rung (arrow right)")  # fmt: skip
         st.html(_buttons(ladder))
-        # By itself: the buttons stay, and keep the focus.
+        # In an element of its own: the buttons stay, and keep the focus.
         st.html(f'<i class="at" data-rung="{position}"></i>{presentation.mark()}')
     return position
 
 
 def _buttons(ladder: Ladder) -> str:
-    """A button for each rung as one piece of HTML, which costs a tenth of as many of Streamlit's: what is pressed is
-    told as a key is, and `views/html/browser.js` marks the rung on the page."""
+    """Return a button for each rung as one piece of HTML, at a tenth of the cost of Streamlit's buttons. The browser
+    sends a pressed button like a key, and `views/html/browser.js` marks the rung on the page.
+    """
     buttons = []
     for i, (rung, label) in enumerate(zip(ladder.rungs, labels(ladder), strict=True)):
         whole = f' title="{escape(rung.label)}"' if label != rung.label else ""
@@ -103,13 +107,13 @@ def _buttons(ladder: Ladder) -> str:
 
 
 def labels(ladder: Ladder) -> list[str]:
-    """What stands on the rungs' buttons: their labels or, of many rungs, their numbers."""
+    """Return the labels of the rungs' buttons; for many rungs, their numbers."""
     many = len(ladder.rungs) > MOST_LABELS
     return [str(i) if many else rung.label for i, rung in enumerate(ladder.rungs, 1)]
 
 
 def _take_ladder() -> None:
-    """Another ladder: its first rung, its own plot, and the lecture's own N, block size and type."""
+    """Open the ladder of the menu: its first rung, its own plot, and the lecture's own N, block size and type."""
     ladder = LADDERS[st.session_state["ladder"]]
     st.session_state.update(rung=names(ladder)[0], combine=AUTO, grid=AUTO)
     address.forget("show", "counter")

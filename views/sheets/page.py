@@ -1,4 +1,4 @@
-"""The sheets page: a lab sheet, the student's file in the editor, and every check at one press."""
+"""The sheets page: a lab sheet, the student's file in the editor, and all checks at one press."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HTML = Path(__file__).parents[1] / "html"
 
 
 def main() -> None:
-    """Read the choice, show the file and the panel, check what was asked for."""
+    """Read the choice, show the file and the panel, and start the checks of a press."""
     for style in ("inside.css", "lab.css", "sheet.css"):
         st.html(HTML / style)
     sheet = chosen()
@@ -28,7 +28,7 @@ def main() -> None:
     keyboard.on_key({"run": lambda: asked({"draft": draft.id, "action": "check"})})
     address.publish("sheets", {"sheet": sheet.name, menu.STUDENT: st.session_state.get(menu.STUDENT)})
     number = st.session_state.pop(panel.ASKED, None)
-    if number is not None and (not number or number != panel.heard(sheet)):  # the editor may tell a press twice
+    if number is not None and (not number or number != panel.heard(sheet)):  # the editor may send a press twice
         panel.start(sheet, draft.text, draft.file, number)
     show(sheet, draft)
     if menu.is_old():
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def show(sheet: Sheet, draft: Draft) -> None:
-    """The editor, where the sheet asks for a file, and the panel."""
+    """Show the panel, beside the editor if the sheet asks for a file."""
     if sheet.function is None:
         panel.show(sheet, "", "")
         return
@@ -52,7 +52,7 @@ def show(sheet: Sheet, draft: Draft) -> None:
 
 
 def chosen() -> Sheet:
-    """The menu of sheets, and the student's name."""
+    """Show the menu of sheets and the student's name; return the sheet."""
     left, right = st.columns([4, 1.3], vertical_alignment="bottom")
     with right:
         menu.name_field()
@@ -61,7 +61,7 @@ def chosen() -> Sheet:
 
 
 def opened(sheet: Sheet) -> Draft:
-    """The student's file: as the browser has it, or as a link brings it, else as the sheet hands it out."""
+    """Return the student's file: the browser's, or a link's, or the sheet's own at first."""
     key = f"sheet-{sheet.name}"[:40]
     known = drafts.of(key)
     if known is None:
@@ -76,12 +76,12 @@ def opened(sheet: Sheet) -> Draft:
 
 
 def start_over(sheet: Sheet) -> None:
-    """The file as it was handed out, instead of what the browser has kept. For callbacks."""
+    """Replace the browser's file by the sheet's own. For callbacks."""
     drafts.save(replace(opened(sheet), text=sheet.start, at=component.now()))
 
 
 def asked(told: Mapping[str, Any]) -> None:
-    """Check was pressed, here or in the editor. For callbacks."""
+    """Handle a press of Check, here or in the editor. For callbacks."""
     drafts.take(told)
     if told.get("action") in ("check", "run"):
         st.session_state[panel.ASKED] = int(told.get("number") or 0)

@@ -1,4 +1,4 @@
-"""One sheet: its text, its checks with their verdicts, its questions, hints and solution."""
+"""The panel of a sheet: its text, its checks with their verdicts, its questions, hints and solution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from engine.sheets.submissions import with_answers
 from views.editor import component
 from views.html.parts import code_in
-from views.shared import presence, work
+from views.shared import work
 from views.shared.place import Place
 from views.sheets import menu
 from views.sheets.work import SheetWork, submission_of
@@ -30,7 +30,7 @@ _OF = {True: "ok", False: "bad", None: "none"}
 
 
 def check_rows(sheet: Sheet, found: Mapping[str, Verdict], before: Progress, running: bool) -> str:
-    """All checks but the questions: what this press found, else what the last one did."""
+    """Return the list of checks without the questions: with the verdicts of this press, or those of the last one."""
     told = [
         _row(check, found.get(check.name), before, running) for check in sheet.checks if not isinstance(check, Question)
     ]
@@ -38,7 +38,7 @@ def check_rows(sheet: Sheet, found: Mapping[str, Verdict], before: Progress, run
 
 
 def answer_verdict(verdict: Verdict | None) -> str:
-    """What came of an answer; nothing before it was checked."""
+    """Return the verdict of an answer; an empty element before its check."""
     if verdict is None:
         return "<span></span>"
     mood = _OF[verdict.passed]
@@ -46,7 +46,7 @@ def answer_verdict(verdict: Verdict | None) -> str:
 
 
 def checks_summary(sheet: Sheet, found: Sequence[Verdict], before: Progress) -> str:
-    """How many checks are passed."""
+    """Return how many checks are passed."""
     states = {**before.checks, **{verdict.check: verdict.passed for verdict in found}}
     passed = sum(state is True for state in states.values())
     left = sum(states.get(check.name, False) is None for check in sheet.checks)
@@ -73,37 +73,35 @@ def _mark(mood: str) -> str:
     return f'<b role="img" aria-label="{escape(word)}" title="{escape(word)}">{sign}</b>'
 
 
-ASKED = "sheet asked"  # in the session, while a press waits for the script: the number that the browser gave it
+ASKED = "sheet asked"  # in the session until the script has seen a press: the browser's number of the press
 _ANSWERS = "answers to sheets"
 
 
 def name_of(sheet: Sheet) -> str:
-    """What `views.shared.work` knows the checks of a sheet by."""
+    """Return the name of a sheet's work in `views.shared.work`."""
     return f"work on sheet {sheet.name}"
 
 
 def start(sheet: Sheet, text: str, file: str, number: int = 0) -> None:
-    """Check everything, in place of what may still be checked. For callbacks."""
-    work.stop(name_of(sheet))
+    """Start all checks in place of the sheet's unfinished ones. For callbacks."""
     submission = submission_of(sheet, text, file, answers(sheet))
-    made = SheetWork(sheet, submission, presence.session_of_click(), number or component.now())
-    st.session_state[name_of(sheet)] = made
+    work.begin(name_of(sheet), lambda session: SheetWork(sheet, submission, session, number or component.now()))
 
 
 def current(sheet: Sheet) -> SheetWork | None:
-    """The last press, finished or not."""
-    made = st.session_state.get(name_of(sheet))
+    """Return the work of the last press, finished or not."""
+    made = work.current(name_of(sheet))
     return made if isinstance(made, SheetWork) else None
 
 
 def heard(sheet: Sheet) -> int:
-    """The number of the last press that arrived."""
+    """Return the number of the last press that arrived."""
     made = current(sheet)
     return made.number if made else 0
 
 
 def answers(sheet: Sheet) -> dict[str, str]:
-    """What was answered so far: on this page, else when the student was here last."""
+    """Return the answers typed on this page, with the stored ones for the other questions."""
     typed: dict[str, str] = st.session_state.setdefault(_ANSWERS, {}).setdefault(sheet.name, {})
     for question in sheet.questions:
         value = st.session_state.get(_key(sheet, question))
@@ -113,7 +111,7 @@ def answers(sheet: Sheet) -> dict[str, str]:
 
 
 def show(sheet: Sheet, draft: str, text: str) -> None:
-    """Draw the panel and follow the checks that run. `draft`: the editor's, with its `text`; "" where there is none."""
+    """Draw the panel and follow its checks. `draft` and `text`: of the editor; "" for a sheet without a file."""
     owner = menu.owner()
     before = progress.of(owner, sheet)
     st.html(f'<h2 class="sheettitle">{code_in(sheet.title)}</h2><p class="smallprint">{code_in(sheet.lecture)}</p>')
@@ -157,7 +155,7 @@ def _asked() -> None:
 
 
 def _question(sheet: Sheet, question: Question) -> Place:
-    """The question with what was answered; where the verdict comes."""
+    """Show a question with the known answer; return the place of its verdict."""
     key, known = _key(sheet, question), answers(sheet).get(question.name)
     with st.container(key=f"question {question.name}"):
         if question.choices:
@@ -176,7 +174,7 @@ def _key(sheet: Sheet, question: Question) -> str:
 
 
 def _keep(sheet: Sheet, owner: str) -> None:
-    """Remember what the checks that have just ended found."""
+    """Store the verdicts of checks that have just ended."""
     made = current(sheet)
     if made is not None and made.finished and not made.stopped and not made.kept:
         made.kept = True
@@ -184,7 +182,7 @@ def _keep(sheet: Sheet, owner: str) -> None:
 
 
 def _hints(sheet: Sheet, owner: str) -> None:
-    """Those that are open, and a button for the next one."""
+    """Show the open hints, and a button for the next one."""
     opened = progress.of(owner, sheet).hints
     for number, hint in enumerate(sheet.hints[:opened], start=1):
         st.markdown(f"**Hint {number}.** {hint}")
@@ -194,7 +192,7 @@ def _hints(sheet: Sheet, owner: str) -> None:
 
 
 def _solution(sheet: Sheet, owner: str) -> None:
-    """Open to who has passed, or has seen all hints and asks for it."""
+    """Show the solution to a student who has passed, or has opened all hints and asks for it."""
     known = progress.of(owner, sheet)
     if not known.done(sheet) and not known.solution:
         if known.hints == len(sheet.hints):
@@ -221,7 +219,7 @@ def _solution(sheet: Sheet, owner: str) -> None:
 
 
 def _marks(made: SheetWork, draft: str) -> Mapping[str, object]:
-    """What the editor shows at its lines: see `views/editor/marks.js`."""
+    """Return the editor's marks: see `views/editor/marks.js`."""
     lines: dict[int, Verdict] = {}
     for verdict in made.found:
         if verdict.line and verdict.passed is False:

@@ -1,4 +1,4 @@
-"""The menus of the sweep page: what is swept, which variants, and what stays the same."""
+"""The menus of the sweep page: the swept parameter, the variants, and the fixed choices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, knobs_of, ways_o
 
 
 def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str]) -> list[str]:
-    """Several of the options; what the address names and the catalogue has not is said, and left out."""
+    """Show a menu for several options; a name in the address that is no option is reported and left out."""
     asked = st.session_state.get(name)
     if not asked:
         st.session_state[name] = asked = default
@@ -31,7 +31,7 @@ def several(label: str, name: str, options: list[str], default: list[str], words
 
 
 def default_kernels(topic: Topic) -> list[str]:
-    """The rungs of the topic's first ladder that has a table by block size, else of its first ladder."""
+    """Return the rungs of the topic's first ladder with a table by block size, else of its first ladder."""
     ladders = [ladder for ladder in LADDERS.values() if ladder.topic == topic.name]
     tabled = [ladder for ladder in ladders if len({f.block_size for rung in ladder.rungs for f in rung.published}) > 2]
     rungs = (tabled or ladders)[0].rungs
@@ -40,14 +40,14 @@ def default_kernels(topic: Topic) -> list[str]:
 
 
 def take_topic() -> None:
-    """Another topic: its own kernels, sizes, blocks and knobs."""
+    """Take the topic of the menu, with its own kernels, sizes, blocks and parameters."""
     address.forget("kernels", "blocks", "sizes", "value", "knob", "values", "elements")
     if st.session_state.get("sweep") not in ways_of(TOPICS[st.session_state["topic"]]):
         st.session_state["sweep"] = "blocks"
 
 
 def take_way() -> None:
-    """Another sweep, or another knob: variants that cannot be swept so are not on the page."""
+    """Take the sweep or the parameter of the menu; variants without that sweep leave the page."""
     topic, knob = TOPICS[st.session_state["topic"]], st.session_state.get("knob")
     knob = knob if knob in knobs_of(topic) else next(iter(knobs_of(topic)), None)
     fits = {kernel.name for kernel in kernels_of(topic, st.session_state["sweep"], knob)}
@@ -56,7 +56,7 @@ def take_way() -> None:
 
 
 def which_topic() -> Topic:
-    """The menu for the topic; at first that of the ladder or of the variants in the address."""
+    """Show the menu for the topic, at first that of the address's ladder or variants."""
     if st.session_state.get("topic") not in TOPICS:
         named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
         ladder = LADDERS.get(st.session_state.get("ladder", ""))
@@ -67,7 +67,7 @@ def which_topic() -> Topic:
 
 
 def which_way(topic: Topic) -> str:
-    """The menu for what is swept over; an unknown or impossible one of the address is said."""
+    """Show the menu for the swept parameter; an unknown or impossible one in the address is reported."""
     ways = ways_of(topic)
     if st.session_state.get("sweep") not in ways:
         if asked := st.session_state.get("sweep"):
@@ -79,7 +79,7 @@ def which_way(topic: Topic) -> str:
 
 
 def which_knob(topic: Topic) -> str:
-    """The menu for the knob, of a topic whose kernels have several."""
+    """Show the menu for the kernel's parameter, if the topic's kernels have several."""
     knobs = knobs_of(topic)
     if st.session_state.get("knob") not in knobs:
         if asked := st.session_state.get("knob"):
@@ -92,7 +92,7 @@ def which_knob(topic: Topic) -> str:
 
 
 def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
-    """The values of the sweep, as buttons or, where they are many, behind one."""
+    """Show the values of the sweep as buttons; many values are behind one button."""
     match over:
         case "blocks":
             every = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.offered_block_sizes})]
@@ -112,7 +112,7 @@ def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
 
 
 def controls() -> Sweep:
-    """The menus. NotRunnable where a number is none."""
+    """Show the menus and return the sweep. NotRunnable for text in place of a number."""
     topic = which_topic()
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
         over = which_way(topic)
@@ -155,12 +155,12 @@ def controls() -> Sweep:
 
 
 def fixed(label: str) -> str:
-    """In the place of the menu of what is swept, so that the others stay where they are."""
+    """Show a fixed word in the place of the swept parameter's menu, so the other menus keep their places."""
     st.selectbox(label, ["swept"], disabled=True, key=f"swept {label}")
     return ""
 
 
 def default_sizes(topic: Topic) -> list[str]:
-    """The sizes that this machine can run: all with a GPU, those of the emulator without."""
+    """Return the sizes that this machine can run: all with a GPU, the emulator's without."""
     largest = topic.max_n if menus.has_gpu() else topic.emulator_max_n
     return [str(n) for n in topic.sizes if n <= largest]

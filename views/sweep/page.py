@@ -1,4 +1,4 @@
-"""The sweep page: variants x block sizes as Heidelberg's table; over N, a knob or elements per thread as lines."""
+"""The sweep page: variants x block sizes as Heidelberg's table; N, a parameter or elements per thread as lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ABOVE_LINES, LEAST, LARGEST = 360, 340, 640  # pixels of the window above the li
 
 
 def main() -> None:
-    """Read the choice, run what was asked for, show the table or the lines."""
+    """Read the choice, run the sweep on request, show the table or the lines."""
     bar = toolbar()
     try:
         sweep = controls()
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def run(sweep: Sweep) -> None:
-    """Run every cell, and show what the runs will tell: the emulator counts, and has no times."""
+    """Run every cell, and show a value that the runs will have: the emulator has counters and no times."""
     if COLUMNS[sweep.key].group != COUNTED and sweep.choice(sweep.cells[0]).device == "emulator":
         st.session_state["value"] = sweep.topic.ladders[0].counter
     names = [f"{KERNELS[kernel].title}, {value:,}" for kernel, value in sweep.cells]
@@ -70,7 +70,7 @@ def run(sweep: Sweep) -> None:
 
 
 class Shown:
-    """The places of the title, the lines, the table and what else is told; `show` draws what is known by now."""
+    """The places of the title, the lines, the table and the notes; `show` draws the known values."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
@@ -86,7 +86,7 @@ class Shown:
         self._lecture, self._reasons = Place("sweeplecture"), Place("sweepreasons")
 
     def show(self) -> None:
-        """The numbers that are known, where they come from, and why a cell has none."""
+        """Show the known numbers, their sources, and why a cell has none."""
         sweep, facts = self._sweep, facts_of(self._sweep)
         column = COLUMNS[sweep.key]
         counted = column.group == COUNTED
@@ -112,22 +112,22 @@ class Shown:
 
 
 def facts_of(sweep: Sweep) -> dict[Cell, Known]:
-    """What is known of each cell."""
+    """Return the known measurements of each cell."""
     return {cell: work.outcome(sweep.choice(cell)) for cell in sweep.cells}
 
 
 def csv(sweep: Sweep, facts: dict[Cell, Known]) -> str:
-    """The file, made when somebody clicks."""
+    """Return the file, made at a click."""
     return tables.frame_csv(tables.sweep_rows([(sweep.choice(cell), fact) for cell, fact in facts.items()]))
 
 
 def used_of(fact: Known, key: str) -> Measurement | None:
-    """The measurement that a value of `key` comes from."""
+    """Return the measurement that a value of `key` comes from."""
     return fact.counted if COLUMNS[key].group == COUNTED else fact.timed
 
 
 def value_of(fact: Known, key: str) -> float | None:
-    """The value of one cell; None where it was not measured, and where the run that it is of did not end well."""
+    """Return the value of one cell; None without a measurement, or after a failed run."""
     used = used_of(fact, key)
     if used is None or used.status not in ("ok", "hazard"):
         return None
@@ -136,7 +136,7 @@ def value_of(fact: Known, key: str) -> float | None:
 
 
 def known_of(kernel: str, values: dict[Cell, float | None]) -> dict[int, float]:
-    """The values of one kernel that are known, by what is swept."""
+    """Return the known values of one kernel by swept value."""
     return {at: value for (name, at), value in values.items() if name == kernel and value}
 
 
@@ -155,7 +155,7 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
 
 
 def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:
-    """The best value of each kernel that has one, and what it is."""
+    """Return the best value of each kernel, and where it is."""
     rows = tables.sweep_table(sweep.kernels, sweep.values, values, sweep.smallest).to_dict("records")
     return {
         row["kernel"]: (row["best_block_size"], row["best_value"]) for row in rows if row["best_block_size"] is not None
@@ -165,7 +165,7 @@ def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[i
 def table_html(
     sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], best: dict[str, tuple[int, float]]
 ) -> str:
-    """The coloured table."""
+    """Return the coloured table."""
     cells = {}
     for cell, value in values.items():
         failed = facts[cell].failed
@@ -177,7 +177,7 @@ def table_html(
 
 
 def lecture_html(sweep: Sweep) -> str:
-    """The tables that lectures printed, for the variants on the page and those that they stand in for."""
+    """Return the lectures' printed tables for the variants on the page and those that they stand in for."""
     shown, printed = set(sweep.kernels), []
     if sweep.key != "bandwidth_gb_s":
         return ""
@@ -211,7 +211,7 @@ def lecture_html(sweep: Sweep) -> str:
 
 
 def reasons_of(facts: dict[Cell, Known]) -> str:
-    """One sentence for each reason why a cell has no number, with the cells it concerns."""
+    """Return one sentence for each reason why a cell has no number, with its cells."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for (kernel, value), fact in facts.items():
         if fact.failed is not None:

@@ -1,4 +1,4 @@
-"""What the sweep page sweeps: over block sizes, N, a kernel's own knob, or the elements that each thread takes."""
+"""A sweep: over block sizes, N, a kernel's own parameter, or elements per thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.records.counters import COUNTERS
 from engine.records.words import size_text
 
 OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
-# The name in the address of what is gone through.
+# the name in the address of the swept values
 LISTS = {"blocks": "blocks", "sizes": "sizes", "knob": "values", "elements": "elements"}
 
 Cell = tuple[str, int]  # kernel and the swept value
@@ -20,7 +20,7 @@ Cell = tuple[str, int]  # kernel and the swept value
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is swept in this run of the script: `over` is one of OVER, `values` what it goes through, `knob` which."""
+    """The sweep of this run of the script: `over` is one of OVER, `values` the swept values, `knob` the parameter."""
 
     topic: Topic
     over: str
@@ -31,7 +31,7 @@ class Sweep:
     knob: Parameter | None = None
 
     def choice(self, cell: Cell) -> Settled:
-        """The choice of one cell."""
+        """Return the choice of one cell."""
         kernel, value = cell
         changed = replace(self.base, kernel=kernel)
         match self.over:
@@ -47,24 +47,26 @@ class Sweep:
 
     @property
     def cells(self) -> list[Cell]:
-        """Every cell, row by row."""
+        """Return every cell, row by row."""
         return [(kernel, value) for kernel in self.kernels for value in self.values]
 
     @property
     def label(self) -> str:
-        """What stands over the swept columns."""
+        """Return the heading over the swept columns."""
         if self.over == "knob" and self.knob is not None:
             return self.knob.label
         return {"blocks": self.topic.block_label, "sizes": self.topic.size_label}.get(self.over, OVER[self.over])
 
     @property
     def titles(self) -> list[str]:
-        """What the swept columns are called."""
+        """Return the titles of the swept columns."""
         return [str(value) if self.over == "blocks" else size_text(value) for value in self.values]
 
     @property
     def headings(self) -> tuple[str, str, str]:
-        """Over the swept columns, over the best one, and over its number: Heidelberg's maxThr and maxBW in words."""
+        """Return the headings over the swept columns, the best one, and its number: Heidelberg's maxThr and maxBW in
+        words.
+        """
         at = {"blocks": f"Best {self.label.partition(' (')[0].lower()}", "sizes": "Best N"}.get(self.over, "Best at")
         words = {"time_us": "Shortest time", "bandwidth_gb_s": "Highest bandwidth", "gflop_s": "Highest throughput"}
         return (self.label, at, words.get(self.key, "Least" if self.smallest else "Most"))
@@ -76,7 +78,7 @@ class Sweep:
 
 
 def knobs_of(topic: Topic) -> dict[str, Parameter]:
-    """The knobs of the topic's kernels by their names; one that several kernels have offers the values of all."""
+    """Return the parameters of the topic's kernels by name; one that several kernels have offers the values of all."""
     found: dict[str, Parameter] = {}
     for own in (kernel.parameter for kernel in topic.kernels):
         if own is not None:
@@ -86,7 +88,7 @@ def knobs_of(topic: Topic) -> dict[str, Parameter]:
 
 
 def ways_of(topic: Topic) -> list[str]:
-    """What the topic's kernels can be swept over."""
+    """Return the sweeps that the topic's kernels allow."""
     ways = ["blocks", "sizes"]
     if knobs_of(topic):
         ways.append("knob")
@@ -96,14 +98,14 @@ def ways_of(topic: Topic) -> list[str]:
 
 
 def kernels_of(topic: Topic, over: str, knob: str | None) -> list[Kernel]:
-    """The kernels that can be swept so."""
+    """Return the kernels that allow this sweep."""
     if over == "knob":
         return [kernel for kernel in topic.kernels if kernel.parameter is not None and kernel.parameter.name == knob]
     return [kernel for kernel in topic.kernels if over != "elements" or strides(kernel)]
 
 
 def fitting(over: str, values: list[int], n: int, block_size: int) -> list[int]:
-    """Of elements per thread, those that do not ask for less than one block; of others, all."""
+    """Return the values without those of elements per thread that would need less than one block."""
     return [
         value
         for value in values

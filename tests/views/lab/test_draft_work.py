@@ -15,7 +15,7 @@ from engine.plan import settle
 from engine.records import Check, Choice, Counts, Finding, Measurement, RunFailed, Settled
 from engine.service import service
 from views.lab import work as lab_work
-from views.lab.work import Asked, DraftWork
+from views.lab.work import DraftWork, Press
 
 RUNG = settle(Choice("reduce_strided", 1024, 128, device="emulator"))
 RIGHT = Measurement(RUNG, {"kind": "emulator", "name": None}, "ok", check=Check(True, 1, 1, 0, 0), counts=Counts({}))
@@ -38,7 +38,7 @@ class Done:
         """Too late."""
 
 
-OWN = Asked("id", "text", "mine.cu", 64, action="run", setup=setup_of("f<<<1, 32>>>(int32[n])"))
+OWN = Press("id", "text", "mine.cu", 64, action="run", setup=setup_of("f<<<1, 32>>>(int32[n])"))
 
 
 def test_a_launch_of_ones_own_is_timed_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def run(monkeypatch: pytest.MonkeyPatch, found: Checked) -> tuple[DraftWork, lis
     monkeypatch.setattr(lab_work, "check_gpu", lambda: None)
     monkeypatch.setattr(lab_work, "submit_rung", lambda choice, session: Done(found))
     monkeypatch.setattr(service, "submit", submit)
-    asked = Asked("id", "text", "mine.cu", 4096, action="run", rung=RUNG, timed=replace(RUNG, device="gpu", n=4096))
+    asked = Press("id", "text", "mine.cu", 4096, action="run", rung=RUNG, timed=replace(RUNG, device="gpu", n=4096))
     work = DraftWork(asked, "session")
     work.advance(0.0)
     assert work.finished

@@ -1,1 +1,1 @@
-"""What hangs off a topic: pictures in the place of the bars, scenes that move, and sections below the table."""
+"""Parts of the ladder page that belong to a topic: plots, animations, and sections below the table."""

@@ -22,15 +22,16 @@ from engine.lectures.arithmetic.matmul import (
 )
 from engine.records import CompileError, Measurement, NotRunnable, Settled
 from engine.records.words import count_text
+from views.html.table import cell, table, unit_headings, with_small
 from views.ladder.view import Page, Section
 from views.shared import menus, work
 
 GPU, DEFAULT = "gpu", "h200"
 WIDTHS = tuple(sorted({width for kernel in matmul.KERNELS for width in kernel.block_sizes}))
-HEADINGS = ("Tile width", "Reads", "CGMA", "Memory allows", "Threads", "Registers", "Shared memory", "Blocks per SM",
-            "Occupancy", "Measured")  # fmt: skip
-UNITS = ("m", "from global memory", "operations per read", "GFLOP/s", "per block", "per thread", "per block",
-         "limited by", "of the SM's warps", "GFLOP/s")  # fmt: skip
+HEADINGS = (("Tile width", "m"), ("Reads", "from global memory"), ("CGMA", "operations per read"),
+            ("Memory allows", "GFLOP/s"), ("Threads", "per block"), ("Registers", "per thread"),
+            ("Shared memory", "per block"), ("Blocks per SM", "limited by"), ("Occupancy", "of the SM's warps"),
+            ("Measured", "GFLOP/s"))  # fmt: skip
 
 
 def offered(page: Page) -> bool:
@@ -39,7 +40,7 @@ def offered(page: Page) -> bool:
 
 
 def controls(page: Page) -> None:
-    """The menu of the GPUs that the arithmetic can be done for."""
+    """Show the menu of the GPUs for the arithmetic."""
     words = {key: gpu.name for key, gpu in GPU_MODELS.items()}
     with st.columns([1, 2])[0]:
         menus.select("On an SM of", GPU, list(GPU_MODELS), DEFAULT, words,
@@ -47,35 +48,35 @@ def controls(page: Page) -> None:
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
-    """The lecture's statements for the rung on the page, and its table over the tile widths."""
+    """Return the lecture's statements for the rung on the page, and its table over the tile widths."""
     gpu = gpu_chosen()
     if gpu is None:
         return no_such_gpu()
-    rows = "".join(row(replace(page.choice, block_size=width), gpu, page) for width in WIDTHS)
+    rows = [row(replace(page.choice, block_size=width), gpu) for width in WIDTHS]
+    marked = [i for i, width in enumerate(WIDTHS) if width == page.choice.block_size]
     try:
         said = statements(lecture_numbers(page.choice, gpu), facts[page.position].timed)
     except (NotRunnable, CompileError) as refused:
         said = (str(refused),)
     lines = "".join(f"<div>{escape(line)}</div>" for line in said)
-    heads = headings(tuple(zip(HEADINGS, UNITS, strict=True)))
     return (
-        f'<div class="outcome">{lines}</div><div class="scroll"><table class="ladder"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{small_print(page, gpu)}"
+        f'<div class="outcome">{lines}</div>{table(unit_headings(HEADINGS), rows, marked=marked)}'
+        f"{small_print(page, gpu)}"
     )
 
 
 def gpu_chosen() -> GpuModel | None:
-    """The GPU of the menu or of the address; None where there is none of that name."""
+    """Return the GPU of the menu or of the address; None for an unknown name."""
     return GPU_MODELS.get(str(st.session_state.get(GPU) or DEFAULT))
 
 
 def no_such_gpu() -> str:
-    """What stands in the place of a table for a GPU of the address that there is not."""
+    """Return the message for an unknown GPU in the address."""
     return f'<div class="outcome">There is no such GPU here: choose {escape(", ".join(GPU_MODELS))}.</div>'
 
 
 def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str, ...]:
-    """The lecture's sentences, what each resource has room for, and what was measured."""
+    """Return the lecture's sentences, the limits of each resource, and the measured throughput."""
     limits = ", ".join(f"{name} {count}" for name, count in numbers.occupancy.limits.items())
     said = (*sentences(numbers), f"Blocks that an SM has room for, by resource: {limits}.")
     if timed is None or timed.rates.gflop_s is None:
@@ -84,14 +85,13 @@ def statements(numbers: LectureNumbers, timed: Measurement | None) -> tuple[str,
     return (*said, f"Measured: {timed.rates.gflop_s:,.0f} GFLOP/s{share} ({device_line(timed)}).")
 
 
-def row(choice: Settled, gpu: GpuModel, page: Page) -> str:
-    """One tile width."""
-    here = ' class="current"' if choice.block_size == page.choice.block_size else ""
-    first = f'<td class="rung width">{choice.block_size}</td>'
+def row(choice: Settled, gpu: GpuModel) -> list[str]:
+    """Return the cells of one tile width."""
+    first = cell(f"{choice.block_size}", "rung width")
     try:
         numbers = lecture_numbers(choice, gpu)
     except (NotRunnable, CompileError) as refused:
-        return f'<tr{here}>{first}<td class="why" colspan="{len(HEADINGS) - 1}">{escape(str(refused))}</td></tr>'
+        return [first, cell(escape(str(refused)), "why", span=len(HEADINGS) - 1)]
     found, spilled = numbers.occupancy, numbers.resources.local_bytes
     fewer = numbers.naive_reads / numbers.reads
     cells = (
@@ -105,11 +105,11 @@ def row(choice: Settled, gpu: GpuModel, page: Page) -> str:
         (f"{found.fraction:.0%}", f"{found.warps} warps"),
         measured(work.outcome(choice).timed),
     )
-    return f"<tr{here}>{first}{''.join(cell(text, small) for text, small in cells)}</tr>"
+    return [first, *(with_small(text, small) for text, small in cells)]
 
 
 def measured(timed: Measurement | None) -> tuple[str, str]:
-    """The throughput and its share of the peak, "–" where nothing was measured."""
+    """Return the throughput and its share of the peak; "–" without a measurement."""
     if timed is None or timed.rates.gflop_s is None:
         return "–", ""
     return (
@@ -118,21 +118,8 @@ def measured(timed: Measurement | None) -> tuple[str, str]:
     )
 
 
-def headings(names: Sequence[tuple[str, str]]) -> str:
-    """A heading a column, with what its number means below; the first one stands over words."""
-    kinds = [' class="text"', *[""] * (len(names) - 1)]
-    return "".join(
-        f"<th{kind}>{name}<small>{unit}</small></th>" for kind, (name, unit) in zip(kinds, names, strict=True)
-    )
-
-
-def cell(text: str, small: str) -> str:
-    """A number with what belongs to it below."""
-    return f"<td>{escape(text)}{f'<small>{escape(small)}</small>' if small else ''}</td>"
-
-
 def small_print(page: Page, gpu: GpuModel) -> str:
-    """How the numbers come about."""
+    """Return how the numbers are computed."""
     naive = naive_reads(page.choice.n)
     rows, columns = matmul.block_shape(page.kernel, page.choice.n, page.choice.block_size, gpu)
     timed = [work.outcome(replace(page.choice, block_size=width)).timed for width in WIDTHS]

@@ -1,4 +1,4 @@
-"""What the lecture claims, beside what was counted, timed or found here, and why where it does not hold."""
+"""The lecture's claims beside what was counted, timed or computed here, and why one does not hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from engine.lectures.claims.kinds import LECTURES, Best, Claim, Computed, Ends, 
 from engine.lectures.claims.verdicts import AnyClaim, Verdict, claims_of, runs, said, verdict
 from engine.records import Measurement, Settled
 from engine.records.words import size_text
+from views.html.table import cell, heading, table
 from views.ladder.view import WORK, Page, Section
 from views.shared import menus, work
 
@@ -26,19 +27,19 @@ _SIGNS = {
 
 
 def found(claim: AnyClaim) -> Verdict | None:
-    """The verdict by what is known: live runs first, then the recorded ones; None where more must run."""
+    """Return the verdict by the known runs, live ones first, then recorded ones; None if more have to run."""
     return verdict(claim, latest, lambda choice: recorded_for(choice) if choice.device == "gpu" else None)
 
 
 def missing(page: Page) -> tuple[Settled, ...]:
-    """The runs that decide what is not decided yet, each once; those for a GPU only where there is one."""
+    """Return the runs that the open verdicts need, each once; runs on a GPU only if there is one."""
     open_ones = [claim for claim in claims_of(page.ladder.name) if found(claim) is None]
     wanted = dict.fromkeys(choice for claim in open_ones for choice in runs(claim))
     return tuple(choice for choice in wanted if choice.device == "emulator" or menus.has_gpu())
 
 
 def check(page: Page) -> None:
-    """Run what decides the claims: what is not known yet; everything again, if all is known."""
+    """Run the missing runs of the claims, or all of them again if none is missing."""
     every = dict.fromkeys(choice for claim in claims_of(page.ladder.name) for choice in runs(claim))
     able = tuple(choice for choice in every if choice.device == "emulator" or menus.has_gpu())
     asked = missing(page) or able
@@ -46,30 +47,29 @@ def check(page: Page) -> None:
 
 
 def controls(page: Page) -> None:
-    """The button."""
+    """Show the button."""
     st.button("Check them", key="check_claims", icon=":material/fact_check:", on_click=check, args=(page,),
               help="Runs what decides them: counts on the emulator, times on a GPU where there is one.")  # fmt: skip
 
 
 def section(page: Page, facts: Sequence[Known]) -> str:
-    """One row a claim."""
+    """Return the table of claims."""
     claims = claims_of(page.ladder.name)
     verdicts = [found(claim) for claim in claims]
-    body = "".join(_row(claim, made) for claim, made in zip(claims, verdicts, strict=True))
+    rows = [_row(claim, made) for claim, made in zip(claims, verdicts, strict=True)]
+    titles = ("Verdict", "The lecture", "What is checked", "By its words", "Here", "Why")
     known = [made for made in verdicts if made is not None]
     counts = {name: sum(made.outcome == name for made in known) for name in _SIGNS}
     tally = [f"{sign} {counts[name]} {words}" for name, (sign, words, _) in _SIGNS.items() if counts[name]]
     if len(known) < len(claims):
         tally.append(f"{len(claims) - len(known)} not checked yet")
     return (
-        f'<section class="claims"><p class="tally">{len(claims)} claims: {", ".join(tally)}.</p><div class="scroll">'
-        '<table class="ladder"><thead><tr><th class="text">Verdict</th><th class="text">The lecture</th>'
-        '<th class="text">What is checked</th><th class="text">By its words</th><th class="text">Here</th>'
-        f'<th class="text">Why</th></tr></thead><tbody>{body}</tbody></table></div></section>'
+        f'<section class="claims"><p class="tally">{len(claims)} claims: {", ".join(tally)}.</p>'
+        f"{table([heading(title, 'text') for title in titles], rows)}</section>"
     )
 
 
-def _row(claim: AnyClaim, made: Verdict | None) -> str:
+def _row(claim: AnyClaim, made: Verdict | None) -> list[str]:
     if made is None:
         needs = "needs a GPU" if _on_gpu(claim) and not menus.has_gpu() else "not checked"
         mark, here = f'<span class="dim">{needs}</span>', ""
@@ -78,13 +78,12 @@ def _row(claim: AnyClaim, made: Verdict | None) -> str:
         mark = f'<b class="{kind}">{sign} {words}</b>'
         here = f"<b>{escape(made.found)}</b><small>{escape(_origin(made))}</small>"
     why = escape(claim.why) if made is not None else ""
-    return (
-        f'<tr><td class="text verdict">{mark}</td>'
-        f'<td class="text said">“{escape(claim.sentence)}”'
-        f"<small>{LECTURES[claim.lecture]}: {escape(claim.slide)}</small></td>"
-        f'<td class="text">{_what(claim)}</td><td class="text papernumber">{escape(said(claim))}</td>'
-        f'<td class="text here">{here}</td><td class="text because">{why}</td></tr>'
-    )
+    slide = f"<small>{LECTURES[claim.lecture]}: {escape(claim.slide)}</small>"
+    return [
+        cell(mark, "text verdict"), cell(f"“{escape(claim.sentence)}”{slide}", "text said"),
+        cell(_what(claim), "text"), cell(escape(said(claim)), "text papernumber"), cell(here, "text here"),
+        cell(why, "text because"),
+    ]  # fmt: skip
 
 
 def _on_gpu(claim: AnyClaim) -> bool:
@@ -92,7 +91,7 @@ def _on_gpu(claim: AnyClaim) -> bool:
 
 
 def _what(claim: AnyClaim) -> str:
-    """What runs, and under which conditions."""
+    """Return the runs of a claim and their conditions."""
     case = f"{escape(claim.case[:1].upper() + claim.case[1:])}" if claim.case else ""
     if isinstance(claim, Claim):
         names = f"<code>{claim.kernel}</code>" + (f" against <code>{claim.against}</code>" if claim.against else "")

@@ -1,4 +1,4 @@
-"""Crovella's steps, work and cost beside the measured times, and his claim about elements per thread, tried."""
+"""Crovella's steps, work and cost beside the measured times, and a test of his claim about elements per thread."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from engine.history.history import Known, device_line
 from engine.lectures.arithmetic import complexity, elements
 from engine.records import NotRunnable
 from engine.records.words import time_text
+from views.html.table import cell, heading, table
 from views.ladder.view import WORK, Facts, Page, Picture, Section
 from views.shared import work
 
@@ -23,24 +24,24 @@ QUOTE = "On G80, best perf with 64-256 blocks of 128 threads, 1024-4096 elements
 
 
 def offered(page: Page) -> bool:
-    """On the pages of the reductions."""
+    """Whether the page shows a reduction."""
     return page.topic.name == reduction.TOPIC.name
 
 
 def swept(page: Page) -> tuple[elements.Division, ...]:
-    """The rung with every number of elements per thread, and the times that are known; none where its grid is fixed."""
+    """Return the rung with every number of elements per thread, and the known times; empty if its grid is fixed."""
     made = elements.sweep_choices(page.choice)
     return elements.divisions(made, [work.outcome(choice) for _, choice in made])
 
 
 def run_sweep(page: Page) -> None:
-    """For the button."""
+    """Run the rung with every number of elements per thread. For the button."""
     made = elements.sweep_choices(page.choice)
     work.start(WORK, [choice for _, choice in made], [f"{e:,} elements per thread" for e, _ in made])
 
 
 def controls(page: Page) -> None:
-    """The button, where there is something to sweep."""
+    """Show the button, enabled if the rung can be swept."""
     sweep = elements.sweep_choices(page.choice)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run the sweep", key="sweep elements", on_click=run_sweep, args=(page,), disabled=not sweep,
@@ -50,7 +51,7 @@ def controls(page: Page) -> None:
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """Over the elements per thread where they can be chosen, else step by step."""
+    """Return the figure over the elements per thread, or step by step if the grid is fixed."""
     points = swept(page)
     fact = facts.known[page.position]
     try:
@@ -67,7 +68,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def _automatic(page: Page, fact: Known, first: complexity.Level) -> elements.Division | None:
-    """The run on the page, where the kernel chose its grid itself."""
+    """Return the run on the page, if the kernel chose its grid itself."""
     if page.choice.grid_size is not None or fact.timed is None:
         return None
     n, threads = page.choice.n, first.threads
@@ -76,7 +77,7 @@ def _automatic(page: Page, fact: Known, first: complexity.Level) -> elements.Div
 
 
 def words(page: Page, facts: Facts) -> str:
-    """The claim and what became of it; for a rung with a fixed grid, what the picture shows."""
+    """Return the claim and its verdict; for a rung with a fixed grid, the legend."""
     points = swept(page)
     if not points:
         return (
@@ -99,52 +100,45 @@ def words(page: Page, facts: Facts) -> str:
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
-    """The lecture's numbers for this N, the launches of this rung, and what the emulator counted of them."""
+    """Return the lecture's numbers for this N, the launches of this rung, and the emulator's counts."""
     try:
         made = complexity.levels(page.choice)
     except NotRunnable as refused:
         return f'<section class="claims"><p>{escape(str(refused))}</p></section>'
     n = page.choice.n
     lines = "".join(f"<li>{escape(line)}</li>" for line in complexity.lecture_lines(page.choice))
-    rows = "".join(_row(number, level) for number, level in enumerate(made, 1))
+    rows = [_row(number, level) for number, level in enumerate(made, 1)]
     steps, cost = complexity.steps_of(made), complexity.cost_of(made)
-    total = (
-        f'<tr class="current"><td class="rung">all</td><td></td><td></td><td></td><td><b>{steps:,}</b></td>'
-        f'<td><b>{cost:,}</b></td><td>{cost / n:.3g}</td><td class="text">work {complexity.work(n):,}</td></tr>'
-    )
+    rows.append([cell("all", "rung"), "", "", "", f"<b>{steps:,}</b>", f"<b>{cost:,}</b>", f"{cost / n:.3g}",
+                 cell(f"work {complexity.work(n):,}", "text")])  # fmt: skip
+    heads = [heading("Launch", "text"), "N", "Blocks × threads", "Elements per thread", "Steps", "Cost P·T",
+             "Per element", cell("")]  # fmt: skip
     return (
         f'<section class="claims"><h3>As the slides count: N = {n:,}</h3><ul>{lines}</ul>'
-        f'<h3>As this rung is launched</h3><div class="scroll"><table class="ladder"><thead><tr>'
-        '<th class="text">Launch</th>'
-        "<th>N</th><th>Blocks × threads</th><th>Elements per thread</th><th>Steps</th>"
-        f"<th>Cost P·T</th><th>Per element</th><td></td></tr></thead><tbody>{rows}{total}</tbody></table></div>"
+        f"<h3>As this rung is launched</h3>{table(heads, rows, marked=[len(made)])}"
         f"{_counted(page, facts[page.position])}</section>"
     )
 
 
-def _row(number: int, level: complexity.Level) -> str:
+def _row(number: int, level: complexity.Level) -> list[str]:
     tail = f" + {level.tail:,}" if level.tail else ""
-    return (
-        f'<tr><td class="rung">{number}</td><td>{level.n:,}</td><td>{level.blocks:,} × {level.block_size:,}</td>'
-        f"<td>{level.loads:,}</td><td>{level.loads:,} + {level.tree}{tail}</td><td>{level.cost:,}</td>"
-        f'<td>{level.cost / level.n:.3g}</td><td class="text">{escape(level.tail_by)}</td></tr>'
-    )
+    return [
+        cell(f"{number}", "rung"), f"{level.n:,}", f"{level.blocks:,} × {level.block_size:,}", f"{level.loads:,}",
+        f"{level.loads:,} + {level.tree}{tail}", f"{level.cost:,}", f"{level.cost / level.n:.3g}",
+        cell(escape(level.tail_by), "text"),
+    ]  # fmt: skip
 
 
 def _counted(page: Page, fact: Known) -> str:
     found = complexity.compared(page.run, fact.counted)
     if not found:
         return ""
-    rows = "".join(
-        f'<tr><td class="text">{escape(row.what)}</td><td>{row.computed:,}</td>'
-        f'<td class="status {"ok" if row.computed == row.counted else "bad"}">{row.counted:,}</td></tr>'
+    rows = [
+        [cell(escape(row.what), "text"), f"{row.computed:,}",
+         cell(f"{row.counted:,}", f"status {'ok' if row.computed == row.counted else 'bad'}")]
         for row in found
-    )
-    return (
-        '<h3>Counted by the emulator</h3><div class="scroll"><table class="ladder"><thead><tr>'
-        '<th class="text">What</th><th>Computed</th><th>Counted</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+    ]  # fmt: skip
+    return f"<h3>Counted by the emulator</h3>{table([heading('What', 'text'), 'Computed', 'Counted'], rows)}"
 
 
 PICTURE = Picture("complexity", "Steps and cost", offered, figure, controls, words)

@@ -1,4 +1,4 @@
-"""The plot of a counter down the ladder: what the emulator counted or, before it ran, what a GPU's profiler did."""
+"""The plot of a counter down the ladder: the emulator's counts or, before it ran, a GPU profiler's."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WIDTH = 240  # pixels of the menu
 
 
 def shown(page: Page) -> str:
-    """Which counter is drawn: the one that was asked for, else the rung's own, else the ladder's."""
+    """Return the drawn counter: the requested one, else the rung's own, else the ladder's."""
     asked = st.session_state.get("counter")
     return asked if asked in IN_PLOTS else page.rung.counter or page.ladder.counter
 
 
 def menu(page: Page) -> None:
-    """The menu of the counters. As with the plots, what is drawn need not have been asked for."""
+    """Show the menu of the counters. It shows the drawn counter, even if the address has another one."""
     titles = {key: COLUMNS[key].title for key in IN_PLOTS}
     st.session_state["counted"] = shown(page)
     st.selectbox("Counter", list(titles), list(titles).index(st.session_state["counted"]), key="counted",
@@ -40,7 +40,7 @@ def _ask() -> None:
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """The counter's bars."""
+    """Return the counter's bars."""
     counter, hardware = shown(page), _hardware(facts, page.choices)
     if any(entry is not None and counter in entry.counters for entry in hardware):
         return hardware_bars(facts.rows, counter, hardware, look)
@@ -48,7 +48,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def words(page: Page, facts: Facts) -> str:
-    """Who counted, and how the emulator comes to."""
+    """Return the source of the counts, and how the emulator counts."""
     entry = next((entry for entry in _hardware(facts, page.choices) if entry is not None), None)
     if entry is not None:
         size = f"N = {size_text(entry.n)}, {page.topic.block_noun} {entry.block_size}"
@@ -61,12 +61,12 @@ def words(page: Page, facts: Facts) -> str:
 
 
 def _hardware(facts: Facts, choices: Sequence[Settled]) -> Sequence[Hardware | None]:
-    """What a GPU's profiler counted of each rung, as long as the emulator has counted none of them."""
+    """Return a GPU profiler's counts of each rung, unless the emulator has counted one."""
     return () if any(fact.counted for fact in facts.known) else profiles.counters_beside(choices)
 
 
 def _first_steps(page: Page) -> tuple[str, ...]:
-    """What an empty plot says, a line each."""
+    """Return the lines of an empty plot."""
     if not page.counting:
         return "Nothing counted yet.", "To count, choose the emulator", "as the device and run the ladder (L)."
     return "Nothing counted yet.", "Run the ladder (L),", "and the emulator counts."

@@ -1,10 +1,10 @@
-"""What a float sum keeps: the same run again and again, errors over N, and each rung beside the worst of rounding."""
+"""Rounding of float sums: repeated runs, errors over N, and each rung beside the worst possible rounding."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 
 import streamlit as st
@@ -27,64 +27,40 @@ from engine.lectures.arithmetic.float_sums import (
     submit_repeats,
 )
 from engine.records import Measurement, NotRunnable, Settled
+from engine.service.handle import Handle
+from views.html.table import cell, heading, table, with_small
 from views.ladder.view import WORK, Facts, Page, Picture, Section, run_sizes
-from views.shared import menus, presence, work
-from views.shared.work import AwaitedRun
+from views.shared import menus, work
+from views.shared.work import Work
 
-REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or the sentence that says why not
+REPEATED = "float sums repeated"  # in the session: choice -> Repeats, or a sentence that says why not
 SLIDE = "Crovella, further study: Floating point; Higham 1993; Rump 2012"
 
 
 def offered(page: Page) -> bool:
-    """On the pages that add floats."""
+    """Whether the page adds floats."""
     return can_repeat(page.choice)
 
 
-# ---- the same run again and again
+# ---- repeated runs
 
 
-class Repeating:
-    """The repeated run of one browser, with `views.work.PageWork`'s way of being waited for."""
+class RepeatWork(Work):
+    """The repeated run of one browser; its answers, or why there are none, go into the session."""
 
     def __init__(self, choice: Settled, session: str) -> None:
-        self._choice, self._stopped, self._lock = choice, False, threading.Lock()
-        self._run = None
+        super().__init__(session)
+        self._choice, self._kept = choice, _kept()
         try:
-            self._run = AwaitedRun(session, lambda: submit_repeats(choice, session))
+            self._start("Repeating the run", partial(submit_repeats, choice, session), self._take)
         except NotRunnable as refused:
-            _kept()[choice] = str(refused)
-        self._kept = _kept()
+            self._kept[choice] = str(refused)
 
-    @property
-    def finished(self) -> bool:
-        """Whether the answers are there, or nobody waits for them any more."""
-        return self._stopped or self._run is None
-
-    @property
-    def progress(self) -> tuple[float, str]:
-        """(fraction done, what is being done)."""
-        return self._run.progress if self._run else (1.0, "Done")
-
-    def advance(self, patience_s: float) -> bool:
-        """Wait up to `patience_s`; True if the answers came in."""
-        run = self._run
-        if run is None or self._stopped or not run.wait(patience_s):
-            return False
-        with self._lock:
-            if self._run is None:
-                return False
-            self._run = None
-            try:
-                self._kept[self._choice] = run.handle.result()
-            except Exception as error:  # whatever it is, the page says it
-                self._kept[self._choice] = str(error)
-        return True
-
-    def stop(self) -> None:
-        """Give it up."""
-        self._stopped = True
-        if self._run is not None:
-            self._run.cancel()
+    def _take(self, handle: Handle) -> None:
+        try:
+            self._kept[self._choice] = handle.result()
+        except Exception as error:  # the page shows any failure
+            self._kept[self._choice] = str(error)
 
 
 def _kept() -> dict[Settled, Repeats | str]:
@@ -92,18 +68,17 @@ def _kept() -> dict[Settled, Repeats | str]:
 
 
 def _key(page: Page) -> Settled:
-    """The choice without its state of the cache, which no answer depends on."""
+    """Return the choice without its cache state, which changes no answer."""
     return replace(page.choice, cache="cold-clean")
 
 
 def start(page: Page) -> None:
-    """For the button."""
-    work.stop(WORK)
-    st.session_state[WORK] = Repeating(_key(page), presence.session_of_click())
+    """Start the repeated runs. For the button."""
+    work.begin(WORK, lambda session: RepeatWork(_key(page), session))
 
 
 def repeat_controls(page: Page) -> None:
-    """The button."""
+    """Show the button."""
     device = "emulator" if page.counting else "gpu"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(f"Run it {RUNS[device]} times", key="repeat", on_click=start, args=(page,),
@@ -113,14 +88,14 @@ def repeat_controls(page: Page) -> None:
 
 
 def repeat_figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """How often each answer came out."""
+    """Return how often each answer came out."""
     found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
     known = found if isinstance(found, Repeats) else None
     return repeats_figure(known, page.rung.label, look)
 
 
 def repeat_words(page: Page, facts: Facts) -> str:
-    """What the answers show."""
+    """Return a sentence about the answers."""
     found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
     said = "The same kernel, the same numbers: does every run give the same bits?"
     if found is not None:
@@ -132,7 +107,7 @@ def repeat_words(page: Page, facts: Facts) -> str:
 
 
 def answers_figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """The answer of every rung, and the exact sum."""
+    """Return the answer of every rung, and the exact sum."""
     ran = [_answered(choice) if can_repeat(choice) else None for choice in page.choices]
     recorded = [one is not None and one.origin == "recorded" for one in ran]
     checks = [one.check if one is not None else None for one in ran]
@@ -141,7 +116,7 @@ def answers_figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def answers_words(page: Page, facts: Facts) -> str:
-    """Whose answers they are."""
+    """Return the devices that gave the answers."""
     found = {_origin(one) for choice in page.choices if can_repeat(choice) and (one := _answered(choice)) is not None}
     said = f"Answers: {'; '.join(sorted(found))}." if found else ""
     return f'<div class="outcome">{escape(said)}</div>'
@@ -151,31 +126,31 @@ def answers_words(page: Page, facts: Facts) -> str:
 
 
 def choices_over_n(page: Page) -> list[Settled]:
-    """Every rung at every size that it can run with."""
+    """Return every rung at every size that it can run with."""
     every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
     return [choice for choice in every if menus.refusal(choice) is None]
 
 
 def run_every_size(page: Page) -> None:
-    """For the button."""
+    """Run every rung at every size. For the button."""
     run_sizes(choices_over_n(page))
 
 
 def error_controls(page: Page) -> None:
-    """The button that fills the plot."""
+    """Show the button that fills the plot."""
     st.button("Run every N", key="float errors over n", on_click=run_every_size, args=(page,),
               icon=":material/query_stats:",
               help=f"Every rung with {len(SIZES)} sizes up to {SIZES[-1]:,}.")  # fmt: skip
 
 
 def error_words(page: Page, facts: Facts) -> str:
-    """What is drawn."""
+    """Return the legend."""
     said = "Points: errors of real runs, live or recorded. Lines: the worst that rounding can do."
     return f'<div class="outcome">{said}</div>'
 
 
 def error_lines(page: Page, facts: Facts, look: Look) -> Figure:
-    """The error of every rung over N, below the bounds of a serial sum and of a tree."""
+    """Return the error of every rung over N, below the bounds of a serial sum and of a tree."""
     sizes = sorted({*SIZES, page.choice.n})
     series = []
     for position, (rung, choice) in enumerate(zip(page.ladder.rungs, page.choices, strict=True)):
@@ -194,7 +169,7 @@ def error_lines(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def _answered(choice: Settled) -> Measurement | None:
-    """The last live run with an answer; else what a GPU answered when it was recorded."""
+    """Return the last live run with an answer, or else the recorded one."""
     live = work.outcome(choice).live
     return live if live is not None and live.check is not None else recorded_sums.answer(choice)
 
@@ -203,15 +178,14 @@ def _answered(choice: Settled) -> Measurement | None:
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
-    """Every rung's answer, its error, and the worst that its roundings can do."""
+    """Return the table of every rung's answer, its error, and the worst possible rounding."""
     serial, tree = bounds(page.choice)
     unit = 24 if page.choice.dtype == "float32" else 53
-    rows = "".join(_row(page, position, choice) for position, choice in enumerate(page.choices))
+    rows = [_row(page, position, choice) for position, choice in enumerate(page.choices)]
+    heads = [heading("Rung", "text"), "Answer", "Exact", "Error", "Roundings in a row", "Worst case"]
     return (
         '<section class="claims"><h3>Rounding: what these runs lost, and what they could have lost</h3>'
-        '<div class="scroll"><table class="ladder"><thead><tr><th class="text">Rung</th><th>Answer</th><th>Exact</th>'
-        "<th>Error</th><th>Roundings in a row</th><th>Worst case</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div><ul>"
+        f"{table(heads, rows, marked=[page.position])}<ul>"
         f"<li>In {page.choice.dtype} u = 2<sup>−{unit}</sup>: an addition is off by at most u times its result. "
         f"N = {page.choice.n:,}.</li>"
         f"<li>Serial: (n − 1) u Σ|x|, here {serial:.3g}. Tree: ⌈log₂ n⌉ u Σ|x|, here {tree:.3g}.</li>"
@@ -221,26 +195,21 @@ def html(page: Page, facts: Sequence[Known]) -> str:
     )
 
 
-def _row(page: Page, position: int, choice: Settled) -> str:
-    rung = page.ladder.rungs[position]
-    current = ' class="current"' if position == page.position else ""
-    title = f'<td class="rung">{escape(rung.label)}</td>'
+def _row(page: Page, position: int, choice: Settled) -> list[str]:
+    title = cell(escape(page.ladder.rungs[position].label), "rung")
     found = ran = None
     if can_repeat(choice):
         ran = _answered(choice)
-        found = rounding(replace(choice, device="gpu"), ran)  # whatever ran it, the roundings are these
+        found = rounding(replace(choice, device="gpu"), ran)  # the roundings are the same on every device
     if found is None or ran is None:
-        return f'<tr{current}>{title}<td class="text dim" colspan="5">not run with these choices</td></tr>'
-    state = "" if ran.status == "ok" else ' class="status bad"'
-    return (
-        f"<tr{current}>{title}<td{state}>{found.result:,.10g}<small>{escape(_origin(ran))}</small></td>"
-        f"<td>{found.exact:,.10g}</td><td>{f'{found.error:.3g}' if found.error else 'none'}</td>"
-        f"<td>{found.chain:,}</td><td>{found.worst:.3g}</td></tr>"
-    )
+        return [title, cell("not run with these choices", "text dim", span=5)]
+    result = cell(with_small(f"{found.result:,.10g}", _origin(ran)), "" if ran.status == "ok" else "status bad")
+    error = f"{found.error:.3g}" if found.error else "none"
+    return [title, result, f"{found.exact:,.10g}", error, f"{found.chain:,}", f"{found.worst:.3g}"]
 
 
 def _origin(ran: Measurement) -> str:
-    """Who gave the answer."""
+    """Return the device that gave the answer."""
     return device_line(ran) if ran.origin == "recorded" else checked_by(ran)
 
 

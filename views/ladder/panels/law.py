@@ -1,4 +1,4 @@
-"""The picture of a law: what a kernel's knob does, counted, beside the lecture's formula and the GPU's time."""
+"""The plot of a law: the counted effect of a kernel's parameter, beside the lecture's formula and the GPU's time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def offered(page: Page) -> bool:
 
 
 def run_sweep(page: Page) -> None:
-    """Count the law at every value of the knob and, on a GPU, time the kernel there too. For callbacks."""
+    """Count the law at every value of the parameter and, on a GPU, time the kernel there too. For callbacks."""
     wanted = list(counted.counting(page.choice))
     if not page.counting:
         wanted += counted.swept(page.choice)
@@ -32,13 +32,13 @@ def run_sweep(page: Page) -> None:
 
 
 def law_name(page: Page) -> str:
-    """What is swept, as a sentence begins."""
+    """Return the swept parameter, as a sentence begins."""
     law = law_of(page.rung.kernel)
     return law.knob[0].capitalize() if law else ""
 
 
 def controls(page: Page) -> None:
-    """The button, and what it does."""
+    """Show the button, and what it runs."""
     law = law_of(page.rung.kernel)
     if law is None:
         return
@@ -64,7 +64,7 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def same_knob(one: str, other: str) -> bool:
-    """Whether two kernels are swept over the same."""
+    """Whether two kernels have the same parameter."""
     mine, theirs = law_of(one), law_of(other)
     return mine is not None and theirs is not None and mine.knob == theirs.knob
 

@@ -1,4 +1,4 @@
-"""The block of a rung in motion, in the place of the plot, by itself or beside the rung before."""
+"""The animated block of a rung in place of the plot, alone or beside the previous rung."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from views.picture import component
 
 WORK = "motion work"
 PATIENCE_S, POLL_S = 0.5, 0.4
-PARTS = 4  # of the emulator's largest n: what the page Inside opens with, too
+PARTS = 4  # of the emulator's largest n; also the size that the page Inside opens with
 TILES = 4  # along a row of a matrix
 
 
 def offered(page: Page) -> bool:
-    """What the emulator runs has blocks to look into."""
+    """Whether the emulator runs blocks of this rung."""
     return page.kernel.processor == "gpu" and page.kernel.emulated
 
 
 def drawn_choice(page: Page, position: int) -> Settled:
-    """What is drawn of a rung: one block on the emulator, of a run that it makes in a moment.
+    """Return the choice whose block is drawn: a short run on the emulator.
 
-    A product of matrices is small enough for its tiles to be seen on their way.
+    A matrix product is small enough to show its tiles.
     """
     run, tile = page.runs[position], KERNELS[page.ladder.rungs[position].kernel].tile
     most = max(TOPICS[page.ladder.topic].emulator_max_n // PARTS, 1)
@@ -38,7 +38,7 @@ def drawn_choice(page: Page, position: int) -> Settled:
 
 
 def show(page: Page) -> None:
-    """The rung's block, beside the rung before's if that is wanted; once it is drawn."""
+    """Show the rung's block once it is drawn, and the previous rung's beside it on request."""
     wanted = page.position > 0 and component.beside()
     before = drawn_choice(page, page.position - 1) if wanted else None
     inside = work_on(WORK, InsideChoice(drawn_choice(page, page.position), before, 0, 1, "motion"))
@@ -51,7 +51,7 @@ def show(page: Page) -> None:
 
 
 def _wait(page: Page, inside: InsideWork) -> None:
-    """Look again and again, without holding up what else stands on the page."""
+    """Look for results again and again, while the rest of the page stays usable."""
     inside.advance(0.0)
     if inside.finished:
         st.rerun()
@@ -66,7 +66,7 @@ def _draw(page: Page, inside: InsideWork) -> None:
 
 
 def titled(ladder: Ladder, position: int, inside: InsideWork) -> list[tuple[str, Packed]]:
-    """The pictures that came in, the rung before first, each with the name of its rung."""
+    """Return the drawn pictures with the names of their rungs, the previous rung first."""
     found = ((position - 1, inside.picture_before), (position, inside.picture))
     rungs = [(ladder.rungs[at], picture) for at, picture in found if picture is not None]
     return [(f"{rung.label}  {KERNELS[rung.kernel].title}", picture) for rung, picture in rungs]

@@ -1,4 +1,4 @@
-"""The lecture's figures beside ours under their own conditions, and why the shape differs today."""
+"""The lecture's figures beside ours under the same conditions, and why the shape differs today."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from engine.lectures.paper import Line, Numbers
 from engine.lectures.then_and_now import today
 from engine.records import Settled
 from engine.records.words import STATUS_WORDS, size_text, text_of
+from views.html.table import cell, heading, table
 from views.ladder.view import KEPT, WORK, Facts, Page, Picture, Section, shared
 from views.shared import work
 
@@ -31,7 +32,7 @@ def run_these(page: Page) -> None:
 
 
 def controls(page: Page) -> None:
-    """The button, where there is something to run."""
+    """Show the button, if there is something to run."""
     if not conditions.has_figures(page.ladder):
         return
     several = len(_asked(page.ladder.name, page.choice.device))
@@ -41,20 +42,20 @@ def controls(page: Page) -> None:
 
 
 def section(page: Page, facts: Sequence[Known]) -> str:
-    """The table, if the lecture prints figures, and the paragraph."""
+    """Return the table, if the lecture prints figures, and the paragraph."""
     name, device = page.ladder.name, page.choice.device
     return _drawn([look_up(choice) for choice in _asked(name, device)], name, device)
 
 
 @lru_cache(maxsize=KEPT)
 def _asked(ladder: str, device: str) -> tuple[Settled, ...]:
-    """The runs at the lecture's conditions."""
+    """Return the runs at the lecture's conditions."""
     return tuple(choice for choice, _ in conditions.choices(LADDERS[ladder], device))
 
 
 @shared
 def _drawn(known: Sequence[Known], ladder: str, device: str) -> str:
-    """The section as long as these are the runs that are known: made once for all browsers."""
+    """Return the section, cached for all browsers until another run is known."""
     shown = LADDERS[ladder]
     lines = paper.lines(shown, device) if conditions.has_figures(shown) else ()
     table = ""
@@ -65,7 +66,7 @@ def _drawn(known: Sequence[Known], ladder: str, device: str) -> str:
 
 @lru_cache(maxsize=2 * len(LADDERS))
 def _paragraph(ladder: str, compared: bool) -> str:
-    """Of what was recorded, which stays."""
+    """Return the paragraph, made from recorded runs."""
     told = today(LADDERS[ladder])
     if not told.sentences:
         return ""
@@ -76,7 +77,7 @@ def _paragraph(ladder: str, compared: bool) -> str:
 
 
 def _line_table(lines: Sequence[Line]) -> str:
-    """One row a figure: its conditions, the lecture's numbers, ours."""
+    """Return a table with a row for each figure: its conditions, the lecture's numbers, ours."""
     shown = [(key, title) for key, title in _NUMBERS if any(getattr(line.published, key) is not None for line in lines)]
     groups = [("In the lecture", "published")]
     recorded = sorted({device_line(line.recorded) for line in lines if line.recorded is not None})
@@ -84,42 +85,39 @@ def _line_table(lines: Sequence[Line]) -> str:
     live = sorted({device_line(line.live) for line in lines if line.live is not None and line.live.time_us is not None})
     if live:
         groups.append((f"Here: {' and '.join(live)}", "live_numbers"))
-    heads = "".join(f'<th class="group" colspan="{len(shown)}">{escape(title)}</th>' for title, _ in groups)
-    columns = "".join(f"<th>{title}</th>" for _ in groups for _, title in shown)
-    body = "".join(_row(line, [source for _, source in groups], [key for key, _ in shown]) for line in lines)
+    above = [cell("", span=2), *(heading(escape(title), "group", span=len(shown)) for title, _ in groups), ""]
+    heads = [heading("Rung", "text"), heading("Published for", "text"), *(title for _ in groups for _, title in shown),
+             "Here<small>times as fast</small>"]  # fmt: skip
+    rows = [_row(line, [source for _, source in groups], [key for key, _ in shown]) for line in lines]
     computed = (
         " Grey: not printed, computed from the lecture's figures." if any(line.computed for line in lines) else ""
     )
     return (
-        f'<div class="scroll"><table class="ladder"><thead><tr><td colspan="2"></td>{heads}<td></td></tr>'
-        f'<tr><th class="text">Rung</th><th class="text">Published for</th>{columns}<th>Here<small>times as '
-        f'fast</small></th></tr></thead><tbody>{body}</tbody></table></div><div class="smallprint"><p>Step: against '
-        f"the figure before; in all: against the first, of the same N, type and block size. A blank was not "
+        f'{table(heads, rows, groups=above)}<div class="smallprint"><p>Step: against the figure before; in all: '
+        "against the first, of the same N, type and block size. A blank was not "
         f"published or not measured.{computed}</p></div>"
     )
 
 
-def _row(line: Line, sources: Sequence[str], keys: Sequence[str]) -> str:
-    cells = [f'<td class="rung">{escape(line.label)}{_checked(line)}</td>']
+def _row(line: Line, sources: Sequence[str], keys: Sequence[str]) -> list[str]:
+    cells: list[str] = [cell(escape(line.label) + _checked(line), "rung")]
     unsaid = "" if line.figure.block_size else ", threads not said"
     note = f"<small>{escape(line.note)}</small>" if line.note else ""
     grid = f", {line.figure.grid_size} blocks" if line.figure.grid_size else ""
-    cells.append(f'<td class="text">{escape(published_line(line.figure) + unsaid + grid)}{note}</td>')
+    cells.append(cell(escape(published_line(line.figure) + unsaid + grid) + note, "text"))
     for source in sources:
         numbers: Numbers = getattr(line, source)
         for key in keys:
-            dim = ' class="dim"' if source == "published" and key in line.computed else ""
-            mark = ' class="papernumber"' if source == "published" and not dim else dim
+            kind = ("dim" if key in line.computed else "papernumber") if source == "published" else ""
             text = escape(text_of(key, getattr(numbers, key)))
             if not text and key == "time_us" and source == "recorded_numbers" and line.recorded is not None:
                 text = f'<small class="bad">{escape(STATUS_WORDS[line.recorded.status])}</small>'
-            cells.append(f"<td{mark}>{text}</td>")
-    cells.append(f"<td><b>{escape(text_of('step', line.faster))}</b></td>")
-    return f"<tr>{''.join(cells)}</tr>"
+            cells.append(cell(text, kind))
+    return [*cells, f"<b>{escape(text_of('step', line.faster))}</b>"]
 
 
 def _checked(line: Line) -> str:
-    """What came of running it here: under the rung's name."""
+    """Return the outcome of our run, below the rung's name."""
     live = line.live
     if live is None:
         return ""
@@ -128,24 +126,21 @@ def _checked(line: Line) -> str:
 
 
 def _block_table(lines: Sequence[Line]) -> str:
-    """One row a rung, one column a block size: ours above, the lecture's below, and how many times as fast."""
-    table = paper.by_block(lines)
+    """Return a table of rungs x block sizes: ours above, the lecture's below, and how many times as fast."""
+    rungs = paper.by_block(lines)
     sizes = sorted({line.choice.block_size for line in lines})
-    body = ""
-    for label, cells in table.items():
-        row = "".join(_cell(cells.get(size)) for size in sizes)
-        best = [_best(list(cells.values()), source) for source in ("here_numbers", "published")]
-        body += (
-            f'<tr><td class="rung">{escape(label)}</td>{row}<td>{best[0]}<span class="paper">{best[1]}</span></td></tr>'
-        )
+    rows = []
+    for label, cells in rungs.items():
+        here, published = (_best(list(cells.values()), source) for source in ("here_numbers", "published"))
+        best = f'{here}<span class="paper">{published}</span>'
+        rows.append([cell(escape(label), "rung"), *(_cell(cells.get(size)) for size in sizes), best])
     figure = lines[0].figure
     origins = sorted({device_line(line.here) for line in lines if line.here is not None})
-    heads = "".join(f"<th>{size}</th>" for size in sizes)
+    title = f"Bandwidth (GB/s) by threads per block, N = {escape(size_text(figure.n))}, {escape(figure.dtype)}"
+    groups = ["", heading(title, "group", span=len(sizes)), ""]
     return (
-        f'<div class="scroll"><table class="ladder"><thead><tr><td></td><th class="group" colspan="{len(sizes)}">'
-        f"Bandwidth (GB/s) by threads per block, N = {escape(size_text(figure.n))}, {escape(figure.dtype)}</th>"
-        f'<td></td></tr><tr><th class="text">Rung</th>{heads}<th>Best with</th></tr></thead><tbody>{body}</tbody>'
-        f'</table></div><div class="smallprint"><p>Above: here, {escape(" and ".join(origins) or "not measured")}. '
+        table([heading("Rung", "text"), *map(str, sizes), "Best with"], rows, groups=groups)
+        + f'<div class="smallprint"><p>Above: here, {escape(" and ".join(origins) or "not measured")}. '
         f'<span class="paper"></span>in the lecture, {escape(figure.gpu or "GPU not named")}. '
         f"Small: how many times as fast it is here.</p></div>"
     )
@@ -153,11 +148,11 @@ def _block_table(lines: Sequence[Line]) -> str:
 
 def _cell(line: Line | None) -> str:
     if line is None:
-        return "<td></td>"
+        return ""
     ours = escape(text_of("bandwidth_gb_s", line.here_numbers.bandwidth_gb_s))
     theirs = escape(text_of("lecture_bandwidth_gb_s", line.published.bandwidth_gb_s))
     faster = escape(text_of("step", line.faster))
-    return f'<td><b>{ours or "<i>–</i>"}</b><span class="paper">{theirs}</span><small>{faster}</small></td>'
+    return f'<b>{ours or "<i>–</i>"}</b><span class="paper">{theirs}</span><small>{faster}</small>'
 
 
 def _best(lines: Sequence[Line], source: str) -> str:
@@ -167,7 +162,7 @@ def _best(lines: Sequence[Line], source: str) -> str:
 
 
 def figure(page: Page, facts: Facts, look: Look) -> Figure:
-    """The speedups of both, or Heidelberg's lines over the block sizes."""
+    """Return the speedups of both, or Heidelberg's lines over the block sizes."""
     lines = paper.lines(page.ladder, page.choice.device)
     if paper.varies_block(page.ladder):
         return block_panels(paper.by_block(lines), look)

@@ -1,4 +1,4 @@
-"""Why the rung is as fast as it is: its machine code, how near it comes to the roofline, and what was counted."""
+"""Why the rung is as fast as it is: its machine code, its distance from the roofline, and its counters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.lectures.reasons import KernelReasons, Reasons, kinds_text, reasons,
 from engine.records import CompileError, NotRunnable
 from engine.records.counters import COUNTERS, with_derived
 from engine.records.words import many, size_text, text_of
-from views.ladder.panels.arithmetic import cell, headings
+from views.html.table import cell, heading, table, unit_headings, with_small
 from views.ladder.view import Page, Section
 
 HEADINGS = (("Kernel", ""), ("Registers", "per thread"), ("Local memory", "per thread"), ("Shared memory", "per block"),
@@ -25,28 +25,29 @@ HEADINGS = (("Kernel", ""), ("Registers", "per thread"), ("Local memory", "per t
 COUNTED = ("warp_instructions", "active_lanes_per_instruction", "sectors", "sectors_per_request", "bank_conflicts",
            "divergent_branches")  # fmt: skip
 NOTHING = "–"
-_COMPILING = threading.Lock()  # browsers that ask for the same at once wait for the first
+_COMPILING = threading.Lock()  # browsers that ask for the same rung at once wait for the first
 
 
 def offered(page: Page) -> bool:
-    """On every rung."""
+    """Whether the ladder has rungs."""
     return bool(page.ladder.rungs)
 
 
 def prepare(page: Page) -> None:
-    """Compile the rung and the one before, so that drawing them holds nobody up."""
+    """Compile the rung and the previous one before the page is drawn, so drawing blocks nobody."""
     with st.spinner("The rung is compiled"), _COMPILING:
         for position in _positions(page):
             _read(page, position)
 
 
 def html(page: Page, facts: Sequence[Known]) -> str:
-    """A row a kernel of the rung before and of this one, and what is known of this one's whole run."""
-    rows = "".join(_rows(page, position) for position in _positions(page))
+    """Return a table of this rung's and the previous rung's kernels, and this rung's counters of the whole run."""
+    kernels = [(position, row) for position in _positions(page) for row in _rows(page, position)]
+    marked = [i for i, (position, _) in enumerate(kernels) if position == page.position]
     said = "".join(f"<div>{escape(line)}</div>" for line in _lines(page, facts[page.position]))
     return (
-        f'<div class="scroll"><table class="ladder"><thead><tr>{headings(HEADINGS)}</tr></thead>'
-        f'<tbody>{rows}</tbody></table></div><div class="smallprint">{said}</div>{_counted(page, facts)}'
+        table(unit_headings(HEADINGS), [row for _, row in kernels], marked=marked)
+        + f'<div class="smallprint">{said}</div>{_counted(page, facts)}'
         f'<div class="smallprint"><p>{escape(_small())}</p></div>'
     )
 
@@ -56,24 +57,22 @@ def _positions(page: Page) -> range:
 
 
 def _read(page: Page, position: int) -> Reasons | str:
-    """What the machine code says, or why there is none."""
+    """Return the reasons read from the machine code, or why there are none."""
     try:
         return reasons(page.choices[position])
     except (NotRunnable, CompileError) as refused:
         return str(refused)
 
 
-def _rows(page: Page, position: int) -> str:
-    here = ' class="current"' if position == page.position else ""
-    label = f'<td class="rung width">{escape(page.ladder.rungs[position].label)}'
+def _rows(page: Page, position: int) -> list[list[str]]:
+    label = page.ladder.rungs[position].label
     found = _read(page, position)
     if isinstance(found, str):
-        return f'<tr{here}>{label}</td><td class="why" colspan="{len(HEADINGS) - 1}">{escape(found)}</td></tr>'
-    return "".join(f"<tr{here}>{label}<small>{escape(one.kernel)}</small></td>{_cells(one)}</tr>"
-                   for one in found.kernels)  # fmt: skip
+        return [[cell(escape(label), "rung width"), cell(escape(found), "why", span=len(HEADINGS) - 1)]]
+    return [[cell(with_small(label, one.kernel), "rung width"), *_cells(one)] for one in found.kernels]
 
 
-def _cells(one: KernelReasons) -> str:
+def _cells(one: KernelReasons) -> list[str]:
     needed, code, loop = one.resources, one.code, one.code.loop
     conflicts = code.issue.bank_conflicts if code.issue else None
     kinds = kinds_text(loop) if loop else ""
@@ -94,7 +93,7 @@ def _cells(one: KernelReasons) -> str:
          "the copy engine loads" if code.copy_engine else ""),
         (NOTHING if one.bytes_in_flight is None else f"{one.bytes_in_flight:,}", own),
     )  # fmt: skip
-    return "".join(cell(text, small) for text, small in cells)
+    return [with_small(text, small) for text, small in cells]
 
 
 def _lines(page: Page, known: Known) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ def _lines(page: Page, known: Known) -> tuple[str, ...]:
 
 
 def _counted(page: Page, facts: Sequence[Known]) -> str:
-    """The emulator's counters of the rung, and the profiler's at the nearest size that was recorded."""
+    """Return the emulator's counters of the rung, and the profiler's at the nearest recorded size."""
     rows = []
     counted = facts[page.position].counted
     if counted is not None and counted.counters:
@@ -114,19 +113,17 @@ def _counted(page: Page, facts: Sequence[Known]) -> str:
         rows.append((f"Profiled on an {entry.device}", where, entry.counters))
     if not rows:
         return ""
-    heads = headings((("Whole run", ""), *((COUNTERS[name].title, "") for name in COUNTED)))
-    body = "".join(
-        f'<tr><td class="text"><b>{escape(title)}</b><small>{escape(where)}</small></td>'
-        + "".join(cell(text_of(name, values.get(name)) or NOTHING, "") for name in COUNTED) + "</tr>"
+    heads = [heading("Whole run", "text"), *(COUNTERS[name].title for name in COUNTED)]
+    body = [
+        [cell(f"<b>{escape(title)}</b><small>{escape(where)}</small>", "text"),
+         *(escape(text_of(name, values.get(name))) or NOTHING for name in COUNTED)]
         for title, where, values in rows
-    )  # fmt: skip
-    return (
-        f'<div class="scroll"><table class="ladder"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    ]  # fmt: skip
+    return table(heads, body)
 
 
 def _small() -> str:
-    """Where the numbers come from."""
+    """Return the sources of the numbers."""
     return (
         "Upper table: read from the machine code for sm_90, without a GPU; blocks and warps as an SM of an H200 holds "
         "them. Local memory: spilled registers and arrays. Hottest loop: the one with the most multiply-adds, without "

@@ -1,4 +1,4 @@
-"""The roofline of the matrix ladders: what memory and arithmetic allow, and where the rungs are."""
+"""The roofline of the matrix ladders: the limits of memory and arithmetic, and the rungs below them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def words(page: Page, facts: Facts) -> str:
     """What the roofs say about the rung on the page, where the numbers come from, and what is not drawn."""
     found = _found(page, facts)
     lines = [roofline.sentence(found, page.position)]
-    if page.presenting:  # there the big numbers above say where they come from
+    if page.presenting:  # otherwise the big numbers above name their source
         return f'<div class="outcome">{escape(lines[0])}</div>'
     if origins := sorted({spot.origin for spot in found.spots if spot.origin}):
         lines.append(f"Times: {' and '.join(origins)}. Filled: live; open: recorded.")

@@ -22,19 +22,19 @@ EIGHT_WIDE = {"n": "16", "block": str(trapezoids.LECTURE_BLOCK), "dtype": "float
 
 
 def offered(page: Page) -> bool:
-    """On the pages of the trapezoidal rule."""
+    """Whether the page shows the trapezoidal rule."""
     return page.topic.name == trapezoid.TOPIC.name
 
 
 def partitions() -> int:
-    """What the slider says; a word from the address that it does not offer counts as none."""
+    """Return the slider's value; an unknown word in the address counts as none."""
     asked = str(st.session_state.get(SLIDER) or "")
     known = [str(count) for count in trapezoids.PARTITIONS]
     return int(asked) if asked in known else trapezoids.DEFAULT
 
 
 def controls(page: Page) -> None:
-    """The slider, and the way to the lecture's race with 8 threads at a time."""
+    """Show the slider, and a link to the lecture's race with 8 threads at a time."""
     st.session_state[SLIDER] = str(partitions())
     slider, button, link = st.columns([1.5, 0.8, 1], vertical_alignment="bottom")
     slider.select_slider("Trapezoids", [str(count) for count in trapezoids.PARTITIONS], key=SLIDER,
@@ -67,17 +67,17 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 
 
 def choices_over_n(page: Page) -> list[Settled]:
-    """Every rung at every size."""
+    """Return every rung at every size."""
     return [replace(choice, n=n) for choice in page.choices for n in SIZES]
 
 
 def run_every_size(page: Page) -> None:
-    """For the button."""
+    """Run every rung at every size. For the button."""
     run_sizes(choices_over_n(page))
 
 
 def error_controls(page: Page) -> None:
-    """The button that fills the plot."""
+    """Show the button that fills the plot."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run every N", key="errors over n", on_click=run_every_size, args=(page,),
                   icon=":material/query_stats:",
