@@ -15,19 +15,19 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from views.access import badge, visitor
-from views.access.browser_name import BrowserName
-from views.access.gate import Gate
+from views.access import visitor
+from views.access.gate import Gate, ReturnAddress
 from views.access.headers import Headers
-from views.access.return_address import ReturnAddress
-from views.rung import desk
-from views.session import keyboard, lecture, navigation, server, state, work
-from views.session.assets import CompressedAssets, compress_ahead
-from views.session.endpoints import ROUTES
-from views.session.entry import EntryPage, parts
-from views.session.page import WORK
-from views.session.presence import Presence
-from views.session.streamlit_internals import in_script_run
+from views.access.visitor import BrowserName
+from views.ladder import desk
+from views.ladder.view import WORK
+from views.server import navigation, server
+from views.server.assets import CompressedAssets, compress_ahead
+from views.server.endpoints import ROUTES
+from views.server.entry import EntryPage, parts
+from views.server.streamlit_internals import in_script_run
+from views.shared import address, keyboard, presentation, work
+from views.shared.presence import Presence
 
 LADDER = ""  # the address of its page
 
@@ -36,7 +36,7 @@ def frame(turn: ExitStack) -> None:
     """What every page has in common, then the page itself. `turn`: of one that follows; other pages give it up."""
     st.set_page_config(page_title="Kernel Ladder", page_icon=navigation.icon(), layout="wide")
     if visitor.role() is None:
-        badge.ask()
+        visitor.ask_to_sign_in()
         return
     ladder, *others = navigation.pages()
     page = st.navigation([ladder, *others], position="top")
@@ -44,10 +44,10 @@ def frame(turn: ExitStack) -> None:
         turn.close()
     keyboard.listen()
     if keyboard.present_asked():  # on a page that has nothing to present of its own
-        state.keep("", {"present": "1", **({"show": "motion"} if page.url_path == "inside" else {})})
+        address.keep("", {"present": "1", **({"show": "motion"} if page.url_path == "inside" else {})})
         st.switch_page(ladder)
-    state.recall(page.url_path)
-    state.restore(page.url_path)
+    address.recall(page.url_path)
+    address.restore(page.url_path)
     st.html('<button class="showkeys corner" type="button" title="Keys (?)" aria-label="Keys">?</button>')
     page.run()
 
@@ -62,8 +62,8 @@ def prepare() -> None:
 
 if in_script_run():
     with ExitStack() as turn:
-        if state.shown() == LADDER:
-            turn.enter_context(lecture.turn(waiting=work.busy(WORK)))
+        if address.shown() == LADDER:
+            turn.enter_context(presentation.turn(waiting=work.busy(WORK)))
         frame(turn)
 else:
     app = st.App(

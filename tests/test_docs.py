@@ -19,7 +19,7 @@ from engine.catalogue import KERNELS
 from engine.catalogue.kernels_page import PAGE
 from engine.commands import _parser
 from engine.records import Choice
-from views.session.server import flags
+from views.server.server import flags
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -16,7 +16,7 @@ from engine.history.tables import COLUMNS
 from engine.plan import settle
 from engine.records import Caveat, Choice, Counts, Measurement, Settled
 from tests import made
-from views.html.grid import ladder_html
+from views.html.table import ladder_html
 
 HARRIS = LADDERS["harris"]
 

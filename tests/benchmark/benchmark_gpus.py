@@ -27,7 +27,7 @@ from engine.plan import settle
 from engine.records import Settled
 from engine.service import service
 from tests.home import places
-from views.session.work import POLL_S, PageWork
+from views.shared.work import POLL_S, MeasurementWork
 
 ROOT = Path(__file__).parents[2]
 SIZES = (2**20, 2**24)
@@ -50,7 +50,7 @@ def timed(passes: int) -> dict[str, object]:
     """Seconds that each pass took here, and how the runs of the last one ended."""
     choices, seconds, results = sweep(), [], []
     for _ in range(passes + 1):
-        work = PageWork(choices, [choice.kernel for choice in choices], "sweep", fresh=True)
+        work = MeasurementWork(choices, [choice.kernel for choice in choices], "sweep", fresh=True)
         began = time.perf_counter()
         while not work.finished:
             work.advance(POLL_S)

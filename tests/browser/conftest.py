@@ -18,8 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, ViewportSize, expect, sync_playwright
 
 from tests.home import places
-from views.access.keys import KEYS
-from views.access.roles import ROLES
+from views.access.policy import KEYS, ROLES
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

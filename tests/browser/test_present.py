@@ -51,7 +51,12 @@ TROUBLES = """() => {
   const source = document.querySelector('.slide .lines');
   if (!source || !document.querySelector('dl.hall')) return ['no slide'];
   if (parseFloat(getComputedStyle(source).fontSize) < 15) found.push('small type');
-  if (source.scrollHeight > source.clientHeight + 1) found.push('a source that scrolls');
+  // A source scrolls only if it consists of changes, the lines around them, and the head of the kernel.
+  const rows = [...source.querySelectorAll(':scope > .line, :scope > details')];
+  const changed = rows.map((row) => row.matches('.changed, .gone'));
+  const far = rows.filter((row, i) => row.matches('.line') && !changed.slice(Math.max(0, i - 4), i + 5).includes(true));
+  if (source.scrollHeight > source.clientHeight + 1 && changed.includes(true) && far.length > 6)
+    found.push(`${far.length} lines far from a change in a source that scrolls`);
   const end = source.lastElementChild.getBoundingClientRect().bottom;
   if (source.getBoundingClientRect().bottom - end > 0.25 * high) found.push('an empty half');
   const slide = document.querySelector('.slide').getBoundingClientRect();

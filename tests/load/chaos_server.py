@@ -25,8 +25,8 @@ from engine.store import database
 from tests.browser.conftest import ROOT
 from tests.load import faults
 from tests.load.traced import TRACE
-from views.session import server
-from views.session.endpoints import ROUTES
+from views.server import server
+from views.server.endpoints import ROUTES
 
 
 async def job(request: Request) -> Response:

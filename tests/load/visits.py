@@ -21,7 +21,7 @@ from tests.browser.conftest import running
 from tests.load.browser import Browser, Failure
 from tests.load.goals import Goal, machine, report
 from tests.load.process import Taken, taken
-from views.session.presence import GRACE_S
+from views.shared.presence import GRACE_S
 
 PAGES = ("/", "/?ladder=harris&present=1", "/inside?ladder=harris", "/sweep", "/sheets", "/machine")
 POOL = min(32, (os.cpu_count() or 1) + 4)  # threads that asyncio starts as needed and keeps

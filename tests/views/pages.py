@@ -17,11 +17,11 @@ DASHBOARD = Path(__file__).parents[2] / "dashboard.py"
 
 
 def opened(page: str = "", **address: str) -> AppTest:
-    """The dashboard at this address, run once; `page` is a file of views/."""
+    """The dashboard at this address, run once; `page` is a folder of views/."""
     app = AppTest.from_file(str(DASHBOARD), default_timeout=PATIENCE_S)
     if page:
         app.run()
-        app.switch_page(f"views/{page}.py")
+        app.switch_page(f"views/{page}/page.py")
         app.session_state["choices kept"].clear()  # a browser that opens this address was nowhere before
         app.query_params.clear()
     for name, value in address.items():

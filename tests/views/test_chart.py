@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.views.pages import figures_of
 from views.chart import component
-from views.session.components import LIBRARIES
+from views.server.components import LIBRARIES
 
 ROOT = Path(__file__).parents[2]
 PLOTLY = LIBRARIES["plotly-basic.min.js"]

@@ -13,12 +13,14 @@ from streamlit.testing.v1 import AppTest
 from engine.catalogue import KERNELS, LADDERS
 from engine.history import profiles
 from engine.history.profiles import Hardware
+from engine.records import Settled
 from engine.records.counters import COUNTERS
+from engine.service.queue import Handle
 from tests.cases import case
 from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.session import rungs
-from views.session.inside_work import InsideWork
+from views.inside.work import InsideWork
+from views.shared import rungs
 
 HARRIS = {"ladder": "harris", "n": "4096", "block": "128"}
 
@@ -222,8 +224,8 @@ def test_a_deadlock_is_reported_with_another_order_to_try() -> None:
 def test_printed_lines_stand_under_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     take = InsideWork._take
 
-    def taken(self: InsideWork, name: str, handle: object) -> None:
-        take(self, name, handle)  # type: ignore[arg-type]
+    def taken(self: InsideWork, name: str, choice: Settled, handle: Handle) -> None:
+        take(self, name, choice, handle)
         if name == "run" and self.run is not None:
             self.run = replace(self.run, printed=("thread 0 < 1", "thread 1"))
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1.element_tree import TextInput
 from engine.catalogue import KERNELS
 from tests.sentences import says
 from tests.views.pages import asked, html_of, opened
-from views.draft.draft import Draft
+from views.lab.drafts import Draft
 
 OFF = KERNELS["reduce_strided"].text.replace("if (index < blockDim.x)", "if (index < 64)")
 RACE = """__global__ void twice(int *a, int n) {

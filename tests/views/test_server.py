@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from views.session import server
-from views.session.server import FILES, allow_files, check_port, flags
+from views.server import server
+from views.server.server import FILES, allow_files, check_port, flags
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_the_first_page_needs_is_there_before_a_browser_is_let_in(monkeypat
 
 HEAPS = """
 import ctypes, os, sys, threading
-from views.session.server import keep_one_heap
+from views.server.server import keep_one_heap
 keep_one_heap()
 threads = [threading.Thread(target=lambda: bytearray(100_000)) for _ in range(8)]
 for thread in threads: thread.start()

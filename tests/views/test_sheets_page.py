@@ -10,7 +10,7 @@ from engine.sheets.sheet import Verdict
 from tests.sentences import says
 from tests.views.pages import asked, html_of, opened
 from tests.views.test_lab_page import packed
-from views.sheet.sheet_work import SheetWork, submission_of
+from views.sheets.work import SheetWork, submission_of
 
 SHEET = load("cs121-tiling")
 ASKS = load("access-sectors")

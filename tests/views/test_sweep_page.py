@@ -20,8 +20,8 @@ from tests.cases import case
 from tests.history.test_history import measured
 from tests.sentences import says
 from tests.views.pages import asked, figures_of, html_of, opened
-from views.html.grid import sweep_html
-from views.sweeping.sweep import ways_of
+from views.html.table import sweep_html
+from views.sweep.sweep import ways_of
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Who may come in, and who may do what."""
+"""Sign-in, roles and their rights."""

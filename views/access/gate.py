@@ -1,19 +1,20 @@
-"""Where everybody comes in: who has no business here gets no further than this, whatever was asked for."""
+"""The gate: refuses requests without the right to pass; after sign-in it sends a browser on to the address it asked
+for.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import streamlit as st
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from views.access import cookies, policy, sign_in
-from views.access.policy import Policy, is_loopback
-from views.access.roles import ROLES, Role
-from views.session.streamlit_internals import HEALTH, METRICS, PATHS
+from views.access import policy, sign_in
+from views.access.policy import ROLES, Policy, Role, is_loopback
+from views.server.streamlit_internals import HEALTH, METRICS, PATHS
 
 ALIVE = ("/healthz", HEALTH)  # tell that the server lives, and nothing else
 SERVICE = ("/metrics", "/readyz", METRICS)
@@ -28,7 +29,7 @@ ONLY_HERE = (
 
 
 class Gate:
-    """ASGI middleware: answers whoever may not pass, and those who sign in or out."""
+    """ASGI middleware: answers refused requests, and requests to sign in or out."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -49,18 +50,18 @@ class Gate:
 
 
 async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Response | None:
-    """What to say instead of what was asked for; None: let it pass."""
+    """Return the answer in place of the requested one; None lets the request pass."""
     path, method = path_of(asked), str(asked.scope.get("method", ""))
-    if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, and changes things
+    if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, but can change things
         return _refused("This came from another site.", 403)
     if path in ALIVE:
         return None
-    token = cookies.token_of(asks, asked.cookies)
+    token = policy.token_in_cookies(asks, asked.cookies)
     if path in SERVICE:
         return await asyncio.to_thread(_service, asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
         return None if is_local(asked) else _refused(ONLY_HERE, 403)
-    if asks.asks == "account":  # Streamlit's own pages ask, see `views.access.visitor`
+    if asks.asks == "account":  # requested by Streamlit's own pages, see `views.access.visitor`
         return None
     if token is not None:
         leaves = method == "POST" and path == SIGN_OUT
@@ -73,7 +74,9 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
 
 
 def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response | None:
-    """The service's numbers: for programs on this computer, for who may see them, or with such a key."""
+    """Refuse the service's figures, except to programs on this computer, to roles with the right, or with such a role's
+    key.
+    """
     if is_local(asked) or (role is not None and role.sees_service):
         return None
     kind, _, key = asked.headers.get("authorization", "").partition(" ")
@@ -86,10 +89,10 @@ def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response
 
 
 def is_local(asked: HTTPConnection) -> bool:
-    """Whether a program on this computer asks, and no proxy does for somebody else."""
+    """Whether the request comes from a program on this computer, and not through a proxy."""
     if asked.client is None or not is_loopback(asked.client.host) or not is_loopback(_host(asked)):
         return False
-    # A proxy that tells nothing about itself speaks HTTP/1.0, as nginx does unless it is told otherwise.
+    # A proxy without forwarding headers speaks HTTP/1.0, as nginx does by default.
     return asked.scope.get("http_version") != "1.0" and not any(name in asked.headers for name in _FORWARDED)
 
 
@@ -98,13 +101,13 @@ def _host(asked: HTTPConnection) -> str:
 
 
 def _of_this_site(asked: HTTPConnection) -> bool:
-    """Whether a browser asks from a page of this server; what is no browser does not say."""
+    """Whether a browser's request comes from a page of this server. Other programs send no origin."""
     origin = asked.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == asked.headers.get("host")
 
 
 def path_of(asked: HTTPConnection) -> str:
-    """The path below the address at which the dashboard begins."""
+    """Return the path below the dashboard's own base path."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     path = str(asked.scope["path"])
     return path.removeprefix(f"/{base}") or "/" if base and f"{path}/".startswith(f"/{base}/") else path
@@ -113,3 +116,56 @@ def path_of(asked: HTTPConnection) -> str:
 def _refused(sentence: str, status: int) -> Response:
     headers = {"cache-control": "no-store"} | ({"www-authenticate": "Bearer"} if status == 401 else {})
     return PlainTextResponse(sentence, status, headers)
+
+
+RETURN_COOKIE, WAITS_S = "kernel-ladder-asked", 600
+_SIGNED_IN = "_streamlit_user"  # Streamlit's cookie of an account
+_LONGEST = 3000  # bytes of an address in a cookie
+
+
+class ReturnAddress:
+    """ASGI middleware: remembers the address that a visitor opened before sign-in, and leads there afterwards."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or redirect it to the remembered address."""
+        if scope["type"] != "http" or scope["method"] != "GET" or policy.current().asks != "account":
+            await self.app(scope, receive, send)
+            return
+        asked = HTTPConnection(scope)
+        here = f"{asked.url.path}?{asked.url.query}" if asked.url.query else asked.url.path
+        no_page = path_of(asked).startswith((*PATHS, "/auth/", "/oauth2callback"))
+        if no_page or "text/html" not in asked.headers.get("accept", ""):
+            await self.app(scope, receive, send)
+        elif _SIGNED_IN not in asked.cookies:
+            await self.app(scope, receive, _remembering(here, scope, send))
+        elif RETURN_COOKIE in asked.cookies:
+            wanted = unquote(asked.cookies[RETURN_COOKIE])
+            answer = RedirectResponse(wanted if _of_ours(wanted) else here, 303)
+            answer.delete_cookie(RETURN_COOKIE)
+            await answer(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _remembering(here: str, scope: Scope, send: Send) -> Send:
+    named = Response()
+    value = quote(here, safe="")
+    if len(value) <= _LONGEST:
+        named.set_cookie(RETURN_COOKIE, value, max_age=WAITS_S, path="/", httponly=True, samesite="lax",
+                         secure=scope["scheme"] == "https")  # fmt: skip
+    cookies = [(name, text) for name, text in named.raw_headers if name == b"set-cookie"]
+
+    async def remembering(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *cookies]}
+        await send(message)
+
+    return remembering
+
+
+def _of_ours(address: str) -> bool:
+    """Whether it is an address of this server that no browser takes for another server's."""
+    return address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()

@@ -1,22 +1,63 @@
-"""Signing in with a class key, and out again. The address that was opened is the form's own, so it survives."""
+"""Sign in with a class key, sign out, and limit the wrong keys per network address."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html import escape
+from math import ceil
 from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from views.access import cookies, keys
-from views.access.guesses import Guesses
+from views.access import policy
 from views.access.headers import plain_page_policy
-from views.access.policy import Policy
-from views.access.tokens import Token
+from views.access.policy import Policy, Token
+
+MOST_GUESSES, WITHIN_S = 100, 3600.0  # ASVS 2.2.1: a hundred failed attempts an hour
+_ADDRESSES = 10_000
+
+
+class Guesses:
+    """Failed attempts by network address. `clock`: seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failed: OrderedDict[str, deque[float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def wait_s(self, address: str) -> int:
+        """Return the whole seconds until this address may try again; 0 if it may now."""
+        with self._lock:
+            failed = self._failed.get(_network(address), ())
+            return max(0, ceil(failed[0] + WITHIN_S - self._clock())) if len(failed) == MOST_GUESSES else 0
+
+    def failed(self, address: str) -> None:
+        """Count a wrong key of this address."""
+        with self._lock:
+            network = _network(address)
+            self._failed.setdefault(network, deque(maxlen=MOST_GUESSES)).append(self._clock())
+            self._failed.move_to_end(network)
+            if len(self._failed) > _ADDRESSES:
+                self._failed.popitem(last=False)
+
+
+def _network(address: str) -> str:
+    """Return the network of an address: a household with IPv6 has at least a /64."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
+
 
 LOG = logging.getLogger("kernel_ladder.access")
 LONGEST = 4096  # bytes of a form
@@ -26,14 +67,14 @@ _guesses = Guesses()
 
 
 def page(status: int, told: str = "") -> Response:
-    """The form. `told`: why it is shown again."""
+    """Return the form. `told`: why it is shown again."""
     body = _PAGE.replace("<!-- told -->", f'<p role="alert">{escape(told)}</p>' if told else "", 1)
     headers = {"cache-control": "no-store", "content-security-policy": plain_page_policy(body.encode())}
     return HTMLResponse(body, status, headers)
 
 
 async def received(request: Request, asks: Policy) -> Response:
-    """The form that came back: on to the address that was opened, or the form again."""
+    """Return the answer to a sent form: the address that was opened, or the form again."""
     body = b""
     async for part in request.stream():
         body += part
@@ -44,23 +85,23 @@ async def received(request: Request, asks: Policy) -> Response:
     if role is None:
         return page(429 if wait_s else 401, sentence(wait_s))
     answer = RedirectResponse(_same_address(request), 303, {"cache-control": "no-store"})
-    token = asks.signer.issue(role, cookies.browser_of(asks, request.cookies))
-    cookies.give(answer, token, request.url.scheme == "https")
+    token = asks.signer.issue(role, policy.browser_in_cookies(asks, request.cookies))
+    policy.give_cookie(answer, token, request.url.scheme == "https")
     return answer
 
 
 def out(asks: Policy, token: Token, encrypted: bool) -> Response:
-    """Sign this browser out, in every tab. It keeps its name, under which its progress is."""
+    """Sign this browser out in every tab. It keeps its name, which its progress is stored under."""
     asks.signer.revoke(token)
     answer = RedirectResponse("./", 303, {"cache-control": "no-store"})
-    cookies.give(answer, asks.signer.issue(token.role, token.browser, now=0.0), encrypted)
+    policy.give_cookie(answer, asks.signer.issue(token.role, token.browser, now=0.0), encrypted)
     return answer
 
 
 def checked(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
-    """The role that a key opens, or None; and the seconds that this address must wait before it may try again."""
+    """Return the role of a key, or None, and the seconds that this address must wait before the next attempt."""
     wait_s = _guesses.wait_s(address)
-    role = None if wait_s else keys.role_of(asks.keys, key)
+    role = None if wait_s else policy.role_of_key(asks.keys, key)
     if role is None and not wait_s:
         _guesses.failed(address)
     _log(role, address, "waits" if wait_s else "ok" if role else "wrong key")
@@ -68,19 +109,19 @@ def checked(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
 
 
 def sentence(wait_s: int) -> str:
-    """Why a key was not taken."""
+    """Return the sentence that refuses a key."""
     if not wait_s:
         return "This is not the class key."
     return f"Too many wrong keys came from your network: try again in {-(-wait_s // 60)} min."
 
 
 def address_of(asked: HTTPConnection) -> str:
-    """Where somebody is, as far as it is known."""
+    """Return the network address of a request, as far as it is known."""
     return asked.client.host if asked.client else ""
 
 
 def _same_address(request: Request) -> str:
-    """The address of the request, from itself: what stands before it, only a proxy knows."""
+    """Return the requested address from the request itself: its prefix is known only to a proxy."""
     last = request.scope.get("raw_path", b"/").rpartition(b"/")[2].decode("ascii", "ignore")
     return f"./{last}" + (f"?{request.url.query}" if request.url.query else "")
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from views.session.components import library
+from views.server.components import library
 
 _SCRIPT = Path(__file__).with_name("chart.js")
 

@@ -1,1 +1,3 @@
-"""The lab's editor: CodeMirror 6, CUDA's words, marks and counts at the lines, drafts that the browser keeps."""
+"""The lab's editor: CodeMirror 6 with CUDA's keywords, marks and counts at the lines, and drafts in the browser's
+storage.
+"""

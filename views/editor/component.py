@@ -1,4 +1,4 @@
-"""Mounts the editor, and hands it what was found."""
+"""Mounts the editor and sends it the marks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import streamlit as st
 
-from views.session.components import joined, library
+from views.server.components import joined, library
 
 _HERE = Path(__file__).parent
-# Each after those that it imports; the last one is the component.
+# Each module after those that it imports; the last one is the component.
 _MODULES = ("drafts", "language", "marks", "sharing", "editor")
-# The marks come in an element of their own: they stand further down, where a result is known, and the editor above
-# them is not touched by what comes in.
+# The marks have an element of their own further down, where a result is known, so a result leaves the editor above
+# untouched.
 _MARKS = """export default ({ data }) => {
   window.kernelLadder.marks = data;
   window.dispatchEvent(new CustomEvent('kernelladder-marks'));
@@ -28,7 +28,9 @@ _HEIGHT = "max(420px, calc(100vh - 190px))"
 
 @dataclass(frozen=True)
 class Kept:
-    """What the server has of a draft: its text as it was at `at`, in ms since 1970, its file's name, how many tries."""
+    """The server's copy of a draft. `at`: when the text was typed, in ms since 1970; `tries`: the number of
+    attempts.
+    """
 
     draft: str
     text: str
@@ -43,10 +45,10 @@ def show(
     told: Callable[[Mapping[str, Any]], None],
     asked: Callable[[Mapping[str, Any]], None],
 ) -> None:
-    """The editor of a draft. What the browser keeps of it, if it is newer, stands instead of what is `kept`.
+    """Show the editor of a draft. A newer text in the browser's storage replaces the server's copy.
 
-    `heard`: the number of the last press that arrived. Callbacks: `told` of the text, `asked` to
-    check or run it.
+    `heard`: the number of the last press that arrived. Callbacks: `told` receives the text, `asked` a press of Check or
+    Run.
     """
     _component()(
         key=f"{KEY} {kept.draft}",
@@ -57,12 +59,12 @@ def show(
 
 
 def now() -> int:
-    """This moment as the browser numbers its texts and presses: ms since 1970, so that the later one is newer."""
+    """Return the time as the browser numbers its texts and presses: ms since 1970."""
     return round(time.time() * 1000)
 
 
 def mark(found: Mapping[str, Any], key: str) -> None:
-    """Show what was found at its lines: see `views/editor/marks.js`."""
+    """Show marks at their lines: see `views/editor/marks.js`."""
     component = st.components.v2.component("kernel_ladder_marks", js=_MARKS)
     component(key=key, data=dict(found), height=0)
 

@@ -1,39 +1,25 @@
-"""The answer of a kernel that writes an array, as what it is: its first elements over the reference's."""
+"""The answer of a run: the first elements of an array over the reference's, and when it ran."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from html import escape
+from zoneinfo import ZoneInfo
 
-from engine.catalogue import KERNELS
-from engine.plan import plan
-from engine.records import Check, HostSum, Measurement, NotRunnable, Settled
+from engine.catalogue import KERNELS, Kernel
+from engine.records import Check, Measurement
 
 SHOWN, SHOWN_IN_HALL = 16, 8
 WHOLE = 1e9  # below it a float without a fraction, as a place or a count, is shown with all its digits
 DIGITS = 6.5  # that fit a cell: of longer numbers half as many are shown, in cells twice as wide
 
 
-def is_array(choice: Settled) -> bool:
-    """Whether the answer of a choice is an array, as far as that is known without running it."""
-    try:
-        made = plan(choice)
-    except NotRunnable:
-        return False
-    return made.result_count > 1 and not isinstance(made.steps[-1], HostSum)
-
-
-def blank_html(choice: Settled, shown: int) -> str:
-    """The strip before there is an answer: as high as what will stand there; "" where none will."""
-    try:
-        made = plan(choice)
-    except NotRunnable:
-        return ""
-    if not is_array(choice):
-        return ""
-    bar = 0.0 if _counts(choice.kernel) else None
-    cells = "".join(_cell(place, "·", None, False, bar) for place in range(min(shown, made.result_count)))
-    return _strip(f"The answer: {made.result_count:,} numbers, not run yet.", cells)
+def blank_html(kernel: Kernel, count: int, shown: int) -> str:
+    """Return the strip before there is an answer of `count` elements, as high as the one that will stand there."""
+    bar = 0.0 if _counts(kernel.name) else None
+    cells = "".join(_cell(place, "·", None, False, bar) for place in range(min(shown, count)))
+    return _strip(f"The answer: {count:,} numbers, not run yet.", cells)
 
 
 def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
@@ -123,3 +109,21 @@ def _number(value: float | None) -> str:
         return "NaN"
     whole = isinstance(value, int) or (value.is_integer() and abs(value) < WHOLE)
     return f"{value:.0f}" if whole else f"{value:.4g}"
+
+
+NOW = timedelta(seconds=45)
+
+
+def when_ran(utc: str, zone: str | None, now: datetime | None = None) -> str:
+    """ "run just now, 14:03:22", "run at 13:40" today, "run on 2026-11-20"; "" where nothing says when.
+
+    `utc`: ISO 8601; `zone`: the reader's, such as "Europe/Berlin", else UTC, which is then said.
+    """
+    if not utc:
+        return ""
+    place = ZoneInfo(zone) if zone else UTC
+    then, today = datetime.fromisoformat(utc).astimezone(place), (now or datetime.now(UTC)).astimezone(place)
+    named = "" if zone else " UTC"
+    if today - then < NOW:
+        return f"run just now, {then:%H:%M:%S}{named}"
+    return f"run at {then:%H:%M}{named}" if then.date() == today.date() else f"run on {then:%Y-%m-%d}"

@@ -190,7 +190,9 @@ window.kernelLadder = (() => {
     lines.style.fontSize = '';
     let size = parseFloat(getComputedStyle(lines).fontSize);
     const least = Math.max(15, 0.021 * innerHeight);
-    while (lines.scrollHeight > lines.clientHeight + 1 && size > least) {
+    const broken = () => [...lines.querySelectorAll('.line')].some((line) => line.offsetHeight > 2 * size);
+    const whole = lines.closest('.short') ? Infinity : 0.023 * innerHeight; // above it no line need be broken
+    while (size > least && (lines.scrollHeight > lines.clientHeight + 1 || (size > whole && broken()))) {
       size = Math.max(least, size - 0.5);
       lines.style.fontSize = `${size}px`;
     }

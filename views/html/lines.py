@@ -1,4 +1,4 @@
-"""What the page Inside says in HTML: the source as a heat map, the answer, before and after, the GPU's own counts."""
+"""HTML of the page Inside: the source as a heat map, the answer, before and after, and the GPU's own counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from engine.lectures.changes import Change
 from engine.records import Caveat, Check, Finding, Measurement
 from engine.records.counters import COUNTERS, FINDINGS
 from engine.records.words import STATUS_WORDS, text_of
-from views.html.code import code_in
-from views.html.colours import coloured_lines
-from views.html.difference import header_length
+from views.html.parts import code_in
+from views.html.source import coloured_lines, header_length
+from views.html.table import table
 
 _PREDICATED = (
     "Instructions and branches are counted in the PTX. What the GPU runs is made from it, and may predicate instead of "
@@ -26,7 +26,7 @@ _KINDS = {"shared-race": "race", "global-race": "race", "warp-race": "race in a 
           "out-of-bounds": "out of bounds", "misaligned": "misaligned", "step-limit": "endless"}  # fmt: skip
 _HEADS = {"fall": "What this rung is meant to change", "rise": "What this rung brings with it",
           "stay": "What this rung leaves as it was"}  # fmt: skip
-_IN_PLACE = 1  # findings of a line that are told at once; the others unfold
+_IN_PLACE = 1  # findings shown at a line; the others unfold
 
 
 def lines_html(
@@ -41,11 +41,11 @@ def lines_html(
     on_cpu: bool = False,
     caveats: Sequence[Caveat] = (),
 ) -> str:
-    """The source below its header comment; at each executed line the counter's value, the hotter the stronger.
+    """Return the source below its header comment, with the counter's value and heat at each executed line.
 
-    `findings` stand under their line, with a link to the other one. `colours`: a mark at each line's number.
-    `counted`: whether there was a run that counted; `on_cpu`: it ran on the CPU, where nothing is. `caveats`: the
-    lines whose counts a GPU does not share.
+    `findings` stand below their line, with a link to the other line. `colours`: a mark at each line's number.
+    `counted`: whether there was a run that counted; `on_cpu`: the CPU ran it, without counts. `caveats`: of lines with
+    other counts on a GPU.
     """
     lines = text.splitlines()
     start = header_length(lines)
@@ -83,18 +83,18 @@ def lines_html(
 
 
 def how_counted(counter: str) -> str:
-    """Of what code the counter counts, in a sentence; "" where that makes no difference."""
+    """Return which code the counter counts, in a sentence; "" if that makes no difference."""
     row = COUNTERS[counter]
     return _PREDICATED if row.in_ptx else _ASSEMBLED if row.assembled else ""
 
 
 def _caveats(counter: str, caveats: Sequence[Caveat]) -> list[str]:
-    """What is said of lines whose counts a GPU does not share; nothing of what is known of the whole run only."""
+    """Return the caveats of a counter that has a value at each line."""
     return [] if COUNTERS[counter].whole_run or counter == FINDINGS else [caveat.message for caveat in caveats]
 
 
 def _indent(line: str) -> int:
-    """How far the rest of a line that wraps is moved in, in characters."""
+    """Return the indentation of a wrapped line's rest, in characters."""
     return len(line) - len(line.lstrip()) + 4
 
 
@@ -116,7 +116,7 @@ def _told(findings: Sequence[Finding]) -> str:
 
 
 def _sentence(finding: Finding) -> str:
-    """The finding's sentence, the other line in it as a link."""
+    """Return the finding's sentence, with a link to the other line."""
     words = code_in(finding.message)
     other = finding.other_line
     if other and other != finding.line:
@@ -125,9 +125,9 @@ def _sentence(finding: Finding) -> str:
 
 
 def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hint: str = "") -> str:
-    """Whether the answer is right under this schedule, and what the other schedules that were tried gave.
+    """Return whether the answer is right under this schedule, and the answers under the other tried schedules.
 
-    `hint`: what to try where there is no answer.
+    `hint`: what to try if there is no answer.
     """
     found = run.check
     if found is None:
@@ -138,7 +138,7 @@ def answer(run: Measurement, schedule: str, seen: Mapping[str, Measurement], hin
     right = run.status != "wrong"
     sign = ("=" if exact else "≈") if right else "instead of"
     told = f"{_number(found.result)} {sign} {_number(found.expected)}"
-    if right and found.count:  # of an array one element says little: how all were checked says more
+    if right and found.count:  # one element of an array says little: the note says how all were checked
         note = str(found.note or "").partition(". ")[0].removeprefix("Checked: ")
         told = code_in(note.rstrip(".")) or told
     head = f"<b>{'✓ Correct' if right else '✗ Wrong'}</b> {told}"
@@ -157,7 +157,7 @@ def _seen(order: str, checked: Check) -> str:
 
 
 def printed(lines: Sequence[str]) -> str:
-    """What the kernel printed by printf; "" where it printed nothing."""
+    """Return the kernel's printf output; "" without any."""
     if not lines:
         return ""
     count = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
@@ -173,9 +173,9 @@ def _number(value: float | int | None) -> str:
 
 
 def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str], meant: str | None, why: str) -> str:
-    """Two big numbers with bars: the rung before, and this one; and what became of the counter, in a sentence.
+    """Return two big numbers with bars, the previous rung's and this rung's, and the change in a sentence.
 
-    `meant`: "fall", "rise" or "stay" where this is the counter that the rung is meant to show; None for another one.
+    `meant`: "fall", "rise" or "stay" for the counter that the rung is meant to change; None for another one.
     """
     most = max(change.before or 0, change.after or 0)
     rows = []
@@ -201,22 +201,22 @@ def before_after(change: Change, labels: tuple[str, str], titles: tuple[str, str
 
 
 def _code(language: str, name: str) -> str:
-    """Of what code an instruction count is: the GPU runs other instructions than the PTX names."""
+    """Return which code an instruction count belongs to: the GPU runs other instructions than the PTX."""
     return f"<small>{language}</small> " if COUNTERS[name].in_ptx else ""
 
 
 def hardware(
     rows: Sequence[tuple[str, float | None, float | None]], of: Hardware, caveats: Sequence[Caveat] = ()
 ) -> str:
-    """Counters of the emulator beside those that a GPU's profiler recorded for the same choice, and why they differ."""
-    body = "".join(
-        f"<tr><td>{escape(COUNTERS[name].title)}</td>"
-        f"<td>{_code('PTX', name)}{text_of(name, ours)}</td>"
-        f"<td>{_code('SASS', name)}{text_of(name, theirs)}</td></tr>"
+    """Return the emulator's counters beside a GPU profiler's for the same choice, with reasons for differences."""
+    cells = [
+        [
+            escape(COUNTERS[name].title),
+            _code("PTX", name) + text_of(name, ours),
+            _code("SASS", name) + text_of(name, theirs),
+        ]
         for name, ours, theirs in rows
-    )
-    return (
-        f'<table class="hardware"><thead><tr><th>Whole run</th><th>emulated</th><th>{escape(of.device)}, recorded '
-        f"{escape(of.date)}</th></tr></thead><tbody>{body}</tbody></table>"
-        + "".join(f'<p class="smallprint">{escape(caveat.message)}</p>' for caveat in caveats)
-    )
+    ]
+    return table(
+        ["Whole run", "emulated", f"{escape(of.device)}, recorded {escape(of.date)}"], cells, kind="hardware"
+    ) + "".join(f'<p class="smallprint">{escape(caveat.message)}</p>' for caveat in caveats)

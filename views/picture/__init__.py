@@ -1,1 +1,1 @@
-"""The picture of a block in motion, as a component of the page: plain JavaScript modules, no packages."""
+"""The animation of one block, as a component of the page: plain JavaScript modules, no packages."""

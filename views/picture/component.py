@@ -1,4 +1,4 @@
-"""Mounts the player of pictures: one block, or the same block on two rungs side by side."""
+"""Mounts the player of animations: one block, or the same block of two rungs side by side."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from engine.figures.banks import wave_colour
 from engine.figures.lanes import colours_of
 from engine.figures.look import GREEN, RED
 from engine.picture.picture import Packed
-from views.session import state
-from views.session.components import joined
+from views.server.components import joined
+from views.shared import address
 
 _HERE = Path(__file__).parent
-# Each after those that it imports; the last one is the component.
+# Each module after those that it imports; the last one is the component.
 _MODULES = (
     "film",
     "pen",
@@ -38,14 +38,14 @@ PALETTE = {"passes": [wave_colour(at) for at in (1, 2, 3, 4, 8, 9)], "global": G
 
 
 def beside() -> bool:
-    """Whether the rung before is to be shown beside the rung."""
+    """Whether the previous rung is shown beside the rung."""
     return st.session_state.get(BESIDE) == "1"
 
 
 def show(pictures: Sequence[tuple[str, Packed]], height: str, choosable: bool) -> None:
     """Draw the pictures, each with its title, on one clock.
 
-    `height`: in CSS, or "100%" of the place. `choosable`: there is a rung before, which a button brings and takes away.
+    `height`: in CSS, or "100%" of the place. `choosable`: there is a previous rung, which a button shows and hides.
     """
     _component()(
         key=KEY,
@@ -66,10 +66,10 @@ def show(pictures: Sequence[tuple[str, Packed]], height: str, choosable: bool) -
 
 
 def _turned() -> None:
-    """The button was pressed: the browser says how it is now."""
-    state.forget(BESIDE)
+    """Take over the state of the button from the browser."""
+    address.forget(BESIDE)
     if (st.session_state.get(KEY) or {}).get("beside"):
-        state.keep("", {BESIDE: "1"})
+        address.keep("", {BESIDE: "1"})
 
 
 @lru_cache(maxsize=1)

@@ -87,7 +87,7 @@ class Player {
 
   end() { this.pause(); this.clocks?.abort(); this.sizes?.disconnect(); clearInterval(this.themes); this.screen.end(); }
 
-  // What the page's keys ask for, by the names of views/session/keys.py.
+  // What the page's keys ask for, by the names of views/server/keys.py.
   does = { play: () => this.toggle(), on: () => this.step(1), back: () => this.step(-1) };
 
   // ---- the clock

@@ -10,18 +10,28 @@ import pytest
 from engine.records import NotRunnable
 from tests.sentences import refused, sentence
 from views.access import policy
-from views.access.guesses import MOST, WITHIN_S, Guesses
-from views.access.keys import KEYS, KEYS_FILE, SHORTEST, BadKeys, from_file, generated, parsed, role_of
-from views.access.roles import ROLES
-from views.access.tokens import LASTS_S, Signer
+from views.access.policy import (
+    KEYS,
+    KEYS_FILE,
+    LASTS_S,
+    ROLES,
+    SHORTEST_KEY,
+    BadKeys,
+    Signer,
+    generate_keys,
+    keys_in_file,
+    parse_keys,
+    role_of_key,
+)
+from views.access.sign_in import MOST_GUESSES, WITHIN_S, Guesses
 
-GIVEN = {"presenter": "p" * SHORTEST, "student": "s" * SHORTEST}
+GIVEN = {"presenter": "p" * SHORTEST_KEY, "student": "s" * SHORTEST_KEY}
 TEXT = ", ".join(f"{role}={key}" for role, key in GIVEN.items())
 
 
 def test_keys_are_read_from_words_and_from_lines() -> None:
     lines = "# of this term\n" + "".join(f"{role} = {key}\n" for role, key in GIVEN.items())
-    assert parsed(TEXT) == parsed(lines) == GIVEN
+    assert parse_keys(TEXT) == parse_keys(lines) == GIVEN
 
 
 @pytest.mark.parametrize(
@@ -36,20 +46,20 @@ def test_keys_are_read_from_words_and_from_lines() -> None:
 )
 def test_keys_that_cannot_be_used_are_refused_and_not_repeated(text: str, key: str) -> None:
     with refused(key, BadKeys) as caught:
-        parsed(text)
+        parse_keys(text)
     assert "aaaa" not in str(caught.value)
 
 
 def test_generated_keys_are_kept_for_their_owner_alone_and_read_again(tmp_path: Path) -> None:
     path = tmp_path / "new" / "keys"
-    keys, made = from_file(path)
+    keys, made = keys_in_file(path)
     assert made and set(keys) == set(ROLES) and path.stat().st_mode & 0o777 == 0o600
-    assert from_file(path) == (keys, False)
-    assert generated() != generated() and all(len(key) >= SHORTEST for key in generated().values())
+    assert keys_in_file(path) == (keys, False)
+    assert generate_keys() != generate_keys() and all(len(key) >= SHORTEST_KEY for key in generate_keys().values())
 
 
 def test_a_key_opens_its_role() -> None:
-    assert [role_of(GIVEN, key) for key in (GIVEN["presenter"], f" {GIVEN['student']}\n", "p", "", "ä")] == [
+    assert [role_of_key(GIVEN, key) for key in (GIVEN["presenter"], f" {GIVEN['student']}\n", "p", "", "ä")] == [
         "presenter", "student", None, None, None,
     ]  # fmt: skip
 
@@ -87,7 +97,7 @@ def test_keys_that_are_given_are_asked_for_on_the_loopback_too(tmp_path: Path) -
     assert policy.decided("127.0.0.1", {KEYS: TEXT}, accounts=False).keys == GIVEN
     file = tmp_path / "keys"
     found = policy.decided("127.0.0.1", {KEYS_FILE: str(file)}, accounts=False)
-    assert found.asks == "key" and found.keys == from_file(file)[0]
+    assert found.asks == "key" and found.keys == keys_in_file(file)[0]
     with pytest.raises(BadKeys, match="cannot be kept"):
         policy.decided("127.0.0.1", {KEYS_FILE: str(file / "below")}, accounts=False)
 
@@ -139,13 +149,13 @@ def test_a_revoked_token_is_refused_and_a_new_one_is_not() -> None:
 def test_a_hundred_wrong_keys_an_hour_and_no_more() -> None:
     now = [0.0]
     guesses = Guesses(lambda: now[0])
-    for _ in range(MOST):
+    for _ in range(MOST_GUESSES):
         assert not guesses.wait_s("10.0.0.7")
         guesses.failed("10.0.0.7")
         now[0] += 1.0
-    assert guesses.wait_s("10.0.0.7") == WITHIN_S - MOST and not guesses.wait_s("10.0.0.8")
+    assert guesses.wait_s("10.0.0.7") == WITHIN_S - MOST_GUESSES and not guesses.wait_s("10.0.0.8")
     now[0] = WITHIN_S + 0.5
     assert not guesses.wait_s("10.0.0.7")
-    for number in range(MOST):
+    for number in range(MOST_GUESSES):
         guesses.failed(f"2001:db8::{number + 1:x}")  # one household
     assert guesses.wait_s("2001:db8::ffff") and not guesses.wait_s("2001:db8:0:1::1")

@@ -12,11 +12,10 @@ import pytest
 from tests.sentences import says
 from tests.views.access.asked import Answer, asked, behind
 from views.access import policy, sign_in
-from views.access.gate import ALIVE, SERVICE, Gate
-from views.access.guesses import MOST, Guesses
+from views.access.gate import ALIVE, RETURN_COOKIE, SERVICE, Gate, ReturnAddress
 from views.access.headers import Headers
-from views.access.keys import KEYS
-from views.access.return_address import COOKIE, ReturnAddress
+from views.access.policy import KEYS
+from views.access.sign_in import MOST_GUESSES, Guesses
 
 GATE = Gate(behind)
 GIVEN = {"presenter": "presenter-key", "assistant": "assistant-key", "student": "the-students-key"}
@@ -105,7 +104,7 @@ def test_the_cookie_is_kept_from_scripts_other_sites_and_plain_connections(key: 
 
 def test_a_hundred_wrong_keys_block_their_address(key: None) -> None:
     assert says("gate.wrong-key", signed_in("a guess").body)
-    for _ in range(MOST - 1):
+    for _ in range(MOST_GUESSES - 1):
         assert signed_in("a guess").status == 401
     answer = signed_in(GIVEN["student"])
     assert answer.status == 429 and "try again in 60 min" in answer.body and not answer.cookies
@@ -182,7 +181,7 @@ def test_every_answer_carries_the_security_headers() -> None:
 def test_signing_in_with_an_account_returns_to_the_opened_address(account: None) -> None:
     app = ReturnAddress(behind)
     opened = asked(app, "/inside", query="rung=x&n=2%5E22", accept="text/html")
-    kept = next(one for one in opened.cookies if one.startswith(COOKIE))
+    kept = next(one for one in opened.cookies if one.startswith(RETURN_COOKIE))
     value = kept.partition(";")[0]
     assert "HttpOnly" in kept and asked(app, "/static/x.js").cookies == ["own=1; Path=/"]
     assert asked(app, "/favicon.png", accept="image/*").cookies == ["own=1; Path=/"]
@@ -190,7 +189,6 @@ def test_signing_in_with_an_account_returns_to_the_opened_address(account: None)
     assert back.status == 303 and back.header("location") == "/inside?rung=x&n=2%5E22"
     assert 'kernel-ladder-asked=""' in back.cookies[0]
     for evil in ("//elsewhere.org", "/%5Celsewhere.org", "https://elsewhere.org", "/%0d%0aset-cookie:x"):
-        assert (
-            asked(app, "/", accept="text/html", cookie=f"{COOKIE}={evil}; _streamlit_user=x").header("location") == "/"
-        )
+        cookie = f"{RETURN_COOKIE}={evil}; _streamlit_user=x"
+        assert asked(app, "/", accept="text/html", cookie=cookie).header("location") == "/"
     assert asked(app, "/", accept="text/html", cookie="_streamlit_user=x").body == "reached"

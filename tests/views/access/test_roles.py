@@ -21,11 +21,10 @@ from engine.sheets.sheet import Verdict
 from engine.store import measurements
 from tests.sentences import says, sentence
 from tests.views.pages import html_of, opened
-from views.access import cookies, policy
-from views.access.accounts import role_of
-from views.access.keys import KEYS
-from views.access.roles import ASSISTANT, PRESENTER, ROLES, STUDENT, Role
-from views.session import presence, work
+from views.access import policy
+from views.access.policy import ASSISTANT, KEYS, PRESENTER, ROLES, STUDENT, Role
+from views.access.visitor import role_of_account
+from views.shared import presence, work
 
 SHEET = load(names()[0])
 
@@ -35,7 +34,7 @@ def come_as(role: Role, browser: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = ",".join(f"{name}=a-key-of-{name}" for name in ROLES)
     asks = policy.decided("0.0.0.0", {KEYS: keys}, accounts=False)
     monkeypatch.setattr(policy, "_current", asks)
-    held = {cookies.NAME: asks.signer.issue(role.name, browser)}
+    held = {policy.COOKIE: asks.signer.issue(role.name, browser)}
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: held))
 
 
@@ -143,4 +142,4 @@ USER = {"is_logged_in": True, "email": "Ada@School.edu", "groups": ["tutors", "s
     ],
 )
 def test_an_accounts_role(user: dict[str, object], roles: dict[str, object], found: Role | None) -> None:
-    assert role_of(user, {"roles": roles}) == found
+    assert role_of_account(user, {"roles": roles}) == found

@@ -8,8 +8,8 @@ from html import unescape
 import pytest
 
 from engine.catalogue import KERNELS
-from views.html.colours import coloured_lines
-from views.session.entry import STYLE
+from views.html.source import coloured_lines
+from views.server.entry import STYLE
 
 LONGEST = max(KERNELS.values(), key=lambda kernel: len(kernel.text))
 

@@ -1,0 +1,1 @@
+"""The lab page: a kernel is edited, checked on the emulator, and run on a GPU."""

@@ -1,0 +1,215 @@
+"""Drafts of the lab: a draft, its copy in this browser's session, and its copy in the store."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import secrets
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from engine.catalogue import KERNELS, Ladder
+from engine.compile.limits import SOURCE_BYTES
+from engine.lab.setups import Setup, setup_of
+from engine.lab.templates import TEMPLATES
+from engine.records import NotRunnable
+from engine.store import drafts as store
+from views.access import visitor
+from views.lab.attempts import Try, tries_of
+from views.shared import address, rungs
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft. `start`: "rung", "sheet", or a template's name; `at`: when the text was typed, in ms since 1970, 0 for
+    the unchanged start; `setup`: the launch of a pasted kernel, None for a rung's draft.
+    """
+
+    id: str
+    start: str
+    text: str
+    file: str
+    at: int = 0
+    setup: Setup | None = None
+    tries: tuple[Try, ...] = ()
+
+
+MOST_KEPT = 40  # drafts of a browser, as many as it stores itself
+
+
+def store_draft(draft: Draft) -> str | None:
+    """Store the draft's text and launch. Raises a sentence if there is no room."""
+    owner = _owner()
+    if owner is None:
+        return None
+    setup = draft.setup
+    kept = {"start": draft.start, "text": draft.text, "file": draft.file, "at": draft.at,
+            "call": setup.call if setup else "", "right": str(setup.right or "") if setup else ""}  # fmt: skip
+    try:
+        store.save(owner, draft.id, json.dumps(kept), most=MOST_KEPT)
+    except store.Full as full:
+        return f"{full} This draft is kept by your browser alone: download it before you leave."
+    return None
+
+
+def stored_draft(begun: Draft) -> Draft:
+    """Return the stored draft with this number; without one, the given draft."""
+    owner = _owner()
+    raw = store.load(owner, begun.id) if owner else None
+    try:
+        kept: dict[str, Any] = json.loads(raw or "{}")
+        if kept["start"] != begun.start or len(kept["text"]) > SOURCE_BYTES:
+            return begun
+        setup = setup_of(kept["call"], kept["right"]) if kept["call"] else begun.setup
+        return replace(begun, text=str(kept["text"]), file=str(kept["file"]), at=int(kept["at"]), setup=setup)
+    except (ValueError, KeyError, TypeError, NotRunnable):
+        return begun  # stored by another version of this program
+
+
+def _owner() -> str | None:
+    """Return the owner's key in the store, from which no reader learns the cookie."""
+    name = visitor.name()
+    return f"browser {sha256(name.encode()).hexdigest()[:32]}" if name else None
+
+
+RUNG, DEFAULT = "rung", "saxpy"
+_DRAFTS, _OF_STARTS = "drafts", "drafts of starts"
+_UNKEPT = "draft unkept"
+
+
+def start() -> str:
+    """Return the start in the menu or the address; an address with a rung starts from that rung."""
+    chosen = st.session_state.get("start")
+    if chosen not in (RUNG, *TEMPLATES):
+        if chosen:
+            st.error(f"There is nothing to start from that is called {chosen!r}. Shown instead: {DEFAULT}.")
+        st.session_state["start"] = chosen = RUNG if address.given("ladder") else DEFAULT
+    return str(chosen)
+
+
+def opened(ladder: Ladder | None, position: int) -> Draft:
+    """Return the page's draft: the address's, or the last one with this start, or a new one. A source in the address
+    that cannot be read is reported, and the draft is unchanged.
+    """
+    name = DEFAULT if ladder is None and start() == RUNG else start()
+    key = f"{ladder.name} {rungs.names(ladder)[position]}" if ladder else name
+    known: dict[str, str] = st.session_state.setdefault(_OF_STARTS, {})
+    shared = st.session_state.pop("source", None)
+    if shared:
+        known[key] = _new_id()
+    elif key not in known or address.given("draft"):
+        known[key] = _valid(st.session_state.get("draft")) if address.given("draft") else _new_id()
+    st.session_state["draft"] = known[key]
+    drafts = _drafts()
+    if known[key] not in drafts:
+        drafts[known[key]] = _begun(known[key], name, ladder, position)
+    if shared:
+        with said():
+            save(replace(drafts[known[key]], text=unpacked(shared)))
+    return drafts[known[key]]
+
+
+def begin_anew(draft: Draft) -> None:
+    """Start another draft in the same way. For callbacks."""
+    known: dict[str, str] = st.session_state.setdefault(_OF_STARTS, {})
+    for key, own in known.items():
+        if own == draft.id:
+            known[key] = _new_id()
+
+
+def keep(draft: Draft) -> None:
+    """Keep the draft in the session."""
+    _drafts()[draft.id] = draft
+
+
+def save(draft: Draft) -> None:
+    """Keep the draft in the session and in the store, as its text has changed."""
+    keep(draft)
+    st.session_state[_UNKEPT] = store_draft(draft)
+
+
+def say_unkept() -> None:
+    """Show why the server has not stored the latest text, if it has not."""
+    if told := st.session_state.get(_UNKEPT):
+        st.warning(told, icon=":material/save:")
+
+
+def with_try(draft: Draft, tries: tuple[Try, ...]) -> Draft:
+    """Return the draft with these attempts."""
+    return replace(draft, tries=tries)
+
+
+def of(id: str) -> Draft | None:
+    """Return the draft of that number, if this session has it."""
+    return _drafts().get(id)
+
+
+def take(told: Mapping[str, Any]) -> None:
+    """Take over a draft from the browser. For callbacks."""
+    draft = of(str(told.get("draft")))
+    text = told.get("text")
+    if draft is None or not isinstance(text, str) or len(text) > SOURCE_BYTES:
+        return
+    file = re.sub(r"[^\w.-]", "_", str(told.get("file") or draft.file))[:80]
+    now = replace(draft, text=text, file=file, at=int(told.get("at") or 0),
+                  tries=draft.tries or tries_of(told.get("tries")))  # fmt: skip
+    (keep if (now.text, now.file) == (draft.text, draft.file) else save)(now)
+
+
+def _drafts() -> dict[str, Draft]:
+    return st.session_state.setdefault(_DRAFTS, {})
+
+
+def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
+    if ladder is not None:
+        kernel = KERNELS[ladder.rungs[position].kernel]
+        return stored_draft(Draft(id, RUNG, kernel.text, Path(kernel.file_name).name))
+    template = TEMPLATES[name]
+    draft = stored_draft(Draft(id, name, template.text, template.file_name, setup=template.setup))
+    with said():
+        if address.given("call"):
+            setup = setup_of(str(st.session_state.get("call")), str(st.session_state.get("right") or ""))
+            return replace(draft, setup=setup)
+    return draft
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """Show a refusal as a sentence on the page."""
+    try:
+        yield
+    except NotRunnable as refused:
+        st.error(str(refused), icon=":material/block:")
+
+
+def unpacked(source: str) -> str:
+    """Return the source in a link. NotRunnable if it has none."""
+    unpacking = zlib.decompressobj(-15)
+    try:
+        packed = base64.urlsafe_b64decode(source + "=" * (-len(source) % 4))
+        text = unpacking.decompress(packed, SOURCE_BYTES).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        text = ""
+    if not text:
+        raise NotRunnable("The source in this link cannot be read: ask for it as a file.")
+    if unpacking.unconsumed_tail:
+        raise NotRunnable("The source in this link is too long.")
+    return text
+
+
+def _new_id() -> str:
+    return secrets.token_hex(6)
+
+
+def _valid(id: object) -> str:
+    """Return the draft's number in the address, if it is valid."""
+    return str(id) if re.fullmatch(r"[\w-]{1,40}", str(id)) else _new_id()

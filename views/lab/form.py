@@ -1,0 +1,127 @@
+"""The form that describes how a pasted kernel is launched: grid, block, each parameter, and the right answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.lab.arguments import ARRAY
+from engine.lab.references import REFERENCES
+from engine.lab.setups import Right, Setup, fit_setup, propose_setup
+from engine.lab.signatures import Declared, bare, kernels_in
+from engine.lab.top_level import parts
+from engine.records import NotRunnable
+from views.lab.drafts import Draft
+
+TYPES = ("float32", "float64", "float16", "int32", "uint32", "int64", "int16", "uint8", "int8", "bool")
+FILLS = ("zeros", "ones", "range", "random")
+NOTHING = "nothing: show the first elements"
+COMPUTED = "A number, or computed from n and block: (n + block - 1) / block"
+
+
+def ask(draft: Draft) -> Setup | None:
+    """Show the form and return the setup. None, with a sentence, if the source has no kernel."""
+    setup = draft.setup
+    try:
+        setup = fit_setup(setup, draft.text) if setup else propose_setup(draft.text)
+    except NotRunnable as refused:
+        st.warning(str(refused), icon=":material/info:")
+        return None
+    with st.expander(
+        f"Launch  `{setup.call}`" + (f"  and expect  `{setup.right}`" if setup.right else ""), key="launchform"
+    ):
+        setup = _kernel(draft, setup)
+        declared = kernels_in(draft.text)[bare(setup.kernel)]
+        # Another kernel, or one with other parameters, gets another form.
+        form = f"{draft.id} {setup.kernel} {' '.join(declared.parameters)}"
+        setup = _arguments(form, _launch(form, setup), declared)
+        return replace(setup, right=_right(form, setup, declared))
+
+
+def _kernel(draft: Draft, setup: Setup) -> Setup:
+    """Choose the kernel, if there are several, and a template's arguments."""
+    kernels = kernels_in(draft.text)
+    if len(kernels) == 1 and not any(one.template for one in kernels.values()):
+        return setup
+    names = [setup.kernel, *(name for name in kernels if name != setup.kernel)]
+    kernel = st.selectbox("Kernel", names, 0, key=f"{draft.id} kernel of {' '.join(kernels)}", accept_new_options=True,
+                          help="A template with its arguments: sum<float, 128>")  # fmt: skip
+    if not kernel or kernel == setup.kernel:
+        return setup
+    same = bare(kernel) == bare(setup.kernel)
+    return replace(setup, kernel=kernel) if same else propose_setup(draft.text, kernel)
+
+
+def _launch(form: str, setup: Setup) -> Setup:
+    columns = st.columns([1.6, 1, 1.2], vertical_alignment="bottom")
+    with columns[0]:
+        grid = _words(
+            "Grid (blocks)", f"{form} grid", ", ".join(setup.grid), f"{COMPUTED}. Of two sizes: n / 16, n / 16"
+        )
+    with columns[1]:
+        block = _words("Block (threads)", f"{form} block size", ", ".join(setup.block), "256, or of two sizes: 16, 16")
+    with columns[2]:
+        shared = _words(
+            "Shared memory (bytes)", f"{form} shared", setup.shared, "What extern __shared__ gets: 4 * block"
+        )
+    return replace(setup, grid=_parts(grid), block=_parts(block), shared=shared)
+
+
+def _arguments(form: str, setup: Setup, declared: Declared) -> Setup:
+    made = []
+    for name, written, words in zip(declared.parameters, declared.written, setup.arguments, strict=False):
+        found = ARRAY.fullmatch(words)
+        if found and ("*" in written or "[" in written):
+            made.append(_array(f"{form} {name}", name, found))
+        else:
+            made.append(_words(name, f"{form} {name}", words, COMPUTED))
+    return replace(setup, arguments=tuple(made))
+
+
+def _array(key: str, name: str, found: re.Match[str]) -> str:
+    columns = st.columns([1, 1.6, 1], vertical_alignment="bottom")
+    fill = found[3] or FILLS[0]
+    kinds, fills = _with(TYPES, found[1]), _with(FILLS, fill)
+    with columns[0]:
+        kind = st.selectbox(f"{name}: type", kinds, kinds.index(found[1]), key=f"{key} type")
+    with columns[1]:
+        size = _words(f"{name}: size", f"{key} size", found[2], f"{COMPUTED}; of a matrix: n, n")
+    with columns[2]:
+        filled = st.selectbox(f"{name}: filled with", fills, fills.index(fill), key=f"{key} fill",
+                              accept_new_options=True, help="Choose, or type a number")  # fmt: skip
+    return f"{kind}[{size}]={filled}"
+
+
+def _right(form: str, setup: Setup, declared: Declared) -> Right | None:
+    arrays = [name for name, words in zip(declared.parameters, setup.arguments, strict=False) if ARRAY.fullmatch(words)]
+    now, options = setup.right, [NOTHING, *REFERENCES]
+    columns = st.columns([1.5, 1, 2], vertical_alignment="bottom")
+    with columns[0]:
+        name = st.selectbox("What is right", options, options.index(now.reference) if now else 0, key=f"{form} right",
+                            format_func=lambda one: REFERENCES[one].title if one in REFERENCES else one)  # fmt: skip
+    if name not in REFERENCES or not arrays:
+        return None
+    reference, same = REFERENCES[name], now if now and now.reference == name else None
+    plain = (*arrays[: len(reference.reads)], *(f"{value:g}" for _, value in reference.numbers))
+    given = (*same.given, *plain[len(same.given) :]) if same else plain
+    with columns[1]:
+        place = arrays.index(now.out) if now and now.out in arrays else len(arrays) - 1
+        out = st.selectbox("in the array", arrays, place, key=f"{form} {name} out")
+    with columns[2]:
+        wanted = ", ".join((*reference.reads, *(number for number, _ in reference.numbers)))
+        said = _words(f"made of {wanted}", f"{form} {name} of", ", ".join(given), reference.meaning)
+    return Right(str(out), str(name), _parts(said))
+
+
+def _words(label: str, key: str, value: str, help: str) -> str:
+    return str(st.text_input(label, value, key=key, help=help) or value).strip()
+
+
+def _parts(words: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in parts(words))
+
+
+def _with(options: tuple[str, ...], value: str) -> list[str]:
+    return [*options, *([value] if value not in options else [])]

@@ -1,0 +1,107 @@
+"""The results of a draft beside and below the editor, and the marks in the editor."""
+
+from __future__ import annotations
+
+import zlib
+
+import streamlit as st
+
+from engine.backends.emulator.state.schedule import parse_schedule, schedule_line
+from engine.catalogue import KERNELS, Ladder
+from engine.history import history
+from engine.lectures import changes
+from engine.records import Settled
+from engine.records.counters import COUNTERS
+from engine.records.words import STATUS_WORDS, text_of
+from views.editor import component
+from views.html import lines
+from views.html.source import source_html
+from views.lab import drafts, results
+from views.lab.attempts import added, try_of
+from views.lab.work import DraftWork, current, name_of
+from views.shared import work
+from views.shared.place import NOTHING, Place
+
+Container = st.delta_generator.DeltaGenerator
+
+
+def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, counter: str, right: Container) -> None:
+    """Wait for the running check and draw its results: in `right` beside the editor, and the attempts below."""
+    rung = ladder.rungs[position] if ladder else None
+    with right:
+        changed = st.expander("What I changed", key="draftchanges") if rung else None
+        with st.container(key="labresults"):  # as high as most results, so nothing moves when one arrives
+            found, told, numbers, elements, printed, log = (
+                Place(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
+            )
+    st.html('<h2 class="sweeptitle">My tries</h2>')
+    rows = Place("draft tries")
+    marks = st.container(key="draftmarks")
+    sent: list[object] = []
+
+    def draw() -> None:
+        made, draft = current(id), drafts.of(id)
+        if draft is None:
+            return
+        with work.RENDER:
+            if made is not None and made.checked is not None:
+                checked, run = made.checked, made.checked.measurement
+                verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
+                found.html(verdict + results.refused(made.ran))
+                told.html(results.told(checked.marks) or NOTHING)
+                beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
+                numbers.html(results.beside(run, made.ran, *beside) or NOTHING)
+                elements.html(results.elements(checked) or NOTHING)
+                printed.html(lines.printed(run.printed) or NOTHING)
+                log.html(results.log(run) or NOTHING)
+                if (now := marks_of(id, made, counter)) not in sent:
+                    sent.append(now)
+                    with marks:
+                        component.mark(now, f"marks {len(sent)}")
+            elif made is None:
+                found.html(results.NOTHING_YET)
+            rows.html(results.tries_html(draft.tries, st.context.timezone))
+
+    work.follow(name_of(id), draw)
+    keep_try(id)
+    draw()
+    draft = drafts.of(id)
+    if changed is not None and rung is not None and draft is not None:
+        kernel = KERNELS[rung.kernel]
+        with changed:
+            st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, slide=True, what_before="the rung"))
+
+
+def keep_try(id: str) -> None:
+    """Add the check that has just ended to the draft's attempts."""
+    made, draft = current(id), drafts.of(id)
+    if made is None or draft is None or made.kept or not made.finished or made.checked is None:
+        return
+    made.kept = True
+    checked = made.checked.measurement
+    run = made.ran if made.ran is not None and made.ran.status != "refused" else checked
+    if run.status == "refused":
+        return
+    number = 1 + max((one.number for one in draft.tries), default=0)
+    new = try_of(number, made.asked.text, run, checked.counters, run.reason or STATUS_WORDS[run.status].capitalize())
+    drafts.keep(drafts.with_try(draft, added(draft.tries, new)))
+
+
+def marks_of(id: str, made: DraftWork, counter: str) -> dict[str, object]:
+    """Return the editor's marks: see `views/editor/marks.js`."""
+    checked, draft = made.checked, drafts.of(id)
+    assert checked is not None
+    values = changes.line_values(checked.measurement, counter)
+    shares = changes.shares(values, counter)
+    heat = [(line, text_of(counter, value), round(shares.get(line, 0.0), 3)) for line, value in values.items() if value]
+    count = len({mark.line for mark in checked.marks})
+    return {
+        "draft": id,
+        "number": made.asked.number,
+        "digest": zlib.crc32(made.asked.text.encode()),
+        "counter": COUNTERS[counter].label,
+        "marks": [{"line": mark.line, "kind": mark.kind, "message": mark.message} for mark in checked.marks],
+        "heat": heat,
+        "said": "" if not count else "1 line is marked." if count == 1 else f"{count} lines are marked.",
+        "tries": [one.record for one in draft.tries[-1:]] if draft else [],
+    }

@@ -1,0 +1,126 @@
+"""The results of a check as HTML: the answer, the marks, the comparison with the rung, and the attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from engine.history.history import Known, device_line
+from engine.history.tables import COLUMNS
+from engine.lab.checking import Checked
+from engine.lab.marks import Mark
+from engine.lectures.changes import values_of
+from engine.records import Measurement
+from engine.records.counters import COUNTERS, IN_TABLE, ON_LINES
+from engine.records.words import STATUS_WORDS, size_text, text_of
+from views.html import answer, lines
+from views.html.parts import code_in
+from views.html.table import cell, heading, table
+from views.lab.attempts import Try
+
+NOTHING_YET = (
+    '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks what it '
+    "finds at its line. Run does the same, and then times it on the GPU of this machine, if there is one.</p>"
+)
+MOST_MARKS = 12  # listed beside the editor; the lines have all of them
+_KINDS = {"error": "error", "warning": "warning", "finding": "found"}
+
+
+def verdict(checked: Checked, order: str) -> str:
+    """Return whether the answer is right. A launch without a reference is not called right."""
+    run = checked.measurement
+    if run.check is None and run.counters is not None:
+        found = run.reason or "Nothing says what is right: here are the first elements of the arrays."
+        mood = "warn" if run.findings else ""
+        return f'<div class="insideanswer {mood}"><b>Ran</b> {code_in(found)} · {escape(order)}, emulated</div>'
+    return lines.answer(run, order, {})
+
+
+def elements(checked: Checked) -> str:
+    """Return the first elements of the answer; without a reference, of every array."""
+    run = checked.measurement
+    if run.check is None:
+        return "".join(answer.array_html(one.name, one.dtype, one.count, one.first) for one in checked.arrays)
+    return answer.strip_html(run)
+
+
+def told(marks: Sequence[Mark]) -> str:
+    """Return the marks as a list with links to their lines."""
+    rows = "".join(
+        f'<li class="{mark.kind}"><a href="#L{mark.line}">line {mark.line}</a> <b>{_KINDS[mark.kind]}</b> '
+        f"{code_in(mark.message)}</li>"
+        for mark in sorted(marks, key=lambda mark: mark.kind == "warning")[:MOST_MARKS]
+    )
+    more = f"<li>and {len(marks) - MOST_MARKS} more at their lines</li>" if len(marks) > MOST_MARKS else ""
+    return f'<ul class="drafttold">{rows}{more}</ul>' if rows else ""
+
+
+def refused(ran: Measurement | None) -> str:
+    """Return why the GPU has no time; "" if it has one, or was not asked."""
+    if ran is None or ran.status in ("ok", "hazard"):
+        return ""
+    return f'<div class="insideanswer bad"><b>{escape(STATUS_WORDS[ran.status])}</b> {code_in(ran.reason or "")}</div>'
+
+
+def log(run: Measurement) -> str:
+    """Return the compiler's whole log, folded."""
+    if not run.log:
+        return ""
+    return f"<details class='draftlog'><summary>The whole log</summary><pre>{escape(run.log)}</pre></details>"
+
+
+def beside(mine: Measurement, ran: Measurement | None, rung: Measurement | None, known: Known | None, name: str) -> str:
+    """Return the counts and the time of the draft beside those of its rung; alone without a rung."""
+    if mine.counters is None:
+        return ""
+    own, theirs = values_of(mine), values_of(rung)
+    rows = [
+        (COUNTERS[counter].label, text_of(counter, theirs[counter]), text_of(counter, own[counter]),
+         _factor(theirs[counter], own[counter]))
+        for counter in ON_LINES
+        if (own[counter] or theirs[counter]) and (counter in IN_TABLE or own[counter] != theirs[counter])
+    ]  # fmt: skip
+    timed = known.timed if known else None
+    before, after = timed.time_us if timed else None, ran.time_us if ran else None
+    if before is not None or after is not None:
+        same = timed is not None and ran is not None and timed.device.get("name") == ran.device.get("name")
+        rows.append(("Time", text_of("time_us", before), text_of("time_us", after),
+                     text_of("step", before / after) if same and before and after else ""))  # fmt: skip
+    if not rows:
+        return ""
+    cells = [[escape(title), was, now or "–", factor] if name else [escape(title), now or "–"]
+             for title, was, now, factor in rows]  # fmt: skip
+    counted = f"Counted at N = {size_text(mine.choice.n)}, emulated"
+    heads = [counted, escape(name), "mine", f"mine / {escape(name)}"] if name else [counted, "mine"]
+    where = f'<p class="smallprint">Time: {escape(device_line(timed))}</p>' if timed else ""
+    return table(heads, cells, kind="hardware") + where
+
+
+def _factor(before: float | None, after: float | None) -> str:
+    if before is None or after is None or before == after:
+        return "=" if before == after else ""
+    return f"{text_of('step', after / before)}" if before and after else ""
+
+
+def tries_html(tries: Iterable[Try], zone: str | None) -> str:
+    """Return the attempts as a ladder, the newest first; a label brings its source back into the editor."""
+    rows = [_row(one, zone) for one in reversed(list(tries))]
+    if not rows:
+        return '<p class="smallprint">Every check becomes a rung of a ladder of your own.</p>'
+    counted = [heading(escape(COLUMNS[key].title), title=COLUMNS[key].meaning) for key in IN_TABLE]
+    heads = [*(heading(title, "text") for title in ("Attempt", "When", "Correct?")), "N", *counted, "Time"]
+    return table(heads, rows, marked=[0], kind="ladder tries")
+
+
+def _row(one: Try, zone: str | None) -> list[str]:
+    counted = [escape(text_of(key, one.counters.get(key))) or "<i>·</i>" for key in IN_TABLE]
+    time = escape(text_of("time_us", one.time_us)) or "<i>–</i>"
+    at = escape(answer.when_ran(one.utc, zone).removeprefix("run ")) if one.utc else ""
+    return [
+        cell(f'<a href="#T{one.number}" title="Bring this source back">{one.label}</a>', "rung"),
+        cell(at, "text"),
+        cell(escape(one.verdict), f"text status {one.status if one.checked else ''}", title=one.said),
+        escape(size_text(one.n)),
+        *counted,
+        cell(time, title=one.device or ""),
+    ]

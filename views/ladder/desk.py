@@ -1,0 +1,114 @@
+"""The page at a desk: text and source at the left, numbers and plot at the right, the table below."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.catalogue import LADDERS
+from engine.figures.look import Look
+from engine.service.warm_up import run_of, timed_of
+from views.ladder import source
+from views.ladder.actions import follow_button, run_buttons, toggle_presenting
+from views.ladder.panels.plot import TIMES
+from views.ladder.resolve import resolved
+from views.ladder.results import Results, bars_of, shows_counters
+from views.ladder.table import Table
+from views.ladder.view import WORK, Bars, Page, Scene, Section, facts_of
+from views.server.navigation import toolbar
+from views.shared import address, keyboard, work
+from views.shared.place import Place, Ready
+from views.shared.rungs import MOST_LABELS
+
+Container = st.delta_generator.DeltaGenerator
+WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot
+SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
+SMALLEST_SCENE, LARGEST_PICTURE, ROOMY = 320, 520, 360
+ROW = 52  # pixels of a rung's bar and its distance from the next, at most
+SMALLEST, LARGEST = 12, 15  # pixels of type
+# Pixels of the window above and below the plot; what the counters, and second lines of rungs and of plots, add.
+AROUND, COUNTERS, RUNGS, PLOTS = 371, 67, 33, 49
+ONE_LINE, SHORT_LABELS = 8, 80  # plots, and letters of the rungs, that stand on one line
+BUTTON, MENU = 2, 3  # so many plots are as wide as a button, and as the menu of the counters
+
+
+def show(page: Page, top: Container) -> None:
+    """Draw the page, wait for what runs, and draw what comes in. `top`: where the page begins."""
+    with top:
+        buttons(page)
+    left, right = st.columns(WIDTHS, gap="medium")
+    with left, work.RENDER:
+        st.html(Ready(source.about(page.ladder, page.position)))
+    with right:
+        look = look_of(page)
+        results = Results(page, look, look.pane or look.height or SMALLEST_PLOT)
+    table = Table(page)
+    section = section_chosen(page)
+    below = Place(f"section {section.name}") if section else None
+
+    def draw() -> None:
+        with work.RENDER:
+            facts = facts_of(page)
+            results.show(facts)
+            table.show(facts)
+            if section is not None and below is not None:
+                below.html(section.html(page, facts.known))
+
+    work.follow(WORK, draw)
+    draw()
+
+
+def prepare() -> None:
+    """Make what the first page would wait for: the recordings are read, the sources of the first ladder coloured."""
+    ladder = next(iter(LADDERS.values()))
+    times, runs = (tuple(of(ladder, rung) for rung in ladder.rungs) for of in (timed_of, run_of))
+    page = resolved(Page(ladder, 0, times, runs, False, TIMES), "")
+    TIMES.figure(page, facts_of(page), Look())
+    for position in range(len(ladder.rungs)):
+        source.about(ladder, position)
+
+
+def buttons(page: Page) -> None:
+    """Run, run the ladder, present."""
+    with toolbar():
+        run_buttons(page)
+        st.button("Present", key="present_on", icon=":material/slideshow:", on_click=toggle_presenting, args=(True,),
+                  help="Only the rung, in large type (P). F fills the screen.")  # fmt: skip
+        if st.button("Edit", key="edit", icon=":material/edit:", help="Edit this rung in the lab"):
+            address.keep("", {"start": "rung"})
+            st.switch_page("views/lab/page.py")
+        follow_button()
+
+
+def look_of(page: Page) -> Look:
+    """Return the size of the plot beside the code: as high as the window leaves it, no higher than its bars need. Bars
+    that it cannot hold with readable words scroll in its place."""
+    high = keyboard.window()[1]
+    rungs = page.ladder.rungs
+    letters = sum(len(rung.label) for rung in rungs) if len(rungs) <= MOST_LABELS else 0
+    beside = 0 if page.plot.controls is None else MENU if isinstance(page.plot, Bars) else BUTTON
+    second = RUNGS * (letters > SHORT_LABELS) + PLOTS * (len(page.plots) + beside > ONE_LINE)
+    left = high - AROUND - COUNTERS * shows_counters(page) - second
+    if isinstance(page.plot, Scene):
+        return Look(LARGEST, max(SMALLEST_SCENE, left))
+    if not isinstance(page.plot, Bars):
+        height = max(SMALLEST_PLOT, min(left, LARGEST_PICTURE))
+        return Look(LARGEST if height >= ROOMY else SMALLEST, height)
+    rows = bars_of(page)
+    pane = max(SMALLEST_PLOT, min(left, rows * ROW + 100, LARGEST_PLOT))
+    return Look.of_rows(rows, pane, SMALLEST, LARGEST)
+
+
+def section_chosen(page: Page) -> Section | None:
+    """The menu of the sections below the table, and the one that is chosen, with its widgets."""
+    sections = page.sections
+    if not sections:
+        return None
+    if st.session_state.get("below") not in sections:
+        st.session_state["below"] = next(iter(sections))
+    st.segmented_control("Beside the lecture", list(sections), default=st.session_state["below"], key="below",
+                         format_func=lambda name: sections[name].title, required=True,
+                         label_visibility="collapsed")  # fmt: skip
+    section = sections[st.session_state["below"]]
+    if section.controls is not None:
+        section.controls(page)
+    return section

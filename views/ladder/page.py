@@ -1,0 +1,134 @@
+"""The ladder page: step through a lecture, see what changed, run it, see the numbers beside the lecture's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from engine.catalogue import KERNELS, TOPICS, Kernel, Rung, Topic
+from engine.history import history
+from engine.plan import strides
+from engine.records import NotRunnable
+from engine.service import service
+from views.ladder import actions, desk, slide
+from views.ladder.resolve import page_of
+from views.ladder.view import WORK, Page
+from views.shared import address, keyboard, menus, presentation, rungs, work
+from views.shared.menus import AUTO, LOCKSTEP
+
+
+def settings(topic: Topic, rung: Rung) -> None:
+    """The row of menus."""
+    kernel = KERNELS[rung.kernel]
+    # No kernel with a knob can combine its blocks in several ways: one menu stands in the place of the other.
+    knobs = menus.has_knobs(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
+    # A row, whose menus the style sheet gives their widths: as columns, each would be one more message of every click.
+    with st.container(horizontal=True, vertical_alignment="bottom", key="settings"):
+        menus.size(topic)
+        menus.block_size(topic)
+        menus.element_type(topic)
+        menus.cache_state()
+        if knobs:
+            menus.knob(kernel)
+        else:
+            menus.combining(kernel, rung.combine)
+        if in_order(kernel):
+            menus.schedule()
+        else:
+            menus.grid_size(kernel)
+        menus.device()
+
+
+def lectures_choices(topic: Topic, chosen: Mapping[str, str]) -> str:
+    """What stands in the place of the menus while the lecture chooses: a hall steps at once, and seven menus are a
+    quarter of what a step costs."""
+    size, block = (label.partition(" (")[0] for label in (topic.size_label, topic.block_label))
+    words = [f"{size} = {chosen['n']}", f"{block.lower()} {chosen['block']}", chosen["dtype"], chosen["cache"]]
+    words += [chosen[name] for name in ("combine", "grid", "parameter") if chosen[name] not in ("", AUTO)]
+    return (
+        f'<p class="smallprint">{escape(", ".join(words))}: as in the lecture. '
+        "Press <b>Following</b> to stop, and choose yourself.</p>"
+    )
+
+
+def in_order(kernel: Kernel) -> bool:
+    """Whether the order of execution can be chosen, in the place of a grid that follows from N: on the emulator."""
+    device, grid = st.session_state.get("device"), st.session_state.get("grid")
+    emulated = device == "emulator" or (device in (None, AUTO) and not menus.has_gpu())
+    return emulated and not strides(kernel) and grid in (None, "", AUTO)
+
+
+def main() -> None:
+    """The page; in its turn, if it has just been opened to follow the lecture."""
+    with presentation.turn(waiting=work.busy(WORK)):
+        show()
+
+
+def show() -> None:
+    """Read the choice, show the rung, run what was asked for, show the numbers."""
+    ladder = rungs.chosen()
+    topic = TOPICS[ladder.topic]
+    own = rungs.own_choices(ladder)
+    address.recall_for(topic.name, own)
+    presenting = st.session_state.get("present") == "1"
+    top = st.container()  # for what the Tab key should reach before the menus
+    if presenting:
+        position = rungs.names(ladder).index(st.session_state["rung"])
+    else:
+        position = rungs.pickers(ladder)
+        if not presentation.is_followed():
+            settings(topic, ladder.rungs[position])
+    order = str(st.session_state.get("schedule") or LOCKSTEP)
+    chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
+    chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
+    chosen["parameter"] = menus.knob_chosen(KERNELS[ladder.rungs[position].kernel])
+    if presentation.is_followed() and not presenting:
+        st.html(lectures_choices(topic, chosen))
+    address.publish(
+        topic.name,
+        {"ladder": ladder.name, "rung": st.session_state["rung"], **{k: v for k, v in chosen.items() if v != AUTO},
+         "device": chosen["device"], "show": st.session_state.get("show"), "below": st.session_state.get("below"),
+         "counter": st.session_state.get("counter"), "partitions": st.session_state.get("partitions"),
+         "gpu": st.session_state.get("gpu"), "schedule": order if order != LOCKSTEP else None,
+         "beside": st.session_state.get("beside"), "present": st.session_state.get("present"),
+         "follow": st.session_state.get("follow")}
+    )  # fmt: skip
+    try:
+        plot = str(st.session_state.get("show") or "")
+        page = page_of(ladder.name, position, tuple(chosen.items()), order, presenting, plot, service.gpus())
+    except NotRunnable as refused:
+        st.error(str(refused), icon=":material/block:")
+        keyboard.on_key({})
+        return
+    keys(page)
+    if presenting:
+        tell_followers(page)
+        slide.show(page)
+        tell_followers(page)  # now with what came of a run
+    else:
+        desk.show(page, top)
+
+
+def tell_followers(page: Page) -> None:
+    """Let browsers that follow the lecture go where it is, if this is the lecture."""
+    if work.is_presenting() and not presentation.is_followed():
+        known = history.latest(page.run)
+        presentation.show(st.query_params.to_dict(), str(known.environment.get("utc") or "") if known else "")
+
+
+def keys(page: Page) -> None:
+    """What the keyboard does here."""
+    keyboard.on_key(
+        {
+            **rungs.stepping(page.ladder),
+            "run": lambda: actions.run_rung(page),
+            "ladder": lambda: actions.run_ladder(page),
+            "present": lambda: actions.toggle_presenting(not page.presenting),
+            "leave": lambda: actions.toggle_presenting(False),
+        }
+    )
+
+
+main()

@@ -1,0 +1,75 @@
+"""The animated block of a rung in place of the plot, alone or beside the previous rung."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.catalogue import KERNELS, TOPICS, Ladder, emulated_n
+from engine.picture.picture import Packed
+from engine.records import Settled
+from views.inside.work import InsideChoice, InsideWork, work_on
+from views.ladder.view import Page, Scene
+from views.picture import component
+
+WORK = "motion work"
+PATIENCE_S, POLL_S = 0.5, 0.4
+PARTS = 4  # of the emulator's largest n; also the size that the page Inside opens with
+TILES = 4  # along a row of a matrix
+
+
+def offered(page: Page) -> bool:
+    """Whether the emulator runs blocks of this rung."""
+    return page.kernel.processor == "gpu" and page.kernel.emulated
+
+
+def drawn_choice(page: Page, position: int) -> Settled:
+    """Return the choice whose block is drawn: a short run on the emulator.
+
+    A matrix product is small enough to show its tiles.
+    """
+    run, tile = page.runs[position], KERNELS[page.ladder.rungs[position].kernel].tile
+    most = max(TOPICS[page.ladder.topic].emulator_max_n // PARTS, 1)
+    n = emulated_n(page.ladder, run.n, most)
+    if tile is not None:
+        n = min(n, TILES * run.block_size * max(tile.rows, tile.columns))
+    return replace(run, device="emulator", n=n)
+
+
+def show(page: Page) -> None:
+    """Show the rung's block once it is drawn, and the previous rung's beside it on request."""
+    wanted = page.position > 0 and component.beside()
+    before = drawn_choice(page, page.position - 1) if wanted else None
+    inside = work_on(WORK, InsideChoice(drawn_choice(page, page.position), before, 0, 1, "motion"))
+    while not inside.finished and inside.advance(PATIENCE_S):
+        pass
+    if inside.finished:
+        _draw(page, inside)
+    else:
+        st.fragment(_wait, run_every=POLL_S)(page, inside)
+
+
+def _wait(page: Page, inside: InsideWork) -> None:
+    """Look for results again and again, while the rest of the page stays usable."""
+    inside.advance(0.0)
+    if inside.finished:
+        st.rerun()
+    st.html(f'<p class="drawingblock">{inside.progress[1]}</p>')
+
+
+def _draw(page: Page, inside: InsideWork) -> None:
+    if inside.picture is None:
+        st.warning(inside.reason or "There is nothing to draw.", icon=":material/block:")
+        return
+    component.show(titled(page.ladder, page.position, inside), "100%", choosable=page.position > 0)
+
+
+def titled(ladder: Ladder, position: int, inside: InsideWork) -> list[tuple[str, Packed]]:
+    """Return the drawn pictures with the names of their rungs, the previous rung first."""
+    found = ((position - 1, inside.picture_before), (position, inside.picture))
+    rungs = [(ladder.rungs[at], picture) for at, picture in found if picture is not None]
+    return [(f"{rung.label}  {KERNELS[rung.kernel].title}", picture) for rung, picture in rungs]
+
+
+SCENE = Scene("motion", "In motion", offered, show)

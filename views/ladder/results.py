@@ -1,0 +1,193 @@
+"""The results beside the code: the numbers of the rung, the plot, its words, and the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Literal
+
+import streamlit as st
+
+from engine.figures.look import Look
+from engine.history.history import Known, device_line, not_recorded
+from engine.history.tables import COLUMNS, counted_text
+from engine.lectures.judge import unkept
+from engine.records import Measurement
+from engine.records.counters import IN_TABLE
+from engine.records.words import STATUS_WORDS, number_text, size_text, text_of
+from views.html import answer
+from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
+from views.ladder.panels.plot import Drawing, menu
+from views.ladder.view import WORK, Bars, Facts, Page, Scene
+from views.shared import work
+from views.shared.place import Place
+
+_ANSWERED: dict[work.Answer, str] = {
+    "another browser's": "{} by another browser; Run again measures anew",
+    "emulated before": "emulated before: {}, and the same every time",
+}
+
+
+MANY = 12  # bars
+
+
+class Results:
+    """Their places, one below the other; `show` draws what is known by now."""
+
+    def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
+        """`look`, `height`: of the plot. Its menu stands above it, but on a slide in the bar."""
+        self._page = page
+        self._numbers = Place("numbers")
+        if not page.presenting:
+            menu(page)
+        self._drawing, self._words, self._answer = Drawing(page, look, height), Place("plotwords"), Place("answer")
+
+    def show(self, facts: Facts) -> None:
+        """Draw each of them that has changed."""
+        self._numbers.html(_numbers(self._page, facts))
+        self._drawing.show(facts)
+        plot = self._page.plot
+        self._words.html(plot.words(self._page, facts) if plot.words is not None else "")
+        self._answer.html(_strip(self._page, facts))
+
+
+def _numbers(page: Page, facts: Facts) -> str:
+    """The big numbers of the rung with their units, the lecture's below; what came of its run; then the counters."""
+    row, fact = facts.rows[page.position], facts.known[page.position]
+    live, failed = fact.live, fact.failed
+    ran = answer.when_ran(str(live.environment.get("utc") or ""), st.context.timezone) if live else ""
+    if ran and (why := work.answer(WORK, page.run)):
+        ran = _ANSWERED[why].format(ran)
+    if failed is None:
+        before = facts.known[page.position - 1].timed if page.position else None
+        broken = unkept(page.rung, before, fact.timed, page.topic.metric) if page.position else ""
+        said = " · ".join(filter(None, (_sentence(page, fact, ran), escape(broken))))
+        more = []
+    else:
+        lesson = " That is the lesson of this rung." if page.kernel.expect != "ok" and failed.status in _LESSONS else ""
+        why = code_in(failed.reason or "The run ended without an answer.") + _remark(page, failed, ".") + lesson
+        time_of = _time_of(page, fact.timed) if fact.timed is not None else ""
+        # A long text may be cut off at its end.
+        said = f"<b>{escape(STATUS_WORDS[failed.status])}</b> " + " · ".join(filter(None, (time_of, why, ran)))
+        more = [("The whole log", failed.log)] if failed.log else []
+    if live is not None and live.printed:
+        more.append((f"What the kernel printed: {len(live.printed)} lines", "\n".join(live.printed)))
+    if row["caveats"]:
+        more.append(("What a GPU counts otherwise", row["caveats"]))
+    counted = _counters(row) if shows_counters(page) else ""
+    return _tiles(page, row) + _outcome("" if failed is None else "bad", said, more) + counted
+
+
+def has_strip(page: Page) -> bool:
+    """Return whether the first elements of the answer stand below the plot: on a slide many bars need their place."""
+    return page.answer_count > 0 and not (page.presenting and bars_of(page) > MANY)
+
+
+def bars_of(page: Page) -> int:
+    """Return how many bars stand below each other: below the speedup of a rung may be the lecture's."""
+    rungs = page.ladder.rungs
+    paired = isinstance(page.plot, Bars) and page.plot.paired and any(rung.published for rung in rungs)
+    return len(rungs) * (1 + paired)
+
+
+def shows_counters(page: Page) -> bool:
+    """Return whether the counters stand below the times: an animation needs their place."""
+    return page.counting and not isinstance(page.plot, Scene)
+
+
+def _strip(page: Page, facts: Facts) -> str:
+    """The first elements of the answer, or their places before there is one."""
+    if not has_strip(page):
+        return ""
+    shown = answer.SHOWN_IN_HALL if page.presenting else answer.SHOWN
+    live = facts.known[page.position].live
+    return answer.strip_html(live, shown) or answer.blank_html(page.kernel, page.answer_count, shown)
+
+
+TWO_LINES = 130  # characters: what is longer is cut off, and unfolds
+
+_LESSONS = ("wrong", "hazard", "deadlock")  # how a rung can fail on purpose; see Kernel.expect
+
+# Ours, the lecture's.
+_TILES = (("time_us", "lecture_time_us"), ("rate", "lecture_bandwidth_gb_s"), ("step", "lecture_step"),
+          ("cumulative", "lecture_cumulative"), ("percent_of_peak", None))  # fmt: skip
+
+
+def _outcome(kind: str, said: str, more: Sequence[tuple[str, str]]) -> str:
+    """What came of it, in two lines; the rest, and what there is `more`, on demand."""
+    telling = f'<div class="said">{said}</div>'
+    if more or len(re.sub("<[^>]+>", "", said)) > TWO_LINES:
+        rest = "".join(f"<h3>{escape(name)}</h3><pre tabindex='0'>{escape(text)}</pre>" for name, text in more)
+        telling = f'<div class="said">{said}<i class="more"></i></div>'  # with room for the word in the corner
+        telling = f"<details><summary>{telling}</summary>{rest}</details>"
+    return f'<div class="outcome {kind}">{telling}</div>'
+
+
+def _tiles(page: Page, row: Mapping[str, Any]) -> str:
+    made = []
+    for ours, paper in _TILES:
+        key = page.topic.metric if ours == "rate" else ours
+        column = COLUMNS[key]
+        value = text_of(key, row[key])
+        unit = f" <small>{column.unit}</small>" if value and ours == "rate" else ""
+        theirs = text_of(paper, row[paper]) if paper and not (ours == "rate" and key != "bandwidth_gb_s") else ""
+        theirs_unit = " GB/s" if ours == "rate" else ""
+        below = f'<span class="paper" title="{escape(str(row["lecture_origin"]))}">{theirs}{theirs_unit}</span>'
+        title = column.title.removesuffix(" speedup") if key == "cumulative" else column.title
+        made.append(tile(title, value, unit=unit, below=below if theirs else "", dim=not value))
+    return tiles(made)
+
+
+def _sentence(page: Page, fact: Known, ran: str) -> str:
+    live, choice, run = fact.live, page.choice, page.run
+    words, answer = [], ""
+    if live is not None and live.check is not None:
+        found = live.check
+        exact = found.error_bound == 0
+        bound = "" if exact else f", error {found.error:.2g}, allowed {found.error_bound:.2g}"
+        equals = f"{number_text(found.result)} {'=' if exact else '≈'} {number_text(found.expected)}"
+        answer = f"{equals}{bound}{_remark(page, live)}"
+        correct = "<b class='ok'>✓ Correct</b>"
+        # Where the runs are at another N than the times, the answer is no more than a remark, at the end.
+        words.append(f"{correct} and counted at N = {size_text(run.n)}" if run.n != choice.n else f"{correct} {answer}")
+    if fact.timed is not None:
+        words.append(_time_of(page, fact.timed))
+        if live is None and not page.kernel.runs_on(run.device):
+            words.append("This kernel runs only on a GPU")
+        elif live is None and run.n != choice.n:
+            words.append(f"Run checks and counts at N = {size_text(run.n)}")
+    elif fact.recorded is not None:
+        told = f"{STATUS_WORDS[fact.recorded.status]} on {device_line(fact.recorded)}: {fact.recorded.reason}"
+        words.append(code_in(sentence_case(told)))
+    else:
+        words.append(f"{'' if live else 'Not run yet. '}{' '.join(not_recorded(choice))}")
+    if live is not None and live.badges:
+        words.append(code_in(", ".join(live.badges)))
+    if ran:
+        words.insert(1, ran)
+    if answer and run.n != choice.n:
+        words.append(answer)
+    return " · ".join(words)
+
+
+def _time_of(page: Page, timed: Measurement) -> str:
+    """Where the time comes from, and its N if runs here have another one."""
+    at = f" at N = {size_text(page.choice.n)}" if page.run.n != page.choice.n else ""
+    return f"Time: {whole_dates(escape(device_line(timed)))}{at}"
+
+
+def _remark(page: Page, measurement: Measurement, end: str = "") -> str:
+    """The topic's remark about the answer: as one more part of a line, or with an `end` as a sentence."""
+    if page.topic.remark is None or measurement.check is None:
+        return ""
+    words = escape(page.topic.remark(measurement.check.result))
+    return f" {sentence_case(words)}{end}" if end else f" · {words}"
+
+
+def _counters(row: Mapping[str, Any]) -> str:
+    """Tiles of the counters; their tooltips say why a GPU counts otherwise."""
+    made = (
+        tile(COLUMNS[key].title, counted_text(row, key), tip=row["caveats"] or COLUMNS[key].meaning) for key in IN_TABLE
+    )
+    return tiles(made, "counted")

@@ -1,0 +1,89 @@
+"""The page for a lecture hall: one rung on a slide, in large type, exactly as large as the window."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from engine.catalogue import KERNELS, Ladder
+from engine.figures.look import Look
+from engine.plan import describe_launches
+from views.html.parts import sentence_case
+from views.ladder import source
+from views.ladder.actions import run_buttons
+from views.ladder.panels.plot import menu
+from views.ladder.results import Results, bars_of, has_strip
+from views.ladder.view import WORK, Bars, Page, Scene, facts_of
+from views.picture import component
+from views.shared import keyboard, menus, rungs, work
+
+LONG_TITLE, LONG_IDEA = 40, 270  # characters of a title and of an idea that stand in smaller type
+WHOLE = 110  # characters of a rung's title and its ladder's, beyond which only the lecture's name stands there
+SMALLEST, LARGEST = 0.019, 0.026  # of the window's height: the type in a plot
+STYLE = Path(__file__).parents[1] / "html" / "present.css"
+
+
+def show(page: Page) -> None:
+    """Draw the slide, wait for what runs, and draw what comes in."""
+    st.html(STYLE)
+    launch = describe_launches(page.choice)
+    size = f"N = {page.choice.n:,}{': ' if launch else ''}{launch}"
+    wide = [1.3, 1] if not isinstance(page.plot, Scene) else [1, 1.9] if component.beside() else [1, 1.35]
+    with work.RENDER, st.container(key="hall"):
+        st.html(slide_title(page.ladder, page.position))
+        left, right = st.columns(wide, gap="medium")
+        with left:
+            st.html(source.slide_source(page.ladder, page.position, size))
+        with right:
+            results = Results(page, look_of(page), "stretch")
+    bar(page)
+
+    def draw() -> None:
+        with work.RENDER:
+            results.show(facts_of(page))
+
+    work.follow(WORK, draw)
+    draw()
+
+
+def look_of(page: Page) -> Look:
+    """Return the size of the plot: type as large as the bars leave room for in what the numbers leave of the window."""
+    high = keyboard.window()[1]
+    height = round(high * ((0.56 if page.counting else 0.66) - 0.11 * has_strip(page)))
+    if not isinstance(page.plot, Bars):
+        return Look(round(high * LARGEST), height)
+    return Look.of_rows(bars_of(page), height, round(high * SMALLEST), round(high * LARGEST))
+
+
+def slide_title(ladder: Ladder, position: int) -> str:
+    """The top lines: the rung, and its idea."""
+    rung = ladder.rungs[position]
+    kernel = KERNELS[rung.kernel]
+    idea = kernel.header.get("Idea", "")
+    large = ' class="long"' if len(rung.label) + len(kernel.title) > LONG_TITLE else ""
+    fits = len(rung.label) + len(kernel.title) + len(ladder.title) <= WHOLE
+    where = ladder.title if fits else ladder.title.partition(":")[0]
+    return (
+        f'<header class="presenting" data-rung="{position}"><h1{large}><span>{escape(rung.label)}</span>'
+        f"{escape(kernel.title)}</h1>"
+        f"<p><span>{escape(where)}</span>&nbsp;· {position + 1} of {len(ladder.rungs)}"
+        '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
+        "</p></header>"
+        f'<p class="idea{" long" if len(idea) > LONG_IDEA else ""}">{escape(sentence_case(idea))}</p>'
+    )
+
+
+def bar(page: Page) -> None:
+    """What the mouse finds: it appears when the mouse moves, and fades."""
+    with st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.button("←", key="previous", on_click=rungs.step, args=(page.ladder, -1), disabled=page.position == 0,
+                  help="The rung before (arrow left)")  # fmt: skip
+        st.button("→", key="next", on_click=rungs.step, args=(page.ladder, 1), help="The next rung (arrow right)",
+                  disabled=page.position == len(page.ladder.rungs) - 1)  # fmt: skip
+        menus.size(page.topic)
+        menus.block_size(page.topic)
+        menu(page, slide=True)
+        run_buttons(page)
+        st.html('<button class="showkeys" type="button" title="Keys (?)">Keys</button>')

@@ -1,0 +1,1 @@
+"""The page of this machine: the doctor, and the warm-up before a lecture."""

@@ -1,0 +1,82 @@
+"""The page of this machine: checks of the installation with a fix each, the warm-up, and the progress of students."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from engine.service import service
+from views.access import visitor
+from views.html.table import cell, heading, table
+from views.machine import warm_up
+from views.shared import keyboard
+from views.sheets import overview
+
+FOLDER = Path(__file__).parents[2]
+
+
+@st.cache_data(ttl=300, show_spinner="Looking at this machine")
+def checks() -> list[dict[str, object]]:
+    """Return the doctor's list, made in another process, as this one must never hold a GPU."""
+    asked = subprocess.run([sys.executable, "-m", "engine", "doctor", "--json"], cwd=FOLDER, capture_output=True,
+                           text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    return list(json.loads(asked.stdout)) if asked.returncode == 0 else []
+
+
+def main() -> None:
+    """Show the devices that run kernels and, to roles with the right, the doctor's list, the warm-up and the
+    students.
+    """
+    may = visitor.rights()
+    keyboard.on_key({"run": warm_up.start} if may.prepares else {})
+    st.header("This machine")
+    visitor.show_badge()
+    found = service.gpus()
+    st.write(
+        f"Kernels run on {service.device_summary()}."
+        if found
+        else "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
+        "times come from recorded runs of a named GPU and say so."
+    )
+    hosts = service.hosts()
+    if hosts is not None:
+        st.write(f"The cluster, host by host: {hosts}.")
+    for trouble in service.troubles():
+        st.warning(trouble)
+    if may.sees_service:
+        doctor()
+    if may.prepares:
+        warm_up.show()
+    if may.sees_students:
+        overview.show()
+
+
+def doctor() -> None:
+    """Show the doctor's list, with a fix for each failed check."""
+    rows = checks()
+    if not rows:
+        st.error("The doctor did not answer. In a terminal: `python -m engine doctor`")
+    cells = [
+        [
+            cell("✓ works" if row["ok"] else "✗ missing", f"text status {'ok' if row['ok'] else ''}"),
+            cell(f"<b>{escape(str(row['name']))}</b>", "text"),
+            cell(escape(str(row["detail"])) + _fix(row), "text"),
+        ]
+        for row in rows
+    ]
+    st.html(table([cell(""), heading("What", "text"), heading("Found", "text")], cells))
+    if st.button("Look again", icon=":material/refresh:"):
+        checks.clear()
+        st.rerun()
+
+
+def _fix(row: dict[str, object]) -> str:
+    return f"<br><b>To fix it:</b> {escape(str(row['fix']))}" if not row["ok"] and row["fix"] else ""
+
+
+main()

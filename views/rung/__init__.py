@@ -1,1 +1,0 @@
-"""One rung on the screen: the page to sit before, the page for a hall, and what their buttons do."""

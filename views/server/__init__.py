@@ -1,0 +1,1 @@
+"""The server beside its pages: start, entry page, static files, endpoints, navigation."""

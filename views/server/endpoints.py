@@ -1,0 +1,74 @@
+"""What is asked of the server beside its pages: whether it lives, whether it can work, how much it does; and, by pages
+that follow it, where the lecture is."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from engine.service import health
+from views.shared import presence, presentation
+from views.shared.presentation import Lecture
+
+WAIT_S = 20.0  # how long a page that follows waits for an answer; proxies and browsers give up much later
+LOOK_S = 0.1
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+_looks: dict[int, asyncio.Task[Lecture | None]] = {}  # by the number that was seen
+
+
+async def _alive(request: Request) -> Response:
+    return PlainTextResponse("ok")
+
+
+async def _ready(request: Request) -> Response:
+    found = await asyncio.to_thread(health.readiness)
+    return JSONResponse(found.flat(), 200 if found.ready else 503)
+
+
+async def _metrics(request: Request) -> Response:
+    return Response(await asyncio.to_thread(health.metrics, presence.browsers()), media_type=PROMETHEUS)
+
+
+async def _lecture(request: Request) -> Response:
+    """Where the lecture is; to who has `seen` a number, once it is another one, or after a while."""
+    # Of a hall that asks at once nobody but the first needs a thread of its own.
+    found = presentation.now() if presentation.is_at_hand() else await asyncio.to_thread(presentation.now)
+    if request.query_params.get("seen") == str(_number(found)):
+        found = await asyncio.shield(_another(_number(found)))
+    told = {"number": found.number, "address": found.address} if found and found.going else {}
+    return JSONResponse(told, headers={"cache-control": "no-store"})
+
+
+def _another(number: int) -> asyncio.Task[Lecture | None]:
+    """What comes after this number: one look for all who wait."""
+    going = _looks.get(number)
+    if going is None:
+        going = _looks[number] = asyncio.create_task(_look(number))
+        going.add_done_callback(lambda _: _looks.pop(number))
+    return going
+
+
+async def _look(number: int) -> Lecture | None:
+    for _ in range(round(WAIT_S / LOOK_S)):
+        await asyncio.sleep(LOOK_S)
+        found = await asyncio.to_thread(presentation.now)
+        if _number(found) != number or not presence.browsers():  # none: the server ends, and waits for every answer
+            break
+    return found
+
+
+def _number(found: Lecture | None) -> int:
+    """0 while nobody presents."""
+    return found.number if found and found.going else 0
+
+
+ROUTES = (
+    Route("/healthz", _alive),
+    Route("/readyz", _ready),
+    Route("/metrics", _metrics),
+    Route("/lecture", _lecture),
+)

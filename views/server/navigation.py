@@ -1,0 +1,40 @@
+"""The pages of the dashboard, its icon, and the buttons beside the names of the pages."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from copy import copy
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+_ICON = Path(__file__).parents[1] / "html" / "icon.svg"
+
+
+@lru_cache(maxsize=1)
+def icon() -> str:
+    """The dashboard's icon as an address that holds it."""
+    return f"data:image/svg+xml;base64,{b64encode(_ICON.read_bytes()).decode()}"
+
+
+def pages() -> list[st.Page]:
+    """The pages, the ladder first, for one run of the script: Streamlit notes in each whether it may be drawn."""
+    return [copy(page) for page in _pages()]
+
+
+@lru_cache(maxsize=1)  # st.Page looks at its file
+def _pages() -> tuple[st.Page, ...]:
+    return (
+        st.Page("views/ladder/page.py", title="Ladder", icon=":material/stairs:", url_path="ladder", default=True),
+        st.Page("views/sweep/page.py", title="Sweep", icon=":material/grid_on:", url_path="sweep"),
+        st.Page("views/inside/page.py", title="Inside", icon=":material/frame_inspect:", url_path="inside"),
+        st.Page("views/lab/page.py", title="Lab", icon=":material/edit:", url_path="lab"),
+        st.Page("views/sheets/page.py", title="Sheets", icon=":material/checklist:", url_path="sheets"),
+        st.Page("views/machine/page.py", title="This machine", icon=":material/memory:", url_path="machine"),
+    )
+
+
+def toolbar() -> st.delta_generator.DeltaGenerator:
+    """The place of the buttons that run. A page makes it before all else, as the Tab key goes by that order."""
+    return st.container(horizontal=True, key="buttons", vertical_alignment="center")

@@ -1,0 +1,141 @@
+"""The server, as a program: what its command line says, where it listens, and what lives as long as it does."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ctypes
+import errno
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import streamlit as st
+
+from engine.records import NotRunnable
+from engine.service import journal, service
+from views.access import policy
+from views.access.policy import BadKeys
+from views.server import streamlit_internals
+
+if sys.platform != "win32":
+    import resource
+
+USAGE = "python dashboard.py [-h] [--port PORT] [--address ADDRESS] [-- STREAMLIT'S OWN OPTIONS]"
+DESCRIPTION = "Serves the dashboard until Ctrl-C, and prints its address. It opens no browser window."
+PORT = "where it listens; it ends if that port is in use. If none is asked for: 8501, or the next one that is free"
+ADDRESS = (
+    "for whom it listens: 127.0.0.1 this computer alone (the default), 0.0.0.0 the whole network, with a class key"
+)
+EPILOG = """\
+What follows -- goes to Streamlit as it is; `streamlit run --help` lists it all:
+
+  python dashboard.py --port 9000 -- --server.baseUrlPath ladder
+
+Streamlit's variables (STREAMLIT_SERVER_PORT, STREAMLIT_SERVER_ADDRESS, ...) and its
+.streamlit/config.toml count too: an argument before a variable, a variable before the file."""
+FILES = 10_240  # open at once: 2,500 browsers, and as many as macOS allows
+_ARENA_MAX = -8  # of glibc's mallopt: how many heaps there are
+
+
+def serving(prepare: Callable[[], None]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """While the server lives: the workers are warm before the first click, what the first page needs is made by
+    `prepare` before a browser asks for it, and the workers end with the server."""
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        journal.to_stderr()
+        allow_files()
+        keep_one_heap()
+        policy.begin()
+        await asyncio.to_thread(lambda: service.connect().warm())
+        await asyncio.to_thread(prepare)  # the first browsers would wait for it, and it for them
+        yield
+        await asyncio.to_thread(service.disconnect)
+
+    return lifespan
+
+
+def allow_files() -> None:
+    """Let this process have as many files open as it may: a browser takes four of Streamlit's server, also two minutes
+    after it has gone, and many systems begin with 1,024 for all."""
+    if sys.platform != "win32":
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+        if now != resource.RLIM_INFINITY and now < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def keep_one_heap() -> None:
+    """Let all threads take memory from one heap: a run of the script is a thread, to which Linux' C library would give
+    one of sixteen, and what is free in one of them serves no other. 10 kB a browser that comes and goes, for nothing.
+    """
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "mallopt"):  # musl has none, and one heap
+            library.mallopt(_ARENA_MAX, 1)
+
+
+def serve(script: Path, arguments: Sequence[str]) -> None:
+    """Serve the App in `script` until Ctrl-C, as `streamlit run` does. SystemExit, with a sentence, if that cannot be.
+
+    The App must have been made: it tells Streamlit where the script's own .streamlit/config.toml is.
+    """
+    try:
+        context = streamlit_internals.run_context(script, flags(arguments))
+        address, port = st.get_option("server.address"), st.get_option("server.port")
+        check_port(address, port, asked=streamlit_internals.is_set("server.port"))
+        policy.current()  # refuses wrong keys before anything is served
+        service.connect()  # and a wrong cluster
+        streamlit_internals.run(context)
+    except click.ClickException as refusal:
+        refusal.show()
+        sys.exit(refusal.exit_code)
+    except (BadKeys, NotRunnable) as refusal:
+        sys.exit(str(refusal))
+    except KeyboardInterrupt:  # the workers have ended by now
+        return
+
+
+def flags(arguments: Sequence[str]) -> list[str]:
+    """The dashboard's arguments in Streamlit's words. SystemExit after --help, or with argparse's sentence."""
+    parser = argparse.ArgumentParser(
+        usage=USAGE,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--port", "--server.port", metavar="PORT", type=int, help=PORT)
+    parser.add_argument("--address", "--server.address", metavar="ADDRESS", help=ADDRESS)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    named = vars(parser.parse_args(arguments[:end]))
+    ours = (f"--server.{name}={value}" for name, value in named.items() if value is not None)
+    return [*ours, *arguments[end + 1 :]]
+
+
+def check_port(address: str | None, port: int, *, asked: bool) -> None:
+    """See whether `port` is free at `address` (None: everywhere). If it was `asked` for it must be, else SystemExit."""
+    if not 0 <= port < 2**16:
+        sys.exit(f"There is no port {port}: choose one below 65536 with --port.")
+    try:
+        _listening(address, port).close()
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            why = str(error.strerror).partition(" (")[0]
+            sys.exit(f"The dashboard cannot listen at {address}, port {port}: {why}. Choose others: --address, --port.")
+        if asked:
+            sys.exit(f"Port {port} is in use: end the program that listens there, or choose another port with --port.")
+        print(f"Port {port} is in use: the dashboard takes the next one that is free.", flush=True)
+
+
+def _listening(address: str | None, port: int) -> socket.socket:
+    """A socket that listens as Streamlit's will: to IPv6 and IPv4, where no address is named."""
+    if address is None and socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    family = socket.AF_INET6 if ":" in (address or "") else socket.AF_INET
+    return socket.create_server((address or "", port), family=family)

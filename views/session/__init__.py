@@ -1,1 +1,0 @@
-"""What a browser has chosen, and the runs it waits for."""

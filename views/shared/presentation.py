@@ -1,0 +1,116 @@
+"""The live presentation: what the presenter's page shows, for browsers that follow it, and for the presenter to resume
+after a restart.
+
+While somebody presents, the store keeps the page's address under a number that grows with every change or result. A
+page that follows asks (`views/html/browser.js`) for a number other than the last that it has seen, and opens the
+address.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+
+from engine.store import presentation
+
+NAME = "now"  # in the store, which could hold several presentations
+OWN = ("present", "follow")  # names of an address that belong to one window
+FRESH_S = 0.25  # how long another server process's changes may go unseen
+LASTS = timedelta(hours=12)  # then a presentation that nobody ended is over
+
+TURN = threading.RLock()  # held by pages that follow
+_lock = threading.Lock()
+_found: Lecture | None = None
+_looked = -FRESH_S
+
+
+@dataclass(frozen=True)
+class Lecture:
+    """A presentation. `address`: the choices of the ladder page, as a query; `seen`: when the shown result was
+    measured, or ""; `going`: whether it has not been ended.
+    """
+
+    number: int
+    address: str
+    seen: str
+    going: bool
+    utc: str
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Return the choices in the address."""
+        return dict(parse_qsl(self.address))
+
+
+def now() -> Lecture | None:
+    """Return the current or the last presentation; None if there was none lately."""
+    global _found, _looked
+    with _lock:
+        if time.monotonic() - _looked >= FRESH_S:
+            kept = presentation.load(NAME)
+            _found, _looked = (_read(kept) if kept else None), time.monotonic()
+        found = _found
+    return found if found and datetime.now(UTC) - datetime.fromisoformat(found.utc) < LASTS else None
+
+
+def show(choices: Mapping[str, str], seen: str) -> None:
+    """Publish the choices of the presenter's page, and the time of the shown measurement (`seen`)."""
+    address = urlencode({name: value for name, value in choices.items() if name not in OWN})
+    last = now()
+    if last is None or not last.going or (last.address, last.seen) != (address, seen):
+        _keep(address, seen, going=True)
+
+
+def end() -> None:
+    """End the presentation."""
+    last = now()
+    if last is not None and last.going:
+        _keep(last.address, last.seen, going=False)
+
+
+def is_at_hand() -> bool:
+    """Whether `now` answers without reading the store."""
+    return time.monotonic() - _looked < FRESH_S
+
+
+def turn(*, waiting: bool) -> AbstractContextManager[object]:
+    """Return a lock for a page that follows. All of them step at the same moment: one after the other, the first ones
+    show the step early, and other browsers' clicks need not wait for all. Other pages need no lock, nor does a page
+    `waiting` for a run, which would block the rest.
+    """
+    return TURN if is_followed() and not waiting else nullcontext()
+
+
+def is_followed() -> bool:
+    """Whether this page follows the presentation. For a run of the script."""
+    return st.session_state.get("follow") == "1"
+
+
+def mark() -> str:
+    """Return HTML with the number that a page which follows shows; "" for other pages."""
+    found = now() if is_followed() else None
+    return f'<i class="follows" data-number="{found.number if found and found.going else 0}"></i>' * is_followed()
+
+
+def _keep(address: str, seen: str, *, going: bool) -> None:
+    global _found, _looked
+    # The number must differ from all before it, over restarts and server processes.
+    number, utc = time.time_ns() // 1_000_000, datetime.now(UTC).isoformat(timespec="seconds")
+    with _lock:
+        presentation.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
+        _found, _looked = Lecture(number, address, seen, going, utc), time.monotonic()
+
+
+def _read(kept: Mapping[str, object]) -> Lecture | None:
+    """Return None for a record of another version of this program."""
+    try:
+        return Lecture(**kept)  # type: ignore[arg-type]
+    except TypeError:
+        return None

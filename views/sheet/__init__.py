@@ -1,1 +1,0 @@
-"""A lab sheet on a page: its text, the student's file, answers to questions, checks, hints and the solution."""

@@ -1,0 +1,1 @@
+"""The sheets page: exercises with checks."""

@@ -1,0 +1,84 @@
+"""The menu of the sheets, and the name of the student who works on them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from html import escape
+
+import streamlit as st
+
+from engine.sheets import progress
+from engine.sheets.folder import load, names, titles
+from engine.sheets.progress import LONGEST
+from engine.sheets.sheet import Sheet
+from views.access import visitor
+from views.shared import presence
+
+STUDENT = "student"
+_MARK = 4  # letters of a browser's name beside the student's
+
+
+def name_field() -> None:
+    """Show the field for a student's name."""
+    if st.session_state.get(STUDENT) is None:
+        st.session_state[STUDENT] = ""
+    if visitor.account():
+        st.html(f'<p class="smallprint">Your progress is kept as {escape(owner())}.</p>')
+        return
+    # A run that is cut short may never reach the browser: so every run sends the name, and not only the first.
+    st.text_input("Your name", st.session_state[STUDENT], key=STUDENT, max_chars=LONGEST,
+                  placeholder="as your lecturer knows you",
+                  help="Under this name your progress is kept, and your lecturer sees it.")  # fmt: skip
+
+
+def owner() -> str:
+    """Return the name that progress is stored under. A typed name proves nothing: if students share a key, each browser
+    has progress of its own, so nobody reads another student's answers by typing a name.
+    """
+    account = visitor.account()
+    if account:
+        short = f"{account[: LONGEST - 9]} {sha256(account.encode()).hexdigest()[:8]}"
+        return account if len(account) <= LONGEST else short
+    typed = "".join(letter if letter.isprintable() else " " for letter in str(st.session_state.get(STUDENT) or ""))
+    name, browser = " ".join(typed.split())[:LONGEST], visitor.browser()
+    if not name:
+        return f"browser {(browser or presence.session())[:6]}"
+    return name if browser is None or visitor.rights().sees_students else f"{name} ({browser[:_MARK]})"
+
+
+_BETWEEN = " · "  # between a title and its progress
+_DONE = f"{_BETWEEN}done ✓"
+_SHOWN = "labels of sheets"
+
+
+def chosen() -> Sheet:
+    """Show the menu and return the chosen sheet; the address's sheet, if there is one of that name."""
+    listed = names()
+    labels = st.session_state[_SHOWN] = _labels()
+    now = str(st.session_state.get("sheet") or "")
+    # A browser identifies an option by its label, which may have changed since.
+    now = next((name for name, title in titles().items() if now.split(_BETWEEN)[0] == title), now)
+    if now not in listed:
+        if now:
+            st.error(f"There is no sheet {now!r}. Shown instead: {listed[0]}.")
+        now = listed[0]
+    st.session_state["sheet"] = now  # so the browser gets the new label
+    done = sum(label.endswith(_DONE) for label in labels.values())
+    st.selectbox(f"Lab sheet ({done} of {len(listed)} done)" if done else "Lab sheet", listed, listed.index(now),
+                 key="sheet", format_func=lambda name: labels.get(name, name))  # fmt: skip
+    return load(now)
+
+
+def is_old() -> bool:
+    """Whether the menu shows older progress than is known, as a check has ended."""
+    return bool(st.session_state.get(_SHOWN) != _labels())
+
+
+def _labels() -> dict[str, str]:
+    """Return the labels: a title, with the number of passed checks once a sheet was begun."""
+    begun = progress.of_all(owner(), load, names())
+    far = {
+        sheet.name: _DONE if known.done(sheet) else f"{_BETWEEN}{known.passed} of {len(sheet.checks)}"
+        for sheet, known in begun.items()
+    }
+    return {name: title + far.get(name, "") for name, title in titles().items()}

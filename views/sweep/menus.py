@@ -1,0 +1,166 @@
+"""The menus of the sweep page: the swept parameter, the variants, and the fixed choices."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.catalogue import KERNELS, LADDERS, TOPICS, Topic
+from engine.history.tables import COLUMNS, COUNTED
+from engine.plan import ELEMENTS
+from engine.records import Choice
+from engine.records.counters import IN_PLOTS
+from engine.records.words import size_text
+from views.shared import address, menus
+from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, knobs_of, ways_of
+
+
+def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str]) -> list[str]:
+    """Show a menu for several options; a name in the address that is no option is reported and left out."""
+    asked = st.session_state.get(name)
+    if not asked:
+        st.session_state[name] = asked = default
+    unknown = [value for value in asked if value not in options]
+    if unknown:
+        st.error(f"{label}: {', '.join(map(repr, unknown))} is not on offer here, so it is left out.")
+        st.session_state[name] = [value for value in asked if value in options] or default
+    now = st.session_state[name]
+    chosen = st.pills(
+        label, options, default=now, key=name, selection_mode="multi", format_func=lambda text: words[text]
+    )
+    return list(chosen or [])
+
+
+def default_kernels(topic: Topic) -> list[str]:
+    """Return the rungs of the topic's first ladder with a table by block size, else of its first ladder."""
+    ladders = [ladder for ladder in LADDERS.values() if ladder.topic == topic.name]
+    tabled = [ladder for ladder in ladders if len({f.block_size for rung in ladder.rungs for f in rung.published}) > 2]
+    rungs = (tabled or ladders)[0].rungs
+    wanted = [rung.timed for rung in rungs if len(rung.published) > 2] or [rung.kernel for rung in rungs]
+    return list(dict.fromkeys(wanted))
+
+
+def take_topic() -> None:
+    """Take the topic of the menu, with its own kernels, sizes, blocks and parameters."""
+    address.forget("kernels", "blocks", "sizes", "value", "knob", "values", "elements")
+    if st.session_state.get("sweep") not in ways_of(TOPICS[st.session_state["topic"]]):
+        st.session_state["sweep"] = "blocks"
+
+
+def take_way() -> None:
+    """Take the sweep or the parameter of the menu; variants without that sweep leave the page."""
+    topic, knob = TOPICS[st.session_state["topic"]], st.session_state.get("knob")
+    knob = knob if knob in knobs_of(topic) else next(iter(knobs_of(topic)), None)
+    fits = {kernel.name for kernel in kernels_of(topic, st.session_state["sweep"], knob)}
+    if not set(st.session_state.get("kernels") or ()) <= fits or st.session_state["sweep"] in ("knob", "elements"):
+        address.forget("kernels", "values")
+
+
+def which_topic() -> Topic:
+    """Show the menu for the topic, at first that of the address's ladder or variants."""
+    if st.session_state.get("topic") not in TOPICS:
+        named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
+        ladder = LADDERS.get(st.session_state.get("ladder", ""))
+        st.session_state["topic"] = (named or [ladder.topic if ladder else next(iter(TOPICS))])[0]
+    st.segmented_control("Topic", list(TOPICS), default=st.session_state["topic"], key="topic",
+                         format_func=lambda name: TOPICS[name].title, required=True, on_change=take_topic)  # fmt: skip
+    return TOPICS[st.session_state["topic"]]
+
+
+def which_way(topic: Topic) -> str:
+    """Show the menu for the swept parameter; an unknown or impossible one in the address is reported."""
+    ways = ways_of(topic)
+    if st.session_state.get("sweep") not in ways:
+        if asked := st.session_state.get("sweep"):
+            st.error(f"Nothing of this topic can be swept over {OVER.get(asked, asked)!r}. Shown instead: block sizes.")
+        st.session_state["sweep"] = "blocks"
+    st.segmented_control("Sweep over", ways, default=st.session_state["sweep"], key="sweep",
+                         format_func=OVER.get, required=True, on_change=take_way)  # fmt: skip
+    return str(st.session_state["sweep"])
+
+
+def which_knob(topic: Topic) -> str:
+    """Show the menu for the kernel's parameter, if the topic's kernels have several."""
+    knobs = knobs_of(topic)
+    if st.session_state.get("knob") not in knobs:
+        if asked := st.session_state.get("knob"):
+            st.error(f"No kernel of this topic has a knob {asked!r}. Shown instead: {next(iter(knobs))}.")
+        st.session_state["knob"] = next(iter(knobs))
+    now = list(knobs).index(st.session_state["knob"])
+    st.selectbox("Knob", list(knobs), now, key="knob", format_func=lambda name: knobs[name].label,
+                 on_change=take_way, width=220)  # fmt: skip
+    return str(st.session_state["knob"])
+
+
+def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
+    """Show the values of the sweep as buttons; many values are behind one button."""
+    match over:
+        case "blocks":
+            every = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.offered_block_sizes})]
+            usual = [str(b) for b in sorted({size for kernel in topic.kernels for size in kernel.block_sizes})]
+            return several(topic.block_label, "blocks", every, usual, {value: value for value in every})
+        case "sizes":
+            sizes = {str(n): size_text(n) for n in topic.sizes}
+            return several(topic.size_label, "sizes", list(sizes), default_sizes(topic), sizes)
+        case "knob":
+            own = knobs_of(topic)[knob or ""]
+            words = {str(value): size_text(value) for value in own.values}
+            with st.popover("Values", icon=":material/tune:", width="content"):
+                return several(own.label, "values", list(words), list(words), words)
+    words = {str(value): size_text(value) for value in ELEMENTS}
+    with st.popover("Values", icon=":material/tune:", width="content"):
+        return several(OVER[over], "elements", list(words), list(words), words)
+
+
+def controls() -> Sweep:
+    """Show the menus and return the sweep. NotRunnable for text in place of a number."""
+    topic = which_topic()
+    with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
+        over = which_way(topic)
+        own = {"n": topic.default_n, "block": topic.default_block_size, "dtype": topic.kernels[0].dtypes[0]}
+        address.recall_for(topic.name, {name: str(value) for name, value in own.items()})
+        knob = which_knob(topic) if over == "knob" else None
+        offered = kernels_of(topic, over, knob)
+        names = [kernel.name for kernel in offered]
+        default = names if over in ("knob", "elements") else default_kernels(topic)
+        with st.popover("Variants", icon=":material/checklist:", width="content"):
+            kernels = several("Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered})
+        values = gone_through(topic, over, knob)
+    columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5], vertical_alignment="bottom")
+    with columns[0]:
+        n = fixed(topic.size_label) if over == "sizes" else menus.size(topic)
+    with columns[1]:
+        block = fixed(topic.block_label.partition(" (")[0]) if over == "blocks" else menus.block_size(topic)
+    with columns[2]:
+        dtype = menus.element_type(topic)
+    with columns[3]:
+        cache = menus.cache_state()
+    with columns[4]:
+        device = menus.device()
+    keys = [topic.metric, "time_us", "percent_of_peak", *IN_PLOTS]
+    words = {key: f"{COLUMNS[key].title}{', counted' if COLUMNS[key].group == COUNTED else ''}" for key in keys}
+    with columns[5]:
+        key = menus.select("Plotted", "value", keys, topic.metric, words)
+    base = Choice(
+        kernel=topic.kernels[0].name,
+        n=menus.number_of(n, "N") if n else topic.default_n,
+        block_size=menus.number_of(block, "The block size") if block else topic.default_block_size,
+        dtype=dtype,
+        cache=cache,
+        device=device,
+    )
+    chosen = fitting(over, sorted(map(int, values)), base.n, base.block_size)
+    order = [kernel.name for kernel in topic.kernels if kernel.name in kernels]
+    shown = key if key in keys else topic.metric
+    return Sweep(topic, over, tuple(order), tuple(chosen), base, shown, knobs_of(topic).get(knob or ""))
+
+
+def fixed(label: str) -> str:
+    """Show a fixed word in the place of the swept parameter's menu, so the other menus keep their places."""
+    st.selectbox(label, ["swept"], disabled=True, key=f"swept {label}")
+    return ""
+
+
+def default_sizes(topic: Topic) -> list[str]:
+    """Return the sizes that this machine can run: all with a GPU, the emulator's without."""
+    largest = topic.max_n if menus.has_gpu() else topic.emulator_max_n
+    return [str(n) for n in topic.sizes if n <= largest]

@@ -1,1 +1,0 @@
-"""The Sweep page's menus and its grid of runs."""
