@@ -68,7 +68,7 @@ def test_a_launch_of_ones_own_has_a_form_and_its_words_are_the_address() -> None
     )
     assert field(again, "Grid").value == "1"
     said = html_of(checked(again))
-    assert "Nothing says what is right" in said and "y: 1,000 x float32" in said
+    assert "No reference to check against" in said and "y: 1,000 x float32" in said
     refused = opened("lab", start="saxpy", n="2^40")
     assert "choose a smaller N" in html_of(checked(refused))
 

@@ -55,7 +55,7 @@ def test_a_sheet_from_its_start_to_its_solution() -> None:
         dict.fromkeys(("answer", "findings", "from-the-tiles"), True), len(SHEET.hints), True
     )
     again = html_of(opened("sheets", sheet=SHEET.name, student="Anna"))
-    assert "3 of 3 passed" in again and "when it was checked last" in again
+    assert "3 of 3 passed" in again and "at the last check" in again
     assert "0 of 3 passed" in html_of(opened("sheets", sheet=SHEET.name, student="Ben"))
     disguised = html_of(opened("sheets", sheet=SHEET.name, student=" An\x1bna "))
     assert "0 of 3 passed" in disguised  # it is "An na", whom a terminal can print

@@ -52,7 +52,7 @@ def test_what_a_topic_can_be_swept_over() -> None:
     assert ways["aggregate"] == ways["atomics"] == ["knob", "elements"]
 
 
-def test_a_knob_is_swept_by_the_kernels_that_have_it() -> None:
+def test_a_parameter_is_swept_by_the_kernels_that_have_it() -> None:
     app = opened("sweep", topic="memory", sweep="knob", knob="STRIDE", values="1,2,32", n="1024",
                  value="bank_conflicts", kernels="banks_strided")  # fmt: skip
     app.button(key="run").click().run()
@@ -97,8 +97,8 @@ def test_the_topic_changes_what_can_be_swept() -> None:
     app.segmented_control(key="topic").select("matrix_sums").run()
     assert not app.error and not app.exception and app.session_state["sweep"] == "blocks"
     app = opened("sweep", topic="matrix_sums", sweep="knob")
-    assert "Nothing of this topic can be swept over 'Knob'" in app.error[0].value
-    assert "No kernel of this topic has a knob 'SPEED'" in opened("sweep", topic="memory", sweep="knob",
+    assert "Nothing of this topic can be swept over 'Parameter'" in app.error[0].value
+    assert "No kernel of this topic has a parameter 'SPEED'" in opened("sweep", topic="memory", sweep="knob",
                                                                    knob="SPEED").error[0].value  # fmt: skip
 
 

@@ -17,9 +17,9 @@ from views.ladder.panels.plot import lines_above, plot_shown, rows_of, timed_bar
 from views.ladder.results import WIDTHS, Results
 from views.ladder.table import Table
 from views.ladder.view import KEPT, WORK, Page, facts_of
+from views.server.navigation import toolbar
 from views.shared import address, work
-from views.shared.place import Place, Ready
-from views.shared.toolbar import toolbar
+from views.shared.slots import RawHtml, Slot
 
 Container = st.delta_generator.DeltaGenerator
 SMALLEST_PLOT, LARGEST_PLOT = 228, 640  # pixels of height
@@ -40,7 +40,7 @@ def show(page: Page, top: Container) -> None:
         results = Results(page, look, look.pane or look.height or SMALLEST_PLOT)
     table = Table(page)
     section = section_chosen(page)
-    below = Place(f"section {section.name}") if section else None
+    below = Slot(f"section {section.name}") if section else None
 
     def draw() -> None:
         with work.RENDER:
@@ -55,9 +55,9 @@ def show(page: Page, top: Container) -> None:
 
 
 @lru_cache(maxsize=KEPT)
-def _about(page: Page) -> Ready:
+def _about(page: Page) -> RawHtml:
     """The rung's text and source, made once for all browsers."""
-    return Ready(
+    return RawHtml(
         source.rung_text(page.rung, page.kernel)
         + source.rung_source(page.ladder, page.position)
         + source.rung_conditions(page.rung, page.kernel, page.ladder)

@@ -24,8 +24,8 @@ from views.ladder.panels import plot
 from views.ladder.panels.plot import Drawing, controls_of, menu, plot_shown, plots_of, rows_of, words_of
 from views.ladder.view import WORK, Facts, Page
 from views.shared import keyboard, work
-from views.shared.place import Place
 from views.shared.rungs import MENU, labels
+from views.shared.slots import Slot
 
 WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot
 MARGINS, GAP = 64, 24  # pixels beside the page, and between its columns
@@ -86,10 +86,10 @@ class Results:
     def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
         """`look`, `height`: of the plot. Its menu stands above it, but on a slide in the bar."""
         self._page = page
-        self._numbers = Place("numbers")
+        self._numbers = Slot("numbers")
         if not page.presenting:
             menu(page)
-        self._drawing, self._words, self._answer = Drawing(page, look, height), Place("plotwords"), Place("answer")
+        self._drawing, self._words, self._answer = Drawing(page, look, height), Slot("plotwords"), Slot("answer")
 
     def show(self, facts: Facts) -> None:
         """Draw each of them that has changed."""

@@ -14,7 +14,7 @@ from engine.history.history import Known, device_line, environment_line
 from engine.words import size_text
 from views.html import table
 from views.ladder.view import KEPT, Facts, Page, facts_of
-from views.shared.place import Place
+from views.shared.slots import Slot
 
 
 class Table:
@@ -22,9 +22,9 @@ class Table:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._rows = Place("table")
+        self._rows = Slot("table")
         with st.container(horizontal=True, vertical_alignment="top"):
-            self._print = Place("undertable")
+            self._print = Slot("undertable")
             # called at a click, with the table's contents at that moment
             st.download_button("CSV", lambda: tables.frame_csv(facts_of(page).frame), f"{page.ladder.name}.csv",
                                "text/csv", on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The pages of the dashboard and its icon, made once: each run of the script would look at their files."""
+"""The pages of the dashboard, its icon, and the buttons beside the names of the pages."""
 
 from __future__ import annotations
 
@@ -33,3 +33,8 @@ def _pages() -> tuple[st.Page, ...]:
         st.Page("views/sheets/page.py", title="Sheets", icon=":material/checklist:", url_path="sheets"),
         st.Page("views/machine/page.py", title="This machine", icon=":material/memory:", url_path="machine"),
     )
+
+
+def toolbar() -> st.delta_generator.DeltaGenerator:
+    """Return the place of the buttons that run. A page makes it before all else, as the Tab key goes by that order."""
+    return st.container(horizontal=True, key="buttons", vertical_alignment="center")
