@@ -1,4 +1,4 @@
-// Marks with their sentences at the lines that a check found, and counts as heat in the gutter.
+// What a check found, at the lines where it belongs: marks with their sentences, and counts as heat in the gutter.
 
 const SEVERITY = { error: 'error', warning: 'warning', finding: 'error' };
 
@@ -23,7 +23,7 @@ export function gutters(cm) {
   });
   const shown = cm.gutter({ class: 'heat', markers: (view) => view.state.field(heat) });
 
-  // Show `told` at the lines of the checked text, `checked`; `since`: the changes after it.
+  // Show `told` at the lines of `checked`, the text that it is of; `since`: what was changed after it.
   function show(view, told, checked, since) {
     const line = (number) => checked.line(Math.min(Math.max(1, number), checked.lines));
     const marks = told.marks.map(({ line: number, kind, message }) => {
@@ -36,7 +36,7 @@ export function gutters(cm) {
     view.dispatch(cm.setDiagnostics(view.state, marks));
   }
 
-  // The marks of the cursor's line, for the line below the editor.
+  // What is said of the line of the cursor, for the line below the editor.
   function saidAt(view, counter) {
     const { from, to, number } = view.state.doc.lineAt(view.state.selection.main.head), said = [];
     view.state.field(heat).between(from, from, (_, __, count) => { if (count.said) said.push(`${counter}: ${count.said}`); });

@@ -1,13 +1,13 @@
-// The places of a block's parts: its threads, the words of its shared memory, its accesses to global memory.
+// Where everything of a block stands: its threads, the words of its shared memory, what it takes from global memory.
 // Threads and words stand 32 in a row: a warp in a row, a bank in a column. Where the block is two-dimensional and keeps
 // two tiles, they stand as in every drawing of a matrix product: N above, M at the left, P in the corner.
 
 import { WARP } from './film.js';
 
-const MOST_ROWS = 40; // of shared memory whose words can be told apart
+const MOST_ROWS = 40; // of shared memory, whose words can then still be told from each other
 const SMALLEST = 1.5; // pixels: a cell's width and height
 
-// `most`: the largest number of wavefronts of an access, in all pictures.
+// `most`: the passes of the access that needs most of them, in all pictures.
 export function layout(film, box, scale, most) {
   const { picture } = film;
   const shared = picture.arrays.map((array, number) => ({ array, number })).filter(({ array }) => array.space === 'shared');
@@ -26,8 +26,8 @@ export function layout(film, box, scale, most) {
   return made;
 }
 
-// A grid of cells: the place of the cell with a number.
-// `air`: the part of a row's height that stays free above its cells, for the arrows.
+// A grid of cells: where the cell with a number stands.
+// `air`: the part of a row's height that is left free above its cells, for the arrows.
 function grid(x, y, columns, count, width, height, air = 0) {
   const space = Math.min(width, height) > 7 ? 1.5 : Math.min(width, height) > 3 ? 0.5 : 0;
   const high = height * (1 - air) - space, rows = Math.ceil(count / columns);
@@ -37,7 +37,7 @@ function grid(x, y, columns, count, width, height, air = 0) {
   };
 }
 
-// The heading of a part, in several wordings, the longest first; the first one that fits is drawn.
+// What stands above a part, in several wordings, the fullest first: that is drawn for which there is room.
 function label(made, words, x, y, width) { made.labels.push({ words, x, y, width }); }
 
 function place_rows(made, film, shared, columns, box, most) {
@@ -90,7 +90,7 @@ function place_rows(made, film, shared, columns, box, most) {
   }
 }
 
-// If arrays have so many rows that nothing else would fit, the highest one gets rows twice as long, and so on.
+// Arrays of so many rows that nothing else would have a place: the highest stands in rows twice as long, and so on.
 function narrow(blocks, line) {
   for (;;) {
     const high = blocks.reduce((most, block) => (block.rows > most.rows ? block : most), { rows: 0 });
@@ -118,7 +118,7 @@ function place_tiles(made, film, shared, columns, box) {
   made.banks = { x, y: y + above * cell - high, width: columns * cell, height: high, label: { x, y: y + above * cell - high - head / 2 } };
 }
 
-// Returns how wide they are together.
+// Tells how wide they are together.
 function place_matrices(made, matrices, box) {
   const { scale } = made, head = 15 * scale, gap = 10 * scale;
   const classic = matrices.length === 3;

@@ -4,7 +4,7 @@ import { WARP, short } from './film.js';
 
 const SECTOR = 32, BANK = 4; // bytes
 
-// The warp to look at in a memory instruction: the first one with the most wavefronts.
+// The warp to look at in a memory instruction: the first of those that need most passes.
 export function busiest(touch) { return touch.passes.indexOf(Math.max(...touch.passes)); }
 
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -31,7 +31,7 @@ function sectorsOf(film, frame, touch, warp) {
   return [...found].map(([number, words]) => ({ number, words })).sort((a, b) => a.number - b.number);
 }
 
-// Draw each warp's accesses to global memory; return the places of the busiest warp's words.
+// Draws what each warp takes from (or puts into) global memory; tells where the words of the busiest warp stand.
 export function drawBand(pen, film, frame, touch, band, style) {
   const { theme, palette, scale } = style;
   const array = film.picture.arrays[touch.array];
@@ -86,7 +86,7 @@ export function drawWords(pen, film, frame, number, grid, values, moved, style) 
   }
 }
 
-// A number in a cell, if it can be read.
+// A number in a cell, where it can be read.
 export function inside(pen, value, x, y, width, height, fill, strong = false) {
   const words = short(value);
   if (!words || height < 9 || width < 13) return; // a few short ones alone would say nothing
@@ -94,7 +94,7 @@ export function inside(pen, value, x, y, width, height, fill, strong = false) {
   if (size >= 6.5) pen.text(words, x + width / 2, y + height / 2 + size * 0.05, { fill, size, align: 'middle', weight: strong ? 700 : 500 });
 }
 
-// The banks of one warp's request: a stack of the words of each bank, one per wavefront.
+// The banks of one warp's request: a stack of the words that each bank has to serve, one a pass.
 export function drawBanks(pen, film, frame, banks, style) {
   const { theme, palette, scale, most } = style;
   const touches = frame.touches.filter((touch) => film.isShared(touch));
@@ -133,7 +133,7 @@ export function drawMatrix(pen, film, number, spot, index, style) {
     }
   }
   pen.rect(x, y, side, side, { stroke: theme.dim });
-  const goal = trail(film, number, Infinity, 'store').at(-1); // the place of the block's results
+  const goal = trail(film, number, Infinity, 'store').at(-1); // where the block's results will lie
   if (goal) mark(pen, goal, spot, cell, { stroke: theme.accent, line: 2 });
 }
 
@@ -141,7 +141,7 @@ function mark(pen, { top, left, bottom, right }, { x, y }, cell, look) {
   pen.rect(x + left * cell, y + top * cell, Math.max(1.6, (right - left) * cell), Math.max(1.6, (bottom - top) * cell), look);
 }
 
-// The elements of a matrix touched so far: rectangles, cached frame by frame.
+// What was touched of a matrix before: rectangles, remembered frame by frame.
 function trail(film, number, index, kind = '') {
   film.trails ??= new Map();
   const name = `${number} ${kind}`;
@@ -164,7 +164,7 @@ function trail(film, number, index, kind = '') {
   return film.trails.get(name).filter(({ at }) => at < index);
 }
 
-// The touched elements as [row, first column, count].
+// The touched elements as [row, first column, how many].
 function strokes(film, touch, columns) {
   const { element } = film.picture.arrays[touch.array], made = [];
   const wide = Math.max(1, touch.size / element);

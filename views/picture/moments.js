@@ -1,10 +1,10 @@
-// Moments of a picture that look well as a still: the end of a step, the first moment, and the images of a slide's loop.
+// The moments of pictures that stand still well: where a step ends, where to begin, what a loop on a slide shows.
 
 import { WARP } from './film.js';
 
 const IMAGES = 140; // of a loop, as many as a slide can carry
 
-// The moments to step through: the ends of all frames with a move; lanes that only compute together have none.
+// The moments to step through: the ends of all frames that tell something; lanes that compute together tell nothing.
 export function stopsOf(films) {
   const every = films.flatMap((film) => film.frames.map((frame, i) => [film.starts[i] + frame.slots * 0.999, tells(film, frame)]));
   const chosen = every.filter(([, told]) => told);
@@ -31,15 +31,15 @@ export function opening({ frames, starts }) {
   return 0;
 }
 
-// The longest distance in lanes of an arrow that a frame draws. A value that all lanes take from one lane of theirs
-// is left out, as it reaches far and shows little.
+// How many lanes away a value comes from that a frame draws as an arrow, at most. What all take from one lane of theirs
+// reaches far and tells little.
 function reach({ threads, sums, shuffles }) {
   const from = sums.length ? sums.flatMap(({ operands }) => operands.filter(({ source }) => source === 'lane').map(({ places }) => places)) : shuffles.map(({ sources }) => sources);
   const among = from.filter((places) => new Set(places).size > Math.ceil(threads.length / WARP));
   return Math.max(0, ...among.flatMap((places) => places.map((place, i) => (place < 0 ? 0 : Math.abs(place - threads[i])))));
 }
 
-// The images of the loop: each frame with a move, during the move and after it.
+// The images of the loop: each telling frame while it moves and when it is done.
 export function imagesOf(film, stops, total) {
   const every = Math.max(1, Math.ceil((2 * stops.length) / IMAGES));
   const chosen = stops.filter((_, i) => i % every === 0);

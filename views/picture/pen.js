@@ -1,4 +1,4 @@
-// The strokes of the picture, drawn on a canvas for the screen or into an SVG for slides.
+// What the picture is drawn with: one set of strokes, on a canvas for the screen or into an SVG for the slides.
 
 export class CanvasPen {
   constructor(context, font) { Object.assign(this, { context, font }); }
@@ -15,7 +15,7 @@ export class CanvasPen {
 
   line(x1, y1, x2, y2, { stroke, line = 1, alpha = 1 } = {}) { this.curve([x1, y1, x1, y1, x2, y2, x2, y2], { stroke, line, alpha }); }
 
-  // A cubic curve [from, two handles, to], drawn up to `part` of its length, with a head at the end on request.
+  // A cubic curve [from, two handles, to], drawn up to `part` of its length, with a head in the end if wanted.
   curve(points, { stroke, line = 1, alpha = 1, part = 1, head = 0 } = {}) {
     const { context } = this;
     const [x0, y0, x1, y1, x2, y2, x3, y3] = part < 1 ? begun(points, part) : points;
@@ -45,8 +45,8 @@ export class CanvasPen {
     context.fillText(width ? this.fitted(words, width) : words, x, y);
   }
 
-  // The first of several wordings, the longest first, that fits a width; if none does, the last one is cut and ends with
-  // dots. The font is set.
+  // The first of several wordings, the fullest first, that has room in a width; where none has, the last one is cut, with
+  // dots for what is left out. The font is set.
   fitted(wordings, width) {
     const { context } = this, every = [].concat(wordings);
     const whole = every.find((words) => context.measureText(words).width <= width);

@@ -7,9 +7,9 @@ import { Screen } from './screen.js';
 import { treeOf } from './tree.js';
 import { saveGif, saveSvg } from './files.js';
 
-const STOP_S = 0.9; // the time of a frame with a move at speed 1, on average
+const STOP_S = 0.9; // a telling frame at speed 1, on average
 const SHORTEST_S = 8, LONGEST_S = 45;
-const CLOCK_MS = 100; // between two updates of the clock, as more cannot be read
+const CLOCK_MS = 100; // between two times that the clock tells: more cannot be read
 const STILL = matchMedia('(prefers-reduced-motion: reduce)');
 const players = new WeakMap();
 
@@ -82,17 +82,17 @@ class Player {
     this.themes = setInterval(() => this.look(), 700);
   }
 
-  // Draw anew if the size or the colours have changed.
+  // Draw anew if the place or the colours are others.
   look() { if (this.screen.changed()) this.draw(); }
 
   end() { this.pause(); this.clocks?.abort(); this.sizes?.disconnect(); clearInterval(this.themes); this.screen.end(); }
 
-  // The page's keys, by the names of views/server/keys.py.
+  // What the page's keys ask for, by the names of views/server/keys.py.
   does = { play: () => this.toggle(), on: () => this.step(1), back: () => this.step(-1) };
 
   // ---- the clock
 
-  // Slots a second at speed 1: every frame with a move gets its time, within reason.
+  // Slots a second at speed 1: every telling frame gets its time, within reason.
   get rate() { return this.total / Math.min(LONGEST_S, Math.max(SHORTEST_S, this.stops.length * STOP_S)); }
 
   toggle() {
@@ -101,7 +101,7 @@ class Player {
     this.run(null);
   }
 
-  // Go on to a moment, at its own pace; without one, to the end.
+  // Go on to a moment, at its own pace; to the end where none is given.
   run(until) {
     this.touched = this.playing = true; this.until = until;
     const frame = this.main.frames[this.main.at(this.slot).number];
@@ -159,7 +159,7 @@ class Player {
     this.toggle();
   }
 
-  // ---- the canvases
+  // ---- what is seen
 
   shown() {
     const moving = this.playing && this.until === null;

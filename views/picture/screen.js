@@ -1,5 +1,5 @@
-// The canvases of the films. One has all that stands still, drawn when it changes; small ones above it have what moves,
-// and the cursors on the timelines are moved without drawing: the cost of a frame is the cost of its moves.
+// What is seen of the films. All that stands still is on one canvas, drawn when it changes; what moves is on canvases over
+// it that are no larger than that, and the cursors on the strips of time are moved, not drawn: a frame costs what moves.
 
 import { layout } from './layout.js';
 import { CanvasPen } from './pen.js';
@@ -7,7 +7,7 @@ import { MOVED, SETTLED, TOLD, drawMoving, drawStill, facts, movesOf } from './s
 import { drawCursor, drawTimeline } from './timeline.js';
 import { themeKey, themeOf } from './theme.js';
 
-const CURSOR = { width: 12, above: 4 }; // of its canvas: its width, and the height of its head above the strip
+const CURSOR = { width: 12, above: 4 }; // of its canvas: how wide, and how far above the strip its head reaches
 
 export class Screen {
   constructor(root, canvas, films) {
@@ -20,7 +20,7 @@ export class Screen {
 
   end() { for (const { moving, cursor } of this.over) { moving.remove(); cursor.remove(); } }
 
-  // Return whether the size or the colours differ from those that were drawn last.
+  // Look at the place and the colours again: whether they are others than those that were drawn last.
   changed() {
     const size = [this.canvas.clientWidth, this.canvas.clientHeight, devicePixelRatio || 1].join(' '), themed = themeKey(this.root);
     if (this.places && size === this.size && themed === this.themed) return false;
@@ -42,7 +42,7 @@ export class Screen {
     });
   }
 
-  // Begin anew in a place of this size; false without a place.
+  // Begin anew, in a place of this size; false where there is none.
   arrange() {
     const { canvas, context } = this, width = canvas.clientWidth, height = canvas.clientHeight, ratio = devicePixelRatio || 1;
     if (!width || !height) return false;
@@ -56,7 +56,7 @@ export class Screen {
     return true;
   }
 
-  // The places of the parts of every film.
+  // Where the parts of every film stand.
   arranged(width, height, theme) {
     const { films, most, palette } = this;
     const two = films.length > 1, beside = two && width / height > 1.1, gap = 26;
@@ -74,7 +74,7 @@ export class Screen {
     });
   }
 
-  // Draw all of a moment with one pen, for a file.
+  // All of a moment, with one pen: for what is saved.
   paint(pen, places, slot) {
     for (const spot of places) {
       const { film, time, style } = spot, { number, progress } = film.at(slot), over = slot > film.slots;
@@ -110,7 +110,7 @@ export class Screen {
     pen.text(`${frame.line}   ${film.picture.lines[frame.line] ?? ''}`, head.x + 11 * scale, head.y + 29.5 * scale, { fill: theme.text, size: 13.5 * scale, mono: true, width: head.width - 24 * scale });
   }
 
-  // The canvases of a film's moves and of its cursor, at their places and sizes.
+  // The canvases of a film's moves and of its cursor, where they belong and as large as that.
   place(spot, { moving, cursor }, over) {
     const { time, style } = spot, box = spot.moves?.box;
     spot.drawn = null;
@@ -122,7 +122,7 @@ export class Screen {
     drawCursor(new CanvasPen(context, style.theme.font), strip, 0, 1, style, over);
   }
 
-  // A canvas that covers a box, on whole pixels of the screen, with the coordinates of the whole picture.
+  // A canvas made to cover a box, on whole pixels of the screen; what is drawn there has the coordinates of all.
   sheet(canvas, box) {
     const { ratio } = this, x = Math.floor(box.x * ratio), y = Math.floor(box.y * ratio);
     canvas.width = Math.ceil((box.x + box.width) * ratio) - x; canvas.height = Math.ceil((box.y + box.height) * ratio) - y;
@@ -135,7 +135,7 @@ export class Screen {
   move(spot, { cursor }, progress, slot) {
     const { time, style, moves } = spot;
     cursor.style.transform = `translate(${time.x + (Math.min(slot, this.total) / this.total) * time.width - CURSOR.width / 2}px, ${time.y - CURSOR.above}px)`;
-    const come = progress >= TOLD ? 1 : progress >= SETTLED ? SETTLED : progress; // as far as a difference can be seen
+    const come = progress >= TOLD ? 1 : progress >= SETTLED ? SETTLED : progress; // as far as it can be seen
     if (!moves?.box || spot.drawn === come) return;
     const { box: { x, y, width, height } } = moves;
     spot.drawn = come;

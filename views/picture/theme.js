@@ -1,4 +1,4 @@
-// The colours and types of the page's current theme.
+// The colours and types of the page, as its theme says them just now.
 
 const NAMES = ['text-color', 'background-color', 'secondary-background-color', 'primary-color', 'font', 'code-font'];
 

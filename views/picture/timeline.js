@@ -1,4 +1,4 @@
-// The whole block at a glance: a row a warp, time from left to right, walls at barriers, red at bank conflicts.
+// The whole block at a glance: a row a warp, time from left to right, walls where all wait, red where banks conflict.
 
 import { WARP } from './film.js';
 
