@@ -53,7 +53,7 @@ def test_each_topic_offers_its_parameters_for_a_sweep() -> None:
     assert ways["aggregate"] == ways["atomics"] == ["knob", "elements"]
 
 
-def test_a_knob_is_swept_by_the_kernels_that_have_it() -> None:
+def test_a_parameter_is_swept_by_the_kernels_that_have_it() -> None:
     app = opened("sweep", topic="memory", sweep="knob", knob="STRIDE", values="1,2,32", n="1024",
                  value="bank_conflicts", kernels="banks_strided")  # fmt: skip
     app.button(key="run").click().run()

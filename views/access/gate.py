@@ -53,7 +53,7 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
     """Return the answer in place of the requested one; None lets the request pass."""
     path, method = path_of(asked), str(asked.scope.get("method", ""))
     if not _of_this_site(asked) and (method not in _SAFE):  # a websocket has no method, but can change things
-        return _refused("This came from another site.", 403)
+        return _refused("This request came from another site.", 403)
     if path in ALIVE:
         return None
     token = policy.token_in_cookies(asks, asked.cookies)
@@ -61,13 +61,13 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
         return await asyncio.to_thread(_service, asked, asks, ROLES[token.role] if token else None)
     if asks.asks == "nothing":
         return None if is_local(asked) else _refused(ONLY_HERE, 403)
-    if asks.asks == "account":  # requested by Streamlit's own pages, see `views.access.visitor`
+    if asks.asks == "account":  # Streamlit's pages ask for the sign-in, see `views.access.visitor`
         return None
     if token is not None:
         leaves = method == "POST" and path == SIGN_OUT
-        return sign_in.out(asks, token, asked.url.scheme == "https") if leaves else None
+        return sign_in.sign_out(asks, token, asked.url.scheme == "https") if leaves else None
     if method == "POST" and asked.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        return await sign_in.received(Request(asked.scope, receive), asks)
+        return await sign_in.receive_form(Request(asked.scope, receive), asks)
     if method not in _SAFE or path.startswith(PATHS):
         return _refused("Sign in first: open the dashboard's own address.", 401)
     return sign_in.page(401)
@@ -75,16 +75,15 @@ async def _answer(asked: HTTPConnection, receive: Receive, asks: Policy) -> Resp
 
 def _service(asked: HTTPConnection, asks: Policy, role: Role | None) -> Response | None:
     """Refuse the service's figures, except to programs on this computer, to roles with the right, or with such a role's
-    key.
-    """
+    key."""
     if is_local(asked) or (role is not None and role.sees_service):
         return None
     kind, _, key = asked.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer":
         return _refused("For this computer, or with a key: Authorization: Bearer KEY.", 401)
-    name, wait_s = sign_in.checked(asks, key, sign_in.address_of(asked))
+    name, wait_s = sign_in.check_key(asks, key, sign_in.address_of(asked))
     if name is None:
-        return _refused(sign_in.sentence(wait_s), 429 if wait_s else 401)
+        return _refused(sign_in.refusal(wait_s), 429 if wait_s else 401)
     return None if ROLES[name].sees_service else _refused("This is not for students.", 403)
 
 

@@ -87,8 +87,7 @@ class Signer:
 class Role:
     """A role's rights. `goes_first`: its runs go before others while it presents; `prepares`: may warm up a ladder;
     `sees_students`: sees each student's progress; `sees_service`: sees the doctor's list, and /metrics and /readyz from
-    another computer; `limits`: of one browser.
-    """
+    another computer; `limits`: of one browser."""
 
     name: str
     goes_first: bool
@@ -185,8 +184,7 @@ _current: Policy | None = None
 @dataclass(frozen=True)
 class Policy:
     """What visitors have to show. `asks`: nothing, a class key or an account; `keys`: role -> key; `said`: the line
-    printed at the start.
-    """
+    printed at the start."""
 
     asks: Literal["nothing", "key", "account"]
     said: str
@@ -204,31 +202,31 @@ def current() -> Policy:
     global _current
     with _lock:
         if _current is None:
-            _current = decided(st.get_option("server.address"), os.environ, _has_accounts())
+            _current = decide_policy(st.get_option("server.address"), os.environ, _has_accounts())
         return _current
 
 
-def decided(address: str | None, environment: Mapping[str, str], accounts: bool) -> Policy:
+def decide_policy(address: str | None, environment: Mapping[str, str], accounts: bool) -> Policy:
     """Return the policy of a server that listens at `address` (None: everywhere). BadKeys, NotRunnable."""
-    given, where, made = _given(environment, local=accounts or is_loopback(address))
+    given, where, made = _find_keys(environment, local=accounts or is_loopback(address))
     signer = Signer(_secret(), given)
     if accounts:
         missing = [name for name in ACCOUNTS_NEED if importlib.util.find_spec(name) is None]
         if missing:
             raise NotRunnable(
-                f"secrets.toml asks for accounts, which need what is not installed ({', '.join(missing)}): "
+                f"secrets.toml asks for accounts, which need packages that are not installed ({', '.join(missing)}): "
                 'pip install "streamlit[auth]" -c constraints.txt, or take [auth] out of secrets.toml.'
             )
         return Policy("account", "Everybody signs in with OpenID Connect, as secrets.toml says.", given, signer)
     if not given:
-        return Policy("nothing", "Open to this computer alone: no key is asked for.")
-    told = f"Everybody is asked for a class key; {where} holds them"
+        return Policy("nothing", "Open to this computer alone: no key is needed.")
+    told = f"Visitors need a class key; {where} holds the keys"
     if made and sys.stdout.isatty():  # otherwise the keys would get into a log
         told += ": " + ", ".join(f"{role} {key}" for role, key in given.items())
     return Policy("key", f"{told}.", given, signer)
 
 
-def _given(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str, str], str, bool]:
+def _find_keys(environment: Mapping[str, str], *, local: bool) -> tuple[dict[str, str], str, bool]:
     """Return the keys, where they come from, and whether they have just been made; none for a `local` server."""
     if environment.get(KEYS):
         return parse_keys(environment[KEYS]), f"the variable {KEYS}", False

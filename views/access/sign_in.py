@@ -73,7 +73,7 @@ def page(status: int, told: str = "") -> Response:
     return HTMLResponse(body, status, headers)
 
 
-async def received(request: Request, asks: Policy) -> Response:
+async def receive_form(request: Request, asks: Policy) -> Response:
     """Return the answer to a sent form: the address that was opened, or the form again."""
     body = b""
     async for part in request.stream():
@@ -81,16 +81,16 @@ async def received(request: Request, asks: Policy) -> Response:
         if len(body) > LONGEST:
             return page(413, "This is no class key.")
     given = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0]
-    role, wait_s = checked(asks, given, address_of(request))
+    role, wait_s = check_key(asks, given, address_of(request))
     if role is None:
-        return page(429 if wait_s else 401, sentence(wait_s))
+        return page(429 if wait_s else 401, refusal(wait_s))
     answer = RedirectResponse(_same_address(request), 303, {"cache-control": "no-store"})
     token = asks.signer.issue(role, policy.browser_in_cookies(asks, request.cookies))
     policy.give_cookie(answer, token, request.url.scheme == "https")
     return answer
 
 
-def out(asks: Policy, token: Token, encrypted: bool) -> Response:
+def sign_out(asks: Policy, token: Token, encrypted: bool) -> Response:
     """Sign this browser out in every tab. It keeps its name, which its progress is stored under."""
     asks.signer.revoke(token)
     answer = RedirectResponse("./", 303, {"cache-control": "no-store"})
@@ -98,7 +98,7 @@ def out(asks: Policy, token: Token, encrypted: bool) -> Response:
     return answer
 
 
-def checked(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
+def check_key(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
     """Return the role of a key, or None, and the seconds that this address must wait before the next attempt."""
     wait_s = _guesses.wait_s(address)
     role = None if wait_s else policy.role_of_key(asks.keys, key)
@@ -108,7 +108,7 @@ def checked(asks: Policy, key: str, address: str) -> tuple[str | None, int]:
     return role, wait_s
 
 
-def sentence(wait_s: int) -> str:
+def refusal(wait_s: int) -> str:
     """Return the sentence that refuses a key."""
     if not wait_s:
         return "This is not the class key."

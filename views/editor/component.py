@@ -27,10 +27,9 @@ _HEIGHT = "max(420px, calc(100vh - 190px))"
 
 
 @dataclass(frozen=True)
-class Kept:
+class EditorDraft:
     """The server's copy of a draft. `at`: when the text was typed, in ms since 1970; `tries`: the number of
-    attempts.
-    """
+    attempts."""
 
     draft: str
     text: str
@@ -40,7 +39,7 @@ class Kept:
 
 
 def show(
-    kept: Kept,
+    kept: EditorDraft,
     heard: int,
     told: Callable[[Mapping[str, Any]], None],
     asked: Callable[[Mapping[str, Any]], None],

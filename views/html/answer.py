@@ -1,4 +1,4 @@
-"""The answer of a run: the first elements of an array over the reference's, and when it ran."""
+"""The answer of a run as HTML: the first elements of an array above the reference's, and the time of the run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engine.catalogue import KERNELS, Kernel
 from engine.records import Check, Measurement
 
 SHOWN, SHOWN_IN_HALL = 16, 8
-WHOLE = 1e9  # below it a float without a fraction, as a place or a count, is shown with all its digits
-DIGITS = 6.5  # that fit a cell: of longer numbers half as many are shown, in cells twice as wide
+WHOLE = 1e9  # a whole float below it, such as a count, is shown with all its digits
+DIGITS = 6.5  # that fit a cell; longer numbers take cells twice as wide, half as many of them
 
 
 def blank_html(kernel: Kernel, count: int, shown: int) -> str:
@@ -23,10 +23,10 @@ def blank_html(kernel: Kernel, count: int, shown: int) -> str:
 
 
 def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
-    """The strip, or "" where nothing ran here or the answer is a single number.
+    """Return the strip of elements; "" without a run, or if the answer is a single number.
 
-    A histogram has bars. An element that misses by more than its bound is marked; where that is so only behind the
-    first ones, the strip begins there.
+    A histogram has bars. An element that misses by more than its bound is marked; if all of them lie behind the first
+    ones, the strip begins there.
     """
     checked = measurement.check if measurement else None
     if measurement is None or checked is None or not checked.answer:
@@ -50,14 +50,14 @@ def strip_html(measurement: Measurement | None, shown: int = SHOWN) -> str:
 
 
 def _first(checked: Check, shown: int) -> tuple[int, Sequence[float | None]]:
-    """(place of the first, the elements that are shown): those with an element that misses, if one does."""
+    """Return (place of the first, the shown elements), with an element that misses, if one does."""
     answer, off = checked.answer, checked.off
     begin = max(0, min(min(off), len(answer) - shown)) if off and min(off) >= shown else 0
     return begin, answer[begin : begin + shown]
 
 
 def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | None]) -> str:
-    """The first elements of an array of a kernel of one's own, with nothing beside them."""
+    """Return the first elements of an array without a reference."""
     wide = _wide(first[:SHOWN])
     shown = SHOWN // 2 if wide else SHOWN
     words = f"{name}: {count:,} x {dtype}" + (f", the first {min(shown, len(first))}" if count > shown else "")
@@ -66,7 +66,7 @@ def array_html(name: str, dtype: str, count: int, first: Sequence[float | int | 
 
 
 def _wide(values: Sequence[float | None]) -> bool:
-    """Whether a number of them would be cut in a cell; half a number is a wrong one."""
+    """Whether a cell would cut one of the numbers."""
     texts = map(_number, values)
     return any(len(text) - 0.5 * sum(text.count(narrow) for narrow in "-.") > DIGITS for text in texts)
 
@@ -88,7 +88,7 @@ def _caption(m: Measurement, checked: Check, shown: int) -> str:
 
 
 def _counts(kernel: str) -> bool:
-    """Whether element i of the answer is how often the value i was there."""
+    """Whether element i of the answer counts the value i."""
     own = KERNELS[kernel].parameter if kernel in KERNELS else None
     return own is not None and own.name == "BINS"
 
@@ -115,9 +115,9 @@ NOW = timedelta(seconds=45)
 
 
 def when_ran(utc: str, zone: str | None, now: datetime | None = None) -> str:
-    """ "run just now, 14:03:22", "run at 13:40" today, "run on 2026-11-20"; "" where nothing says when.
+    """Return "run just now, 14:03:22", "run at 13:40" today, or "run on 2026-11-20"; "" without a time.
 
-    `utc`: ISO 8601; `zone`: the reader's, such as "Europe/Berlin", else UTC, which is then said.
+    `utc`: ISO 8601; `zone`: the reader's, such as "Europe/Berlin"; without one, UTC is named.
     """
     if not utc:
         return ""

@@ -7,7 +7,7 @@ from html import escape
 
 from engine.history.profiles import Hardware
 from engine.history.tables import ASSEMBLED
-from engine.lectures.changes import Change
+from engine.lectures.changes import Change, line_values, shares
 from engine.records import Caveat, Check, Finding, Measurement
 from engine.records.counters import COUNTERS, FINDINGS
 from engine.records.words import STATUS_WORDS, text_of
@@ -30,23 +30,14 @@ _IN_PLACE = 1  # findings shown at a line; the others unfold
 
 
 def lines_html(
-    text: str,
-    file_name: str,
-    counter: str,
-    values: Mapping[int, float],
-    shares: Mapping[int, float],
-    findings: Sequence[Finding] = (),
-    colours: Mapping[int, str] | None = None,
-    counted: bool = True,
-    on_cpu: bool = False,
-    caveats: Sequence[Caveat] = (),
+    text: str, file_name: str, counter: str, run: Measurement | None, colours: Mapping[int, str] | None
 ) -> str:
     """Return the source below its header comment, with the counter's value and heat at each executed line.
 
-    `findings` stand below their line, with a link to the other line. `colours`: a mark at each line's number.
-    `counted`: whether there was a run that counted; `on_cpu`: the CPU ran it, without counts. `caveats`: of lines with
-    other counts on a GPU.
+    Findings of the run stand below their line, with a link to the other line. `colours`: a mark at each line's number.
     """
+    values = line_values(run, counter) if run else {}
+    heats, findings = shares(values, counter), run.findings if run else ()
     lines = text.splitlines()
     start = header_length(lines)
     told = _by_line(findings)
@@ -59,22 +50,23 @@ def lines_html(
         partner = others.get(number)
         back = f'<a class="partner" href="#L{partner}">with line {partner}</a>' if partner else ""
         marks = "found" if number in told or number in others else ""
-        heat = f"--heat:{shares.get(number, 0.0):.3f}"
+        heat = f"--heat:{heats.get(number, 0.0):.3f}"
         rows.append(
             f'<div id="L{number}" class="line {marks}" style="{heat}"><span class="number">{chip}{number}</span>'
             f'<span class="value">{said}</span>'
             f'<span class="code" style="--in:{_indent(lines[number - 1])}">{code or " "}</span>{back}</div>'
         )
         rows.append(_told(told.get(number, [])))
-    nowhere = ": none in this rung" if counted and not any(values.values()) else ""
+    nowhere = ": none in this rung" if run and run.counters is not None and not any(values.values()) else ""
     where = (
-        ", of the whole run: no line has a part of them"
+        ", of the whole run, not counted by line"
         if COUNTERS[counter].whole_run
         else f" at each line, emulated{nowhere}"
     )
     words = f"<b>{escape(COUNTERS[counter].label)}</b>{where}"
-    note = "".join(f"<p>{escape(words)}</p>" for words in (how_counted(counter), *_caveats(counter, caveats)) if words)
-    if on_cpu:
+    notes = (how_counted(counter), *_caveats(counter, run.caveats if run else ()))
+    note = "".join(f"<p>{escape(words)}</p>" for words in notes if words)
+    if run is not None and run.cpu is not None:
         words, note = "On one thread of the CPU, where nothing is counted", ""
     about = f"<div><p>{words}</p>{note}<p><code>{escape(file_name)}</code></p></div>"
     legend = f'<div class="legend"><span class="ramp"></span>{about}</div>'

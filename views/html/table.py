@@ -76,8 +76,8 @@ def _row(cells: Sequence[str], tag: str, marked: bool = False) -> str:
 def ladder_html(
     ladder: Sequence[Mapping[str, Any]], metric: str, current: int, counters: bool, headings: Mapping[str, str]
 ) -> str:
-    """Return a ladder's table from the rows of `engine.history.tables`. `metric`: its rate column;
-    `counters`: whether to show the emulator's; `headings`: group -> the source of its numbers."""
+    """Return a ladder's table from the rows of `engine.history.tables`. `metric`: its rate column; `counters`: whether
+    to show the emulator's; `headings`: group -> the source of its numbers."""
     numbers = ["time_us", metric, "step", "cumulative", "percent_of_peak"]
     numbers += ["ratio"] if any(row["ratio"] is not None for row in ladder) else []
     known = ["same_bits"] if any(row["same_bits"] == "no" for row in ladder) else []

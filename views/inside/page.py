@@ -26,7 +26,7 @@ from views.picture import component
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, rungs, work
 from views.shared.menus import AUTO, LOCKSTEP
-from views.shared.place import Place
+from views.shared.slots import Slot
 
 Element = st.delta_generator.DeltaGenerator
 WORK, SEEN = "inside work", "answers seen"
@@ -37,8 +37,8 @@ LABELS = {name: COUNTERS[name].label for name in ON_LINES}
 
 def settings(topic: Topic, ladder: Ladder, position: int) -> None:
     """Show the row of menus."""
-    knobs = menus.has_knobs(topic)
-    columns = st.columns([1.15, 0.95, 0.85, *([0.9] if knobs else []), 1.45, 1.5], vertical_alignment="bottom")
+    parameters = menus.has_parameters(topic)
+    columns = st.columns([1.15, 0.95, 0.85, *([0.9] if parameters else []), 1.45, 1.5], vertical_alignment="bottom")
     meant = LABELS[changes.shown_counter(ladder, position)]
     with columns[0]:
         menus.size(topic)
@@ -46,15 +46,15 @@ def settings(topic: Topic, ladder: Ladder, position: int) -> None:
         menus.block_size(topic)
     with columns[2]:
         menus.element_type(topic)
-    if knobs:
+    if parameters:
         with columns[3]:
-            menus.knob(KERNELS[ladder.rungs[position].kernel])
+            menus.parameter(KERNELS[ladder.rungs[position].kernel])
     with columns[-2]:
         menus.schedule()
     with columns[-1]:
         menus.select(f"Counter: {meant}" if chosen_counter(AUTO) == AUTO else "Counter", "heat",
                        [AUTO, *ON_LINES], AUTO, {AUTO: "what this rung changes", **LABELS},
-                       help="What the heat of the lines shows, and the comparison with the rung before.")  # fmt: skip
+                       help="The counter at the lines, and in the comparison with the previous rung.")  # fmt: skip
 
 
 def again() -> None:
@@ -105,7 +105,7 @@ def main() -> None:
     if st.session_state.get("look") not in LOOKS:
         st.session_state["look"] = "picture"
     chosen = {name: str(st.session_state.get(name) or default) for name, default in own.items()}
-    chosen["parameter"] = menus.knob_chosen(KERNELS[ladder.rungs[position].kernel])
+    chosen["parameter"] = menus.chosen_parameter(KERNELS[ladder.rungs[position].kernel])
     plain = {"schedule": LOCKSTEP, "heat": AUTO, "look": "picture", "launch": "1", "b": "0", "beside": None}
     plain["warp"] = ALL if st.session_state["look"] == "lanes" else "0"
     special = {name: st.session_state.get(name) for name, value in plain.items() if st.session_state.get(name) != value}
@@ -136,7 +136,7 @@ def show(ladder: Ladder, position: int, asked: InsideChoice) -> None:
     wide = [1.12, 1] if not moving else [1, 1.3] if asked.before is None else [1, 1.6]
     left, right = st.columns(wide, gap="medium")
     with left:
-        verdict, source = Place("verdict"), Place("insidelines")
+        verdict, source = Slot("verdict"), Slot("insidelines")
     with right:
         with st.container(horizontal=True, vertical_alignment="center", key="looks", gap="small"):
             st.segmented_control("Picture", list(LOOKS), default=st.session_state["look"], key="look",
@@ -176,29 +176,14 @@ def counter_of(ladder: Ladder, position: int) -> str:
     return chosen_counter(changes.shown_counter(ladder, position))
 
 
-def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Place, verdict: Place) -> None:
+def draw_lines(ladder: Ladder, position: int, inside: InsideWork, source: Slot, verdict: Slot) -> None:
     """Draw the lines with the counts so far, and the answer."""
     asked, run = inside.asked, inside.run
     kernel = KERNELS[ladder.rungs[position].kernel]
     counter = counter_of(ladder, position)
     lanes = asked.look == "lanes" and inside.trace is not None
     colours = colours_of(inside.picture.lines) if inside.picture else line_colours(inside.trace) if lanes else None
-    values = changes.line_values(run, counter) if run else {}
-    shares, findings = changes.shares(values, counter), run.findings if run else ()
-    source.html(
-        lines.lines_html(
-            kernel.text,
-            kernel.file_name,
-            counter,
-            values,
-            shares,
-            findings,
-            colours,
-            run is not None and run.counters is not None,
-            run is not None and run.cpu is not None,
-            run.caveats if run else (),
-        )
-    )
+    source.html(lines.lines_html(kernel.text, kernel.file_name, counter, run, colours))
     order = schedule_line(parse_schedule(asked.choice.schedule))
     if run is None:  # in the answer's place, so nothing moves when it arrives
         waiting = "Stopped" if inside.stopped else "Running …"

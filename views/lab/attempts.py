@@ -14,10 +14,9 @@ KEPT = 10
 
 
 @dataclass(frozen=True)
-class Try:
+class Attempt:
     """One check or run. `utc`: ISO 8601; `said`: its outcome in a sentence; `checked`: whether its answer was compared
-    with a reference; `time_us`: on the GPU named in `device`; None without a time.
-    """
+    with a reference; `time_us`: on the GPU named in `device`; None without a time."""
 
     number: int
     utc: str
@@ -46,10 +45,10 @@ class Try:
         return {name: value for name, value in asdict(self).items() if name != "text"}
 
 
-def try_of(number: int, text: str, run: Measurement, counters: Mapping[str, float] | None, said: str) -> Try:
+def attempt_of(number: int, text: str, run: Measurement, counters: Mapping[str, float] | None, said: str) -> Attempt:
     """Return an attempt from a run and from the emulator's counted run."""
     counted = with_derived(counters) if counters else {}
-    return Try(
+    return Attempt(
         number,
         str(run.environment.get("utc") or ""),
         text,
@@ -63,24 +62,24 @@ def try_of(number: int, text: str, run: Measurement, counters: Mapping[str, floa
     )
 
 
-def added(tries: Iterable[Try], new: Try) -> tuple[Try, ...]:
+def added(attempts: Iterable[Attempt], new: Attempt) -> tuple[Attempt, ...]:
     """Return the attempts with one more; the oldest are dropped."""
-    return (*tries, new)[-KEPT:]
+    return (*attempts, new)[-KEPT:]
 
 
-def tries_of(records: object) -> tuple[Try, ...]:
+def attempts_of(records: object) -> tuple[Attempt, ...]:
     """Return the attempts from a browser's records, without records in another form."""
-    return tuple(filter(None, map(_try_of, records if isinstance(records, list) else [])))[-KEPT:]
+    return tuple(filter(None, map(_attempt_of, records if isinstance(records, list) else [])))[-KEPT:]
 
 
-def _try_of(record: object) -> Try | None:
+def _attempt_of(record: object) -> Attempt | None:
     try:
         given = dict(record)
         counters = {name: float(value) for name, value in dict(given["counters"]).items() if name in COUNTERS}
         if given["status"] not in STATUS_WORDS:
             return None
         time = given.get("time_us")
-        return Try(
+        return Attempt(
             int(given["number"]), str(given["utc"]), str(given["text"]), str(given["status"]), str(given["said"]),
             bool(given["checked"]), int(given["n"]), counters, None if time is None else float(time),
             str(given.get("device") or "") or None,

@@ -24,15 +24,14 @@ from engine.lab.templates import TEMPLATES
 from engine.records import NotRunnable
 from engine.store import drafts as store
 from views.access import visitor
-from views.lab.attempts import Try, tries_of
+from views.lab.attempts import Attempt, attempts_of
 from views.shared import address, rungs
 
 
 @dataclass(frozen=True)
 class Draft:
     """A draft. `start`: "rung", "sheet", or a template's name; `at`: when the text was typed, in ms since 1970, 0 for
-    the unchanged start; `setup`: the launch of a pasted kernel, None for a rung's draft.
-    """
+    the unchanged start; `setup`: the launch of a pasted kernel, None for a rung's draft."""
 
     id: str
     start: str
@@ -40,7 +39,7 @@ class Draft:
     file: str
     at: int = 0
     setup: Setup | None = None
-    tries: tuple[Try, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
 
 MOST_KEPT = 40  # drafts of a browser, as many as it stores itself
@@ -98,8 +97,7 @@ def start() -> str:
 
 def opened(ladder: Ladder | None, position: int) -> Draft:
     """Return the page's draft: the address's, or the last one with this start, or a new one. A source in the address
-    that cannot be read is reported, and the draft is unchanged.
-    """
+    that cannot be read is reported, and the draft is unchanged."""
     name = DEFAULT if ladder is None and start() == RUNG else start()
     key = f"{ladder.name} {rungs.names(ladder)[position]}" if ladder else name
     known: dict[str, str] = st.session_state.setdefault(_OF_STARTS, {})
@@ -113,8 +111,8 @@ def opened(ladder: Ladder | None, position: int) -> Draft:
     if known[key] not in drafts:
         drafts[known[key]] = _begun(known[key], name, ladder, position)
     if shared:
-        with said():
-            save(replace(drafts[known[key]], text=unpacked(shared)))
+        with shown_refusals():
+            save(replace(drafts[known[key]], text=unpack(shared)))
     return drafts[known[key]]
 
 
@@ -143,11 +141,6 @@ def say_unkept() -> None:
         st.warning(told, icon=":material/save:")
 
 
-def with_try(draft: Draft, tries: tuple[Try, ...]) -> Draft:
-    """Return the draft with these attempts."""
-    return replace(draft, tries=tries)
-
-
 def of(id: str) -> Draft | None:
     """Return the draft of that number, if this session has it."""
     return _drafts().get(id)
@@ -161,7 +154,7 @@ def take(told: Mapping[str, Any]) -> None:
         return
     file = re.sub(r"[^\w.-]", "_", str(told.get("file") or draft.file))[:80]
     now = replace(draft, text=text, file=file, at=int(told.get("at") or 0),
-                  tries=draft.tries or tries_of(told.get("tries")))  # fmt: skip
+                  attempts=draft.attempts or attempts_of(told.get("tries")))  # fmt: skip
     (keep if (now.text, now.file) == (draft.text, draft.file) else save)(now)
 
 
@@ -175,7 +168,7 @@ def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
         return stored_draft(Draft(id, RUNG, kernel.text, Path(kernel.file_name).name))
     template = TEMPLATES[name]
     draft = stored_draft(Draft(id, name, template.text, template.file_name, setup=template.setup))
-    with said():
+    with shown_refusals():
         if address.given("call"):
             setup = setup_of(str(st.session_state.get("call")), str(st.session_state.get("right") or ""))
             return replace(draft, setup=setup)
@@ -183,7 +176,7 @@ def _begun(id: str, name: str, ladder: Ladder | None, position: int) -> Draft:
 
 
 @contextmanager
-def said() -> Iterator[None]:
+def shown_refusals() -> Iterator[None]:
     """Show a refusal as a sentence on the page."""
     try:
         yield
@@ -191,7 +184,7 @@ def said() -> Iterator[None]:
         st.error(str(refused), icon=":material/block:")
 
 
-def unpacked(source: str) -> str:
+def unpack(source: str) -> str:
     """Return the source in a link. NotRunnable if it has none."""
     unpacking = zlib.decompressobj(-15)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 import streamlit as st
 
@@ -17,10 +18,10 @@ from views.editor import component
 from views.html import lines
 from views.html.source import source_html
 from views.lab import drafts, results
-from views.lab.attempts import added, try_of
+from views.lab.attempts import added, attempt_of
 from views.lab.work import DraftWork, current, name_of
 from views.shared import work
-from views.shared.place import NOTHING, Place
+from views.shared.slots import NOTHING, Slot
 
 Container = st.delta_generator.DeltaGenerator
 
@@ -32,10 +33,10 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
         changed = st.expander("What I changed", key="draftchanges") if rung else None
         with st.container(key="labresults"):  # as high as most results, so nothing moves when one arrives
             found, told, numbers, elements, printed, log = (
-                Place(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
+                Slot(f"draft {name}") for name in ("verdict", "told", "numbers", "elements", "printed", "log")
             )
-    st.html('<h2 class="sweeptitle">My tries</h2>')
-    rows = Place("draft tries")
+    st.html('<h2 class="sweeptitle">My attempts</h2>')
+    rows = Slot("draft attempts")
     marks = st.container(key="draftmarks")
     sent: list[object] = []
 
@@ -47,10 +48,10 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
             if made is not None and made.checked is not None:
                 checked, run = made.checked, made.checked.measurement
                 verdict = results.verdict(checked, schedule_line(parse_schedule(run.choice.schedule)))
-                found.html(verdict + results.refused(made.ran))
-                told.html(results.told(checked.marks) or NOTHING)
+                found.html(verdict + results.gpu_refusal(made.ran))
+                told.html(results.marks_html(checked.marks) or NOTHING)
                 beside = (made.beside, history.look_up(timed) if timed else None, rung.label if rung else "")
-                numbers.html(results.beside(run, made.ran, *beside) or NOTHING)
+                numbers.html(results.comparison(run, made.ran, *beside) or NOTHING)
                 elements.html(results.elements(checked) or NOTHING)
                 printed.html(lines.printed(run.printed) or NOTHING)
                 log.html(results.log(run) or NOTHING)
@@ -60,10 +61,10 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
                         component.mark(now, f"marks {len(sent)}")
             elif made is None:
                 found.html(results.NOTHING_YET)
-            rows.html(results.tries_html(draft.tries, st.context.timezone))
+            rows.html(results.attempts_html(draft.attempts, st.context.timezone))
 
     work.follow(name_of(id), draw)
-    keep_try(id)
+    keep_attempt(id)
     draw()
     draft = drafts.of(id)
     if changed is not None and rung is not None and draft is not None:
@@ -72,7 +73,7 @@ def show(id: str, ladder: Ladder | None, position: int, timed: Settled | None, c
             st.html(source_html(draft.text, kernel.name, kernel.text, kernel.name, slide=True, what_before="the rung"))
 
 
-def keep_try(id: str) -> None:
+def keep_attempt(id: str) -> None:
     """Add the check that has just ended to the draft's attempts."""
     made, draft = current(id), drafts.of(id)
     if made is None or draft is None or made.kept or not made.finished or made.checked is None:
@@ -82,9 +83,11 @@ def keep_try(id: str) -> None:
     run = made.ran if made.ran is not None and made.ran.status != "refused" else checked
     if run.status == "refused":
         return
-    number = 1 + max((one.number for one in draft.tries), default=0)
-    new = try_of(number, made.asked.text, run, checked.counters, run.reason or STATUS_WORDS[run.status].capitalize())
-    drafts.keep(drafts.with_try(draft, added(draft.tries, new)))
+    number = 1 + max((one.number for one in draft.attempts), default=0)
+    new = attempt_of(
+        number, made.asked.text, run, checked.counters, run.reason or STATUS_WORDS[run.status].capitalize()
+    )
+    drafts.keep(replace(draft, attempts=added(draft.attempts, new)))
 
 
 def marks_of(id: str, made: DraftWork, counter: str) -> dict[str, object]:
@@ -103,5 +106,5 @@ def marks_of(id: str, made: DraftWork, counter: str) -> dict[str, object]:
         "marks": [{"line": mark.line, "kind": mark.kind, "message": mark.message} for mark in checked.marks],
         "heat": heat,
         "said": "" if not count else "1 line is marked." if count == 1 else f"{count} lines are marked.",
-        "tries": [one.record for one in draft.tries[-1:]] if draft else [],
+        "tries": [one.record for one in draft.attempts[-1:]] if draft else [],
     }

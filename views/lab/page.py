@@ -54,7 +54,7 @@ def main() -> None:
         buttons(draft)
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        kept = component.Kept(draft.id, draft.text, draft.at, draft.file, len(draft.tries))
+        kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.file, len(draft.attempts))
         component.show(kept, heard(draft.id), drafts.take, take_request)
         drafts.say_unkept()
     with right:
@@ -72,7 +72,7 @@ def main() -> None:
 def buttons(draft: Draft) -> None:
     """Show the buttons for the attempts; Check and Run belong to the editor, as they send its text."""
     st.button("Present", key="present_tries", icon=":material/slideshow:", on_click=slides.begin,
-              help="My tries, one a slide (P)")  # fmt: skip
+              help="My attempts, one a slide (P)")  # fmt: skip
     st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=drafts.begin_anew,
               args=(draft,), help="A new draft; Back brings this one back")  # fmt: skip
 
@@ -84,15 +84,14 @@ def start_row(ladder: Ladder | None) -> int:
     with left:
         st.selectbox("Start from", list(words), list(words).index(str(st.session_state["start"])), key="start",
                      format_func=words.__getitem__, label_visibility="collapsed",
-                     help="What the source starts from. Each keeps what you wrote.")  # fmt: skip
+                     help="The start of the source. Each start has a draft of its own.")  # fmt: skip
     with right:
         return rungs.pickers(ladder) if ladder else 0
 
 
 def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None:
     """Show the menus beside the editor, and return the press that they describe. None, with a sentence, if it cannot
-    run.
-    """
+    run."""
     # On several rows if necessary, so no menu is too narrow for its words.
     row = st.container(horizontal=True, vertical_alignment="bottom", key="labmenus")
     with row.container(width=WIDE if ladder else SMALL):
@@ -112,7 +111,7 @@ def settings(draft: Draft, ladder: Ladder | None, position: int) -> Press | None
     with row.container(width=LONG):
         label = "Counter" if st.session_state.get("heat") in ON_LINES else LABELS[counter_of(ladder, position)]
         menus.select(label, "heat", [AUTO, *ON_LINES], AUTO, {AUTO: "automatic", **LABELS},
-                       help="What stands at the lines, the hotter the more.")  # fmt: skip
+                       help="The counter at the lines; hotter lines have more.")  # fmt: skip
     try:
         if ladder:
             timed = choice_of(ladder, position)

@@ -16,7 +16,7 @@ from engine.records.words import STATUS_WORDS, size_text, text_of
 from views.html import answer, lines
 from views.html.parts import code_in
 from views.html.table import cell, heading, table
-from views.lab.attempts import Try
+from views.lab.attempts import Attempt
 
 NOTHING_YET = (
     '<p class="smallprint">Check compiles the source, runs it on the emulator, compares its answer, and marks what it '
@@ -30,7 +30,7 @@ def verdict(checked: Checked, order: str) -> str:
     """Return whether the answer is right. A launch without a reference is not called right."""
     run = checked.measurement
     if run.check is None and run.counters is not None:
-        found = run.reason or "Nothing says what is right: here are the first elements of the arrays."
+        found = run.reason or "No reference to check against: here are the first elements of the arrays."
         mood = "warn" if run.findings else ""
         return f'<div class="insideanswer {mood}"><b>Ran</b> {code_in(found)} · {escape(order)}, emulated</div>'
     return lines.answer(run, order, {})
@@ -44,7 +44,7 @@ def elements(checked: Checked) -> str:
     return answer.strip_html(run)
 
 
-def told(marks: Sequence[Mark]) -> str:
+def marks_html(marks: Sequence[Mark]) -> str:
     """Return the marks as a list with links to their lines."""
     rows = "".join(
         f'<li class="{mark.kind}"><a href="#L{mark.line}">line {mark.line}</a> <b>{_KINDS[mark.kind]}</b> '
@@ -55,7 +55,7 @@ def told(marks: Sequence[Mark]) -> str:
     return f'<ul class="drafttold">{rows}{more}</ul>' if rows else ""
 
 
-def refused(ran: Measurement | None) -> str:
+def gpu_refusal(ran: Measurement | None) -> str:
     """Return why the GPU has no time; "" if it has one, or was not asked."""
     if ran is None or ran.status in ("ok", "hazard"):
         return ""
@@ -69,7 +69,9 @@ def log(run: Measurement) -> str:
     return f"<details class='draftlog'><summary>The whole log</summary><pre>{escape(run.log)}</pre></details>"
 
 
-def beside(mine: Measurement, ran: Measurement | None, rung: Measurement | None, known: Known | None, name: str) -> str:
+def comparison(
+    mine: Measurement, ran: Measurement | None, rung: Measurement | None, known: Known | None, name: str
+) -> str:
     """Return the counts and the time of the draft beside those of its rung; alone without a rung."""
     if mine.counters is None:
         return ""
@@ -102,9 +104,9 @@ def _factor(before: float | None, after: float | None) -> str:
     return f"{text_of('step', after / before)}" if before and after else ""
 
 
-def tries_html(tries: Iterable[Try], zone: str | None) -> str:
+def attempts_html(attempts: Iterable[Attempt], zone: str | None) -> str:
     """Return the attempts as a ladder, the newest first; a label brings its source back into the editor."""
-    rows = [_row(one, zone) for one in reversed(list(tries))]
+    rows = [_row(one, zone) for one in reversed(list(attempts))]
     if not rows:
         return '<p class="smallprint">Every check becomes a rung of a ladder of your own.</p>'
     counted = [heading(escape(COLUMNS[key].title), title=COLUMNS[key].meaning) for key in IN_TABLE]
@@ -112,7 +114,7 @@ def tries_html(tries: Iterable[Try], zone: str | None) -> str:
     return table(heads, rows, marked=[0], kind="ladder tries")
 
 
-def _row(one: Try, zone: str | None) -> list[str]:
+def _row(one: Attempt, zone: str | None) -> list[str]:
     counted = [escape(text_of(key, one.counters.get(key))) or "<i>·</i>" for key in IN_TABLE]
     time = escape(text_of("time_us", one.time_us)) or "<i>–</i>"
     at = escape(answer.when_ran(one.utc, zone).removeprefix("run ")) if one.utc else ""

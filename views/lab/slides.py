@@ -13,13 +13,13 @@ from engine.records.counters import IN_TABLE
 from engine.records.words import size_text, text_of
 from views.html.parts import code_in, tile, tiles
 from views.html.source import source_html
-from views.lab.attempts import Try
+from views.lab.attempts import Attempt
 from views.lab.drafts import Draft
-from views.lab.results import tries_html
+from views.lab.results import attempts_html
 from views.shared import keyboard
 
 STYLE = Path(__file__).parents[1] / "html" / "present.css"
-_SHOWN = "try shown"
+_SHOWN = "attempt shown"
 
 
 def begin() -> None:
@@ -36,25 +36,25 @@ def end() -> None:
 def show(draft: Draft) -> None:
     """Show the slide of one attempt, and assign the keys that step."""
     st.html(STYLE)
-    last = len(draft.tries) - 1
+    last = len(draft.attempts) - 1
     at = min(st.session_state.get(_SHOWN, last), last)
     by = {"next": 1, "previous": -1, "first": -last, "last": last}
     steps = {name: partial(step, places, last) for name, places in by.items()}
     keyboard.on_key({**steps, "leave": end, "present": end})
     with st.container(key="hall"):
         if at < 0:
-            st.html(_title(draft, "", "no try yet: check your kernel first"))
+            st.html(_title(draft, "", "no attempt yet: check your kernel first"))
             return
-        one, before = draft.tries[at], draft.tries[at - 1] if at else None
+        one, before = draft.attempts[at], draft.attempts[at - 1] if at else None
         st.html(_title(draft, one.label, f"{at + 1} of {last + 1}") + f'<p class="idea">{code_in(one.said)}</p>')
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
             shown = source_html(
-                one.text, "", before.text if before else None, "", slide=True, what_before="the try before"
+                one.text, "", before.text if before else None, "", slide=True, what_before="the previous attempt"
             )
             st.html(f'<div class="slide">{shown}</div>')
         with right:
-            st.html(_numbers(one, before) + tries_html(draft.tries[: at + 1], st.context.timezone))
+            st.html(_numbers(one, before) + attempts_html(draft.attempts[: at + 1], st.context.timezone))
 
 
 def step(by: int, last: int) -> None:
@@ -65,19 +65,16 @@ def step(by: int, last: int) -> None:
 def _title(draft: Draft, label: str, place: str) -> str:
     return (
         f'<header class="presenting"><h1><span>{escape(label)}</span>{escape(draft.file)}</h1>'
-        f"<p>My tries · {escape(place)}"
+        f"<p>My attempts · {escape(place)}"
         '<button class="leave" type="button" aria-label="Stop presenting" title="Stop presenting (Esc)">✕</button>'
         "</p></header>"
     )
 
 
-def _numbers(one: Try, before: Try | None) -> str:
+def _numbers(one: Attempt, before: Attempt | None) -> str:
     """Return its verdict, time and counts, each with the factor against the previous attempt."""
-    keys = [key for key in IN_TABLE if key in one.counters]
-    made = [
-        tile(COLUMNS[key].title, text_of(key, one.counters[key]), below=_small(_against(one, before, key)))
-        for key in keys
-    ]
+    made = [tile(COLUMNS[key].title, text_of(key, one.counters[key]), below=_small(_against(one, before, key)))
+            for key in IN_TABLE if key in one.counters]  # fmt: skip
     if one.time_us is not None:
         made.insert(0, tile("Time", text_of("time_us", one.time_us), below=_small(one.device or "")))
     mood = "good" if one.status == "ok" else "bad"
@@ -90,6 +87,7 @@ def _small(words: str) -> str:
     return f"<small>{escape(words)}</small>"
 
 
-def _against(one: Try, before: Try | None, key: str) -> str:
+def _against(one: Attempt, before: Attempt | None, key: str) -> str:
     was = before.counters.get(key) if before and before.n == one.n else None
-    return f"{text_of('step', one.counters[key] / was)} of the try before" if was and was != one.counters[key] else ""
+    same = not was or was == one.counters[key]
+    return "" if same else f"{text_of('step', one.counters[key] / was)} of the previous attempt"

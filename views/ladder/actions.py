@@ -33,10 +33,10 @@ def follow_button() -> None:
     """Show the button to follow, while somebody presents."""
     if presentation.is_followed():
         st.button("Following", key="follow_off", icon=":material/sensors:", type="primary", on_click=stop_following,
-                  help="This page goes where the lecture goes. Press to stop.")  # fmt: skip
+                  help="This page follows the presentation. Press to stop.")  # fmt: skip
     elif not visitor.rights().goes_first and (found := presentation.now()) and found.going:
         st.button("Follow", key="follow_on", icon=":material/sensors:", on_click=follow,
-                  help="Let this page go where the lecture goes")  # fmt: skip
+                  help="Follow the presentation with this page")  # fmt: skip
 
 
 def run_rung(page: Page) -> None:

@@ -16,8 +16,8 @@ from views.ladder.table import Table
 from views.ladder.view import WORK, Bars, Page, Scene, Section, facts_of
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, work
-from views.shared.place import Place, Ready
 from views.shared.rungs import MOST_LABELS
+from views.shared.slots import RawHtml, Slot
 
 Container = st.delta_generator.DeltaGenerator
 WIDTHS = (1.12, 1)  # the text and the source, the numbers and the plot
@@ -37,13 +37,13 @@ def show(page: Page, top: Container) -> None:
         buttons(page)
     left, right = st.columns(WIDTHS, gap="medium")
     with left, work.RENDER:
-        st.html(Ready(source.about(page.ladder, page.position)))
+        st.html(RawHtml(source.about(page.ladder, page.position)))
     with right:
         look = look_of(page)
         results = Results(page, look, look.pane or look.height or SMALLEST_PLOT)
     table = Table(page)
     section = section_chosen(page)
-    below = Place(f"section {section.name}") if section else None
+    below = Slot(f"section {section.name}") if section else None
 
     def draw() -> None:
         with work.RENDER:

@@ -22,16 +22,18 @@ from views.shared.menus import AUTO, LOCKSTEP
 def settings(topic: Topic, rung: Rung) -> None:
     """The row of menus."""
     kernel = KERNELS[rung.kernel]
-    # No kernel with a knob can combine its blocks in several ways: one menu stands in the place of the other.
-    knobs = menus.has_knobs(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
+    # No kernel with a parameter can combine its blocks in several ways: one menu stands in the place of the other.
+    parameters = (
+        menus.has_parameters(topic) and len(kernel.combines) == 1 and st.session_state.get("combine") in (None, AUTO)
+    )
     # A row, whose menus the style sheet gives their widths: as columns, each would be one more message of every click.
     with st.container(horizontal=True, vertical_alignment="bottom", key="settings"):
         menus.size(topic)
         menus.block_size(topic)
         menus.element_type(topic)
         menus.cache_state()
-        if knobs:
-            menus.knob(kernel)
+        if parameters:
+            menus.parameter(kernel)
         else:
             menus.combining(kernel, rung.combine)
         if in_order(kernel):
@@ -83,7 +85,7 @@ def show() -> None:
     order = str(st.session_state.get("schedule") or LOCKSTEP)
     chosen = {**own, "cache": "cold-clean", "combine": AUTO, "grid": AUTO, "device": AUTO}
     chosen |= {name: str(st.session_state[name]) for name in chosen if st.session_state.get(name)}
-    chosen["parameter"] = menus.knob_chosen(KERNELS[ladder.rungs[position].kernel])
+    chosen["parameter"] = menus.chosen_parameter(KERNELS[ladder.rungs[position].kernel])
     if presentation.is_followed() and not presenting:
         st.html(lectures_choices(topic, chosen))
     address.publish(

@@ -21,7 +21,7 @@ from views.html.parts import code_in, sentence_case, tile, tiles, whole_dates
 from views.ladder.panels.plot import Drawing, menu
 from views.ladder.view import WORK, Bars, Facts, Page, Scene
 from views.shared import work
-from views.shared.place import Place
+from views.shared.slots import Slot
 
 _ANSWERED: dict[work.Answer, str] = {
     "another browser's": "{} by another browser; Run again measures anew",
@@ -38,10 +38,10 @@ class Results:
     def __init__(self, page: Page, look: Look, height: int | Literal["stretch"]) -> None:
         """`look`, `height`: of the plot. Its menu stands above it, but on a slide in the bar."""
         self._page = page
-        self._numbers = Place("numbers")
+        self._numbers = Slot("numbers")
         if not page.presenting:
             menu(page)
-        self._drawing, self._words, self._answer = Drawing(page, look, height), Place("plotwords"), Place("answer")
+        self._drawing, self._words, self._answer = Drawing(page, look, height), Slot("plotwords"), Slot("answer")
 
     def show(self, facts: Facts) -> None:
         """Draw each of them that has changed."""

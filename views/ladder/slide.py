@@ -79,8 +79,8 @@ def bar(page: Page) -> None:
     """What the mouse finds: it appears when the mouse moves, and fades."""
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button("←", key="previous", on_click=rungs.step, args=(page.ladder, -1), disabled=page.position == 0,
-                  help="The rung before (arrow left)")  # fmt: skip
-        st.button("→", key="next", on_click=rungs.step, args=(page.ladder, 1), help="The next rung (arrow right)",
+                  help="Previous rung (arrow left)")  # fmt: skip
+        st.button("→", key="next", on_click=rungs.step, args=(page.ladder, 1), help="Next rung (arrow right)",
                   disabled=page.position == len(page.ladder.rungs) - 1)  # fmt: skip
         menus.size(page.topic)
         menus.block_size(page.topic)

@@ -12,7 +12,7 @@ from engine.history.history import Known, device_line, environment_line
 from engine.records.words import size_text
 from views.html import table
 from views.ladder.view import Facts, Page, facts_of
-from views.shared.place import Place
+from views.shared.slots import Slot
 
 
 class Table:
@@ -20,14 +20,14 @@ class Table:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._rows = Place("table")
+        self._rows = Slot("table")
         with st.container(horizontal=True, vertical_alignment="top"):
-            self._print = Place("undertable")
+            self._print = Slot("undertable")
             st.download_button("CSV", self._file, f"{page.ladder.name}.csv", "text/csv", on_click="ignore",
                                icon=":material/download:", key="csv")  # fmt: skip
 
     def _file(self) -> str:
-        """The table as it is when somebody clicks."""
+        """Return the table's contents at the moment of a click."""
         page = self._page
         return tables.frame_csv(tables.ladder_table(page.ladder, page.choices, facts_of(page).known))
 

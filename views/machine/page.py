@@ -30,8 +30,7 @@ def checks() -> list[dict[str, object]]:
 
 def main() -> None:
     """Show the devices that run kernels and, to roles with the right, the doctor's list, the warm-up and the
-    students.
-    """
+    students."""
     may = visitor.rights()
     keyboard.on_key({"run": warm_up.start} if may.prepares else {})
     st.header("This machine")
@@ -41,7 +40,7 @@ def main() -> None:
         f"Kernels run on {service.device_summary()}."
         if found
         else "There is no GPU that CUDA can use. Kernels run on the emulator, which checks and counts; "
-        "times come from recorded runs of a named GPU and say so."
+        "times come from recorded runs, with the name of their GPU."
     )
     hosts = service.hosts()
     if hosts is not None:

@@ -12,7 +12,7 @@ from views.access import visitor
 from views.html.parts import code_in
 from views.html.table import cell, heading, table
 from views.shared import presentation, work
-from views.shared.place import Place
+from views.shared.slots import Slot
 
 WORK = "warm up work"
 LADDER = "ladder to warm up"
@@ -23,10 +23,12 @@ _MOODS = {"ready": "ok", "failed": "bad"}  # states with a colour
 def show() -> None:
     """Show the menu, the button and the table."""
     st.subheader("Warm up before a lecture")
-    st.write("Compiles and runs every rung once. What cannot run is shown as it was recorded, and says so.")
+    st.write(
+        "Compiles and runs every rung once. A rung that cannot run here shows its recorded run, marked as recorded."
+    )
     if (last := presentation.now()) is not None:
-        link = f'<a href="./?{escape(last.address)}&amp;present=1" target="_self">go on where it was</a>'
-        st.html(f'<p class="lecturekept">A lecture is kept: {link}.</p>')
+        link = f'<a href="./?{escape(last.address)}&amp;present=1" target="_self">resume it</a>'
+        st.html(f'<p class="lecturekept">There is an earlier presentation: {link}.</p>')
     names = list(LADDERS)
     now = st.session_state.get(LADDER) or st.session_state.get("ladder")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -34,7 +36,7 @@ def show() -> None:
                      format_func=lambda name: LADDERS[name].title)  # fmt: skip
         st.button("Warm up", key="warm_up", type="primary", icon=":material/local_fire_department:", on_click=start,
                   help="Every rung, one after the other (R)")  # fmt: skip
-    place = Place("warm")
+    place = Slot("warm")
 
     def draw() -> None:
         place.html(_table(readiness(_ladder())))

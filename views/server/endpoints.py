@@ -11,13 +11,13 @@ from starlette.routing import Route
 
 from engine.service import health
 from views.shared import presence, presentation
-from views.shared.presentation import Lecture
+from views.shared.presentation import Presentation
 
 WAIT_S = 20.0  # how long a page that follows waits for an answer; proxies and browsers give up much later
 LOOK_S = 0.1
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
-_looks: dict[int, asyncio.Task[Lecture | None]] = {}  # by the number that was seen
+_looks: dict[int, asyncio.Task[Presentation | None]] = {}  # by the number that was seen
 
 
 async def _alive(request: Request) -> Response:
@@ -43,7 +43,7 @@ async def _lecture(request: Request) -> Response:
     return JSONResponse(told, headers={"cache-control": "no-store"})
 
 
-def _another(number: int) -> asyncio.Task[Lecture | None]:
+def _another(number: int) -> asyncio.Task[Presentation | None]:
     """What comes after this number: one look for all who wait."""
     going = _looks.get(number)
     if going is None:
@@ -52,7 +52,7 @@ def _another(number: int) -> asyncio.Task[Lecture | None]:
     return going
 
 
-async def _look(number: int) -> Lecture | None:
+async def _look(number: int) -> Presentation | None:
     for _ in range(round(WAIT_S / LOOK_S)):
         await asyncio.sleep(LOOK_S)
         found = await asyncio.to_thread(presentation.now)
@@ -61,7 +61,7 @@ async def _look(number: int) -> Lecture | None:
     return found
 
 
-def _number(found: Lecture | None) -> int:
+def _number(found: Presentation | None) -> int:
     """0 while nobody presents."""
     return found.number if found and found.going else 0
 

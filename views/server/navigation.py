@@ -36,5 +36,5 @@ def _pages() -> tuple[st.Page, ...]:
 
 
 def toolbar() -> st.delta_generator.DeltaGenerator:
-    """The place of the buttons that run. A page makes it before all else, as the Tab key goes by that order."""
+    """Return the place of the buttons that run. A page makes it before all else, as the Tab key goes by that order."""
     return st.container(horizontal=True, key="buttons", vertical_alignment="center")

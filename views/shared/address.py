@@ -25,7 +25,7 @@ OPTIONAL = ("present", "show", "counter", "grid", "parameter", "combine", "heat"
             "b", "warp", "beside", "partitions", "gpu", "student", "follow")  # fmt: skip
 _KEPT, _PAGE, _TOPIC, _GIVEN = "choices kept", "page shown", "topic shown", "names in the address"
 _OPENED, _LED = "page opened", "led to"
-_KNOB, _KNOBS = "knob shown", "knobs kept"
+_PARAMETER, _PARAMETERS = "parameter shown", "parameters kept"
 
 
 def restore(page: str) -> None:
@@ -54,8 +54,7 @@ def lead(address: Mapping[str, str]) -> None:
 
 def recall(page: str) -> None:
     """Restore the choices of another page, as Streamlit keeps widgets per page, and those from before presenting, as
-    Streamlit forgets a widget that is not shown.
-    """
+    Streamlit forgets a widget that is not shown."""
     another = st.session_state.get(_PAGE) != page
     for name, value in _kept("").items():
         if another or name not in st.session_state:
@@ -79,19 +78,19 @@ def recall_for(topic: str, defaults: Mapping[str, str]) -> None:
     st.session_state[_TOPIC] = here
 
 
-def recall_knob(name: str | None) -> None:
+def recall_parameter(name: str | None) -> None:
     """Restore the parameter, which is kept per parameter name. None: the rung has no parameter."""
-    another = st.session_state.get(_KNOB) != name
+    another = st.session_state.get(_PARAMETER) != name
     given = "parameter" in st.session_state[_GIVEN]
     if "parameter" not in st.session_state or (another and not given):
-        st.session_state["parameter"] = st.session_state.setdefault(_KNOBS, {}).get(name, "")
-    st.session_state[_KNOB] = name
+        st.session_state["parameter"] = st.session_state.setdefault(_PARAMETERS, {}).get(name, "")
+    st.session_state[_PARAMETER] = name
 
 
-def forget_knobs() -> None:
+def forget_parameters() -> None:
     """Reset every parameter to its default. For callbacks."""
     forget("parameter")
-    st.session_state[_KNOBS] = {}
+    st.session_state[_PARAMETERS] = {}
 
 
 def keep(topic: str, values: Mapping[str, str]) -> None:
@@ -132,7 +131,7 @@ def publish(topic: str, values: Mapping[str, object]) -> None:
     now, everywhere, own = st.session_state.to_dict(), _kept(""), _kept(topic)
     for name in NAMES:
         if name == "parameter":
-            if name in now and now.get(_KNOB):
-                st.session_state.setdefault(_KNOBS, {})[now[_KNOB]] = now[name]
+            if name in now and now.get(_PARAMETER):
+                st.session_state.setdefault(_PARAMETERS, {})[now[_PARAMETER]] = now[name]
         elif name in now:
             (own if name in _TOPICAL else everywhere)[name] = now[name]

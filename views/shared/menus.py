@@ -92,11 +92,11 @@ def combining(kernel: Kernel, own: str | None) -> str:
     now = (own or kernel.combines[0]) if chosen == AUTO else chosen
     if kernel.combines == ("none",) and chosen == AUTO:
         st.selectbox("Combined by", ["nothing to combine"], disabled=True, key="combine fixed",
-                     help="The blocks of this kernel write to places of their own.")  # fmt: skip
+                     help="Each block of this kernel writes to its own place.")  # fmt: skip
         return AUTO
     ways = " ".join(f"**{way}**: {COMBINES[way]}" for way in kernel.combines)
     return select(f"Combined by: {now}", "combine", [AUTO, *kernel.combines], AUTO, {AUTO: "automatic"},
-                  help=f"How the sums of the blocks become one. {ways}")  # fmt: skip
+                  help=f"How the sums of the blocks are combined. {ways}")  # fmt: skip
 
 
 def grid_size(kernel: Kernel) -> str:
@@ -115,9 +115,9 @@ def schedule() -> str:
     return select(
         "Order of execution", "schedule", list(SCHEDULES), LOCKSTEP,
         {name: name.replace(":", " ") for name in SCHEDULES}, new=True,
-        help="What CUDA leaves open. Lockstep: the lanes of a warp run together, as up to Pascal. Independent: any "
-        "lane may run ahead, as since Volta; type independent:7 for another seed. Waves: so many blocks at a time; "
-        "type waves:4.",
+        help="The order that CUDA leaves open. Lockstep: the lanes of a warp run together, as up to Pascal. "
+        "Independent: any lane may run ahead, as since Volta; type independent:7 for another seed. "
+        "Waves: so many blocks at a time; type waves:4.",
     )  # fmt: skip
 
 
@@ -132,55 +132,54 @@ def chosen_schedule() -> str | None:
     return schedule_of(str(st.session_state.get("schedule") or LOCKSTEP))
 
 
-def knob(kernel: Kernel) -> str:
+def parameter(kernel: Kernel) -> str:
     """Show the menu for the kernel's own parameter (a stride, a number of ways); "" is its default, or no parameter.
 
     The menu is disabled for a kernel without a parameter, so nothing moves from rung to rung.
     """
-    own, asked = kernel.parameter, knob_chosen(kernel)
+    own, asked = kernel.parameter, chosen_parameter(kernel)
     if own is None:
         if asked:
-            return select("Knob", "parameter", [NONE], NONE, {NONE: "none"}).removeprefix(NONE)
-        st.selectbox("Knob", ["none"], disabled=True, key="parameter fixed",
+            return select("Parameter", "parameter", [NONE], NONE, {NONE: "none"}).removeprefix(NONE)
+        st.selectbox("Parameter", ["none"], disabled=True, key="parameter fixed",
                      help="This kernel has no parameter of its own.")  # fmt: skip
         return ""
     values = [str(value) for value in own.values]
     words = dict(zip(values, own.words, strict=True)) if own.words else None
     meaning = f"{own.label}: the macro `{own.name}` of this kernel, whose own value is {own.default:,}."
     select(_short(own), "parameter", values, str(own.default), words, help=own.label if words else meaning)
-    return knob_chosen(kernel)
+    return chosen_parameter(kernel)
 
 
-def knob_chosen(kernel: Kernel) -> str:
+def chosen_parameter(kernel: Kernel) -> str:
     """Return the parameter of the menu or the address, even if no menu is shown; "" is the kernel's default."""
     own = kernel.parameter
-    address.recall_knob(own.name if own else None)
+    address.recall_parameter(own.name if own else None)
     chosen = str(st.session_state["parameter"] or "")
     return "" if chosen == (str(own.default) if own else NONE) else chosen
 
 
-def has_knobs(topic: Topic) -> bool:
+def has_parameters(topic: Topic) -> bool:
     """Whether a kernel of the topic has a parameter, so the pages show its menu."""
     return any(kernel.parameter is not None for kernel in topic.kernels)
 
 
 def parameter_for(kernel: Kernel, shown: Kernel, chosen: str) -> int | None:
     """Return what was chosen for the parameter of `shown`, for `kernel`: it holds for every kernel that offers the
-    value for a parameter of that name. None: the kernel's default. NotRunnable if it is no number.
-    """
+    value for a parameter of that name. None: the kernel's default. NotRunnable if it is no number."""
     if not chosen:
         return None
     own, same = shown.parameter, kernel.parameter
-    value = number_of(chosen, _short(own) if own else "The knob")
+    value = number_of(chosen, _short(own) if own else "The parameter")
     if kernel.name == shown.name:
         return value
     holds = own is not None and same is not None and own.name == same.name and value in same.values
     return value if holds else None
 
 
-def _short(knob: Parameter) -> str:
+def _short(parameter: Parameter) -> str:
     """Shorten "Stride (elements)" to "Stride", which fits above a menu."""
-    return knob.label.partition(" (")[0]
+    return parameter.label.partition(" (")[0]
 
 
 def number_of(text: str, what: str) -> int:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from engine.store import presentation
+from engine.store import presentation as store
 
 NAME = "now"  # in the store, which could hold several presentations
 OWN = ("present", "follow")  # names of an address that belong to one window
@@ -27,15 +27,14 @@ LASTS = timedelta(hours=12)  # then a presentation that nobody ended is over
 
 TURN = threading.RLock()  # held by pages that follow
 _lock = threading.Lock()
-_found: Lecture | None = None
+_found: Presentation | None = None
 _looked = -FRESH_S
 
 
 @dataclass(frozen=True)
-class Lecture:
+class Presentation:
     """A presentation. `address`: the choices of the ladder page, as a query; `seen`: when the shown result was
-    measured, or ""; `going`: whether it has not been ended.
-    """
+    measured, or ""; `going`: whether it has not been ended."""
 
     number: int
     address: str
@@ -49,12 +48,12 @@ class Lecture:
         return dict(parse_qsl(self.address))
 
 
-def now() -> Lecture | None:
+def now() -> Presentation | None:
     """Return the current or the last presentation; None if there was none lately."""
     global _found, _looked
     with _lock:
         if time.monotonic() - _looked >= FRESH_S:
-            kept = presentation.load(NAME)
+            kept = store.load(NAME)
             _found, _looked = (_read(kept) if kept else None), time.monotonic()
         found = _found
     return found if found and datetime.now(UTC) - datetime.fromisoformat(found.utc) < LASTS else None
@@ -83,8 +82,7 @@ def is_at_hand() -> bool:
 def turn(*, waiting: bool) -> AbstractContextManager[object]:
     """Return a lock for a page that follows. All of them step at the same moment: one after the other, the first ones
     show the step early, and other browsers' clicks need not wait for all. Other pages need no lock, nor does a page
-    `waiting` for a run, which would block the rest.
-    """
+    `waiting` for a run, which would block the rest."""
     return TURN if is_followed() and not waiting else nullcontext()
 
 
@@ -104,13 +102,13 @@ def _keep(address: str, seen: str, *, going: bool) -> None:
     # The number must differ from all before it, over restarts and server processes.
     number, utc = time.time_ns() // 1_000_000, datetime.now(UTC).isoformat(timespec="seconds")
     with _lock:
-        presentation.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
-        _found, _looked = Lecture(number, address, seen, going, utc), time.monotonic()
+        store.save(NAME, {"number": number, "address": address, "seen": seen, "going": going, "utc": utc})
+        _found, _looked = Presentation(number, address, seen, going, utc), time.monotonic()
 
 
-def _read(kept: Mapping[str, object]) -> Lecture | None:
+def _read(kept: Mapping[str, object]) -> Presentation | None:
     """Return None for a record of another version of this program."""
     try:
-        return Lecture(**kept)  # type: ignore[arg-type]
+        return Presentation(**kept)  # type: ignore[arg-type]
     except TypeError:
         return None

@@ -18,8 +18,7 @@ MOST_LABELS = 14  # with more rungs the buttons have numbers, as their labels wo
 
 def names(ladder: Ladder) -> list[str]:
     """Return the rungs' names in the address: the kernel, with its way of combining if the ladder has the
-    kernel twice.
-    """
+    kernel twice."""
     kernels = [rung.kernel for rung in ladder.rungs]
     return [
         rung.kernel if kernels.count(rung.kernel) == 1 else f"{rung.kernel}.{rung.combine or i}"
@@ -86,9 +85,9 @@ def pickers(ladder: Ladder) -> int:
     with row.container(horizontal=True, vertical_alignment="center", key="stepper", gap="xsmall"):
         # The arrows come first and keep their places, whatever lines the rungs take.
         st.button("←", key="previous", on_click=step, args=(ladder, -1), disabled=position == 0,
-                  help="The rung before (arrow left)")  # fmt: skip
+                  help="Previous rung (arrow left)")  # fmt: skip
         st.button("→", key="next", on_click=step, args=(ladder, 1), disabled=position == len(every) - 1,
-                  help="The next rung (arrow right)")  # fmt: skip
+                  help="Next rung (arrow right)")  # fmt: skip
         st.html(_buttons(ladder))
         # In an element of its own: the buttons stay, and keep the focus.
         st.html(f'<i class="at" data-rung="{position}"></i>{presentation.mark()}')
@@ -97,8 +96,7 @@ def pickers(ladder: Ladder) -> int:
 
 def _buttons(ladder: Ladder) -> str:
     """Return a button for each rung as one piece of HTML, at a tenth of the cost of Streamlit's buttons. The browser
-    sends a pressed button like a key, and `views/html/browser.js` marks the rung on the page.
-    """
+    sends a pressed button like a key, and `views/html/browser.js` marks the rung on the page."""
     buttons = []
     for i, (rung, label) in enumerate(zip(ladder.rungs, labels(ladder), strict=True)):
         whole = f' title="{escape(rung.label)}"' if label != rung.label else ""
@@ -117,7 +115,7 @@ def _take_ladder() -> None:
     ladder = LADDERS[st.session_state["ladder"]]
     st.session_state.update(rung=names(ladder)[0], combine=AUTO, grid=AUTO)
     address.forget("show", "counter")
-    address.forget_knobs()
+    address.forget_parameters()
     address.keep(ladder.topic, own_choices(ladder))
 
 

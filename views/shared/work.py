@@ -200,8 +200,7 @@ class MeasurementWork(Work):
     ) -> None:
         """`fresh`: measure anew. `had`: the last measurement that this browser saw, by choice: with it, a newer one of
         another browser or of the emulator answers a `fresh` choice too; None: every `fresh` choice is measured.
-        `urgent`: run before other sessions.
-        """
+        `urgent`: run before other sessions."""
         super().__init__(session)
         self.choices, self.names = tuple(choices), tuple(names)
         self.answers: dict[Settled, Answer] = {}  # choices that needed no run

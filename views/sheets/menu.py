@@ -28,13 +28,12 @@ def name_field() -> None:
     # A run that is cut short may never reach the browser: so every run sends the name, and not only the first.
     st.text_input("Your name", st.session_state[STUDENT], key=STUDENT, max_chars=LONGEST,
                   placeholder="as your lecturer knows you",
-                  help="Under this name your progress is kept, and your lecturer sees it.")  # fmt: skip
+                  help="Your progress is stored under this name, and your lecturer sees it.")  # fmt: skip
 
 
 def owner() -> str:
     """Return the name that progress is stored under. A typed name proves nothing: if students share a key, each browser
-    has progress of its own, so nobody reads another student's answers by typing a name.
-    """
+    has progress of its own, so nobody reads another student's answers by typing a name."""
     account = visitor.account()
     if account:
         short = f"{account[: LONGEST - 9]} {sha256(account.encode()).hexdigest()[:8]}"

@@ -18,15 +18,17 @@ ALL = "all sheets"
 
 def show() -> None:
     """Show the menu and the table."""
-    st.subheader("Lab sheets: who is where")
+    st.subheader("Lab sheets: progress of the students")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox("Sheet", [ALL, *names()], key="sheet to look at", width=420, format_func=_title)
+        chosen = st.selectbox(
+            "Sheet",
+            [ALL, *names()],
+            key="sheet to look at",
+            width=420,
+            format_func=lambda name: titles().get(name, name),
+        )
         st.button("Look again", key="look at sheets", icon=":material/refresh:")
     st.html(_all() if chosen == ALL else _one(load(str(chosen))))
-
-
-def _title(name: str) -> str:
-    return titles().get(name, name)
 
 
 def _all() -> str:

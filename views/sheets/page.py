@@ -42,7 +42,7 @@ def show(sheet: Sheet, draft: Draft) -> None:
         return
     left, right = st.columns([1.2, 1], gap="medium")
     with left:
-        kept = component.Kept(draft.id, draft.text, draft.at, draft.file, len(draft.tries))
+        kept = component.EditorDraft(draft.id, draft.text, draft.at, draft.file, len(draft.attempts))
         component.show(kept, panel.heard(sheet), drafts.take, asked)
         drafts.say_unkept()
         st.button("Start over", key="start_over", icon=":material/restart_alt:", on_click=start_over, args=(sheet,),
@@ -69,8 +69,8 @@ def opened(sheet: Sheet) -> Draft:
         drafts.keep(known)
     shared = st.session_state.pop("source", None)
     if shared:
-        with drafts.said():
-            known = replace(known, text=drafts.unpacked(shared), at=component.now())
+        with drafts.shown_refusals():
+            known = replace(known, text=drafts.unpack(shared), at=component.now())
             drafts.save(known)
     return known
 

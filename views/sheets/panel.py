@@ -16,7 +16,7 @@ from engine.sheets.sheet import Check, Question, Sheet, Verdict
 from views.editor import component
 from views.html.parts import code_in
 from views.shared import work
-from views.shared.place import Place
+from views.shared.slots import Slot
 from views.sheets import menu
 from views.sheets.work import SheetWork, submission_of
 
@@ -61,7 +61,7 @@ def _row(check: Check, verdict: Verdict | None, before: Progress, running: bool)
         if verdict.line:
             said = f'<a href="#L{verdict.line}">line {verdict.line}</a> · {said}'
     elif check.name in before.checks and not running:
-        mood, said = _OF[before.checks[check.name]], "when it was checked last"
+        mood, said = _OF[before.checks[check.name]], "at the last check"
     else:
         mood, said = "todo", ""
     told = f"<div>{said}</div>" if said else ""
@@ -119,8 +119,8 @@ def show(sheet: Sheet, draft: str, text: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="sheetbar"):
         st.button("Check all", key="check_sheet", type="primary", icon=":material/fact_check:",
                   help="All checks, one after the other (R)", on_click=_asked)  # fmt: skip
-        summary = Place("sheet summary")
-    rows = Place("sheet rows")
+        summary = Slot("sheet summary")
+    rows = Slot("sheet rows")
     told = {question.name: _question(sheet, question) for question in sheet.questions}
     marks = st.container(key="sheetmarks")
     sent: list[object] = []
@@ -154,7 +154,7 @@ def _asked() -> None:
     st.session_state[ASKED] = 0
 
 
-def _question(sheet: Sheet, question: Question) -> Place:
+def _question(sheet: Sheet, question: Question) -> Slot:
     """Show a question with the known answer; return the place of its verdict."""
     key, known = _key(sheet, question), answers(sheet).get(question.name)
     with st.container(key=f"question {question.name}"):
@@ -166,7 +166,7 @@ def _question(sheet: Sheet, question: Question) -> Place:
             if key not in st.session_state:
                 st.session_state[key] = known or ""
             st.text_input(question.aim, st.session_state[key], key=key, placeholder="a number: 128, 2^20, 12.5")
-        return Place(f"answer to {question.name}")
+        return Slot(f"answer to {question.name}")
 
 
 def _key(sheet: Sheet, question: Question) -> str:
@@ -214,7 +214,7 @@ def _solution(sheet: Sheet, owner: str) -> None:
             st.markdown(" ".join(today.sentences))
             st.caption(", ".join(today.origins))
         if sheet.ladder:
-            st.page_link("views/ladder/page.py", label="The ladder that it belongs to", icon=":material/stairs:",
+            st.page_link("views/ladder/page.py", label="The ladder of this sheet", icon=":material/stairs:",
                          query_params={"ladder": sheet.ladder})  # fmt: skip
 
 

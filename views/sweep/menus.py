@@ -11,7 +11,7 @@ from engine.records import Choice
 from engine.records.counters import IN_PLOTS
 from engine.records.words import size_text
 from views.shared import address, menus
-from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, knobs_of, ways_of
+from views.sweep.sweep import OVER, Sweep, fitting, kernels_of, parameters_of, ways_of
 
 
 def several(label: str, name: str, options: list[str], default: list[str], words: dict[str, str]) -> list[str]:
@@ -21,7 +21,7 @@ def several(label: str, name: str, options: list[str], default: list[str], words
         st.session_state[name] = asked = default
     unknown = [value for value in asked if value not in options]
     if unknown:
-        st.error(f"{label}: {', '.join(map(repr, unknown))} is not on offer here, so it is left out.")
+        st.error(f"{label}: {', '.join(map(repr, unknown))} is not available here, so it is left out.")
         st.session_state[name] = [value for value in asked if value in options] or default
     now = st.session_state[name]
     chosen = st.pills(
@@ -46,16 +46,16 @@ def take_topic() -> None:
         st.session_state["sweep"] = "blocks"
 
 
-def take_way() -> None:
+def take_sweep() -> None:
     """Take the sweep or the parameter of the menu; variants without that sweep leave the page."""
-    topic, knob = TOPICS[st.session_state["topic"]], st.session_state.get("knob")
-    knob = knob if knob in knobs_of(topic) else next(iter(knobs_of(topic)), None)
-    fits = {kernel.name for kernel in kernels_of(topic, st.session_state["sweep"], knob)}
+    topic, parameter = TOPICS[st.session_state["topic"]], st.session_state.get("knob")
+    parameter = parameter if parameter in parameters_of(topic) else next(iter(parameters_of(topic)), None)
+    fits = {kernel.name for kernel in kernels_of(topic, st.session_state["sweep"], parameter)}
     if not set(st.session_state.get("kernels") or ()) <= fits or st.session_state["sweep"] in ("knob", "elements"):
         address.forget("kernels", "values")
 
 
-def which_topic() -> Topic:
+def choose_topic() -> Topic:
     """Show the menu for the topic, at first that of the address's ladder or variants."""
     if st.session_state.get("topic") not in TOPICS:
         named = [KERNELS[name].topic for name in st.session_state.get("kernels") or [] if name in KERNELS]
@@ -66,7 +66,7 @@ def which_topic() -> Topic:
     return TOPICS[st.session_state["topic"]]
 
 
-def which_way(topic: Topic) -> str:
+def choose_sweep(topic: Topic) -> str:
     """Show the menu for the swept parameter; an unknown or impossible one in the address is reported."""
     ways = ways_of(topic)
     if st.session_state.get("sweep") not in ways:
@@ -74,24 +74,24 @@ def which_way(topic: Topic) -> str:
             st.error(f"Nothing of this topic can be swept over {OVER.get(asked, asked)!r}. Shown instead: block sizes.")
         st.session_state["sweep"] = "blocks"
     st.segmented_control("Sweep over", ways, default=st.session_state["sweep"], key="sweep",
-                         format_func=OVER.get, required=True, on_change=take_way)  # fmt: skip
+                         format_func=OVER.get, required=True, on_change=take_sweep)  # fmt: skip
     return str(st.session_state["sweep"])
 
 
-def which_knob(topic: Topic) -> str:
+def choose_parameter(topic: Topic) -> str:
     """Show the menu for the kernel's parameter, if the topic's kernels have several."""
-    knobs = knobs_of(topic)
-    if st.session_state.get("knob") not in knobs:
+    parameters = parameters_of(topic)
+    if st.session_state.get("knob") not in parameters:
         if asked := st.session_state.get("knob"):
-            st.error(f"No kernel of this topic has a knob {asked!r}. Shown instead: {next(iter(knobs))}.")
-        st.session_state["knob"] = next(iter(knobs))
-    now = list(knobs).index(st.session_state["knob"])
-    st.selectbox("Knob", list(knobs), now, key="knob", format_func=lambda name: knobs[name].label,
-                 on_change=take_way, width=220)  # fmt: skip
+            st.error(f"No kernel of this topic has a parameter {asked!r}. Shown instead: {next(iter(parameters))}.")
+        st.session_state["knob"] = next(iter(parameters))
+    now = list(parameters).index(st.session_state["knob"])
+    st.selectbox("Parameter", list(parameters), now, key="knob", format_func=lambda name: parameters[name].label,
+                 on_change=take_sweep, width=220)  # fmt: skip
     return str(st.session_state["knob"])
 
 
-def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
+def swept_values(topic: Topic, over: str, parameter: str | None) -> list[str]:
     """Show the values of the sweep as buttons; many values are behind one button."""
     match over:
         case "blocks":
@@ -102,7 +102,7 @@ def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
             sizes = {str(n): size_text(n) for n in topic.sizes}
             return several(topic.size_label, "sizes", list(sizes), default_sizes(topic), sizes)
         case "knob":
-            own = knobs_of(topic)[knob or ""]
+            own = parameters_of(topic)[parameter or ""]
             words = {str(value): size_text(value) for value in own.values}
             with st.popover("Values", icon=":material/tune:", width="content"):
                 return several(own.label, "values", list(words), list(words), words)
@@ -113,18 +113,18 @@ def gone_through(topic: Topic, over: str, knob: str | None) -> list[str]:
 
 def controls() -> Sweep:
     """Show the menus and return the sweep. NotRunnable for text in place of a number."""
-    topic = which_topic()
+    topic = choose_topic()
     with st.container(horizontal=True, key="sweepwhat", vertical_alignment="bottom"):
-        over = which_way(topic)
+        over = choose_sweep(topic)
         own = {"n": topic.default_n, "block": topic.default_block_size, "dtype": topic.kernels[0].dtypes[0]}
         address.recall_for(topic.name, {name: str(value) for name, value in own.items()})
-        knob = which_knob(topic) if over == "knob" else None
-        offered = kernels_of(topic, over, knob)
+        parameter = choose_parameter(topic) if over == "knob" else None
+        offered = kernels_of(topic, over, parameter)
         names = [kernel.name for kernel in offered]
         default = names if over in ("knob", "elements") else default_kernels(topic)
         with st.popover("Variants", icon=":material/checklist:", width="content"):
             kernels = several("Variants", "kernels", names, default, {kernel.name: kernel.title for kernel in offered})
-        values = gone_through(topic, over, knob)
+        values = swept_values(topic, over, parameter)
     columns = st.columns([1.2, 0.9, 0.85, 1.05, 1.35, 1.5], vertical_alignment="bottom")
     with columns[0]:
         n = fixed(topic.size_label) if over == "sizes" else menus.size(topic)
@@ -151,7 +151,7 @@ def controls() -> Sweep:
     chosen = fitting(over, sorted(map(int, values)), base.n, base.block_size)
     order = [kernel.name for kernel in topic.kernels if kernel.name in kernels]
     shown = key if key in keys else topic.metric
-    return Sweep(topic, over, tuple(order), tuple(chosen), base, shown, knobs_of(topic).get(knob or ""))
+    return Sweep(topic, over, tuple(order), tuple(chosen), base, shown, parameters_of(topic).get(parameter or ""))
 
 
 def fixed(label: str) -> str:

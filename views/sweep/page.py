@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
@@ -19,7 +20,7 @@ from views.chart.component import Chart
 from views.html import table
 from views.server.navigation import toolbar
 from views.shared import address, keyboard, menus, work
-from views.shared.place import NOTHING, Place
+from views.shared.slots import NOTHING, Slot
 from views.sweep.menus import controls
 from views.sweep.sweep import LISTS, Cell, Sweep
 
@@ -40,7 +41,7 @@ def main() -> None:
     stands = {"n": sweep.over != "sizes", "block": sweep.over != "blocks"}
     address.publish(
         sweep.topic.name,
-        {"topic": sweep.topic.name, "sweep": sweep.over, "knob": sweep.knob.name if sweep.knob else None,
+        {"topic": sweep.topic.name, "sweep": sweep.over, "knob": sweep.parameter.name if sweep.parameter else None,
          "kernels": sweep.kernels, LISTS[sweep.over]: here[LISTS[sweep.over]],
          **{name: here[name] for name, so in stands.items() if so},
          "dtype": sweep.base.dtype, "cache": sweep.base.cache, "device": sweep.base.device, "value": sweep.key}
@@ -51,7 +52,7 @@ def main() -> None:
         return
     bar.button(f"Run {len(sweep.cells)} cells", key="run", type="primary", icon=":material/play_arrow:",
                on_click=run, args=(sweep,), help="Every cell, one after the other (R)")  # fmt: skip
-    shown = Shown(sweep)
+    shown = SweepResults(sweep)
 
     def draw() -> None:
         with work.RENDER:
@@ -69,21 +70,21 @@ def run(sweep: Sweep) -> None:
     work.start(WORK, [sweep.choice(cell) for cell in sweep.cells], names)
 
 
-class Shown:
+class SweepResults:
     """The places of the title, the lines, the table and the notes; `show` draws the known values."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._title = Place("sweeptitle")
+        self._title = Slot("sweeptitle")
         self._height = min(max(keyboard.window()[1] - ABOVE_LINES, LEAST), LARGEST)
-        # The lines have their place before there are any, so that nothing moves when they come.
+        # The lines have their place before there are any, so nothing moves when they arrive.
         self._chart = None
         if sweep.over != "blocks":
             self._chart = Chart(st.container(key="sweepplot", height=self._height, border=False), "lines")
-        self._verdict, self._table = Place("sweepverdict"), Place("sweeptable")
+        self._verdict, self._table = Slot("sweepverdict"), Slot("sweeptable")
         st.download_button("CSV", lambda: csv(sweep, facts_of(sweep)), f"sweep-{sweep.topic.name}.csv", "text/csv",
                            on_click="ignore", icon=":material/download:", key="csv")  # fmt: skip
-        self._lecture, self._reasons = Place("sweeplecture"), Place("sweepreasons")
+        self._lecture, self._reasons = Slot("sweeplecture"), Slot("sweepreasons")
 
     def show(self) -> None:
         """Show the known numbers, their sources, and why a cell has none."""
@@ -95,13 +96,12 @@ class Shown:
         missing = "run the sweep" if counted or menus.has_gpu() else "no run was recorded for these choices"
         said = escape(", ".join(sources) or missing)
         self._title.html(f'<h2 class="sweeptitle" title="{said}">{column.heading}<small>{said}</small></h2>')
-        best = best_of(sweep, values)
         self._lines(facts, values)
-        if sweep.over == "elements" and best and not counted:
+        if sweep.over == "elements" and any(values.values()) and not counted:
             variants = {KERNELS[kernel].title: known_of(kernel, values) for kernel in sweep.kernels}
             judged = judged_variants(variants, sweep.values, sweep.smallest, " and ".join(sources))
             self._verdict.html(f'<p class="verdict">{escape(judged)}</p>')
-        self._table.html(table_html(sweep, facts, values, best))
+        self._table.html(table_html(sweep, facts, values))
         self._lecture.html((sweep.over == "blocks" and lecture_html(sweep)) or NOTHING)
         self._reasons.html(reasons_of(facts))
 
@@ -154,17 +154,16 @@ def lines(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | Non
     return size_lines(frame, sweep.key, names, Look(height=height), over, band)
 
 
-def best_of(sweep: Sweep, values: dict[Cell, float | None]) -> dict[str, tuple[int, float]]:
-    """Return the best value of each kernel, and where it is."""
-    rows = tables.sweep_table(sweep.kernels, sweep.values, values, sweep.smallest).to_dict("records")
-    return {
-        row["kernel"]: (row["best_block_size"], row["best_value"]) for row in rows if row["best_block_size"] is not None
-    }
+def best_of(
+    sweep: Sweep, kernels: Sequence[str], values: Mapping[Cell, float | None], smallest: bool
+) -> dict[str, tuple[int, str]]:
+    """Return the best value of each kernel as text, and where it is."""
+    rows = tables.sweep_table(kernels, sweep.values, values, smallest).to_dict("records")
+    return {row["kernel"]: (row["best_block_size"], text_of(sweep.key, row["best_value"]))
+            for row in rows if row["best_block_size"] is not None}  # fmt: skip
 
 
-def table_html(
-    sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None], best: dict[str, tuple[int, float]]
-) -> str:
+def table_html(sweep: Sweep, facts: dict[Cell, Known], values: dict[Cell, float | None]) -> str:
     """Return the coloured table."""
     cells = {}
     for cell, value in values.items():
@@ -172,8 +171,8 @@ def table_html(
         text = text_of(sweep.key, value) if failed is None or value is not None else text_of("status", failed.status)
         cells[cell] = (value, text, (failed.reason or "") if failed else "")
     rows = [(kernel, KERNELS[kernel].title) for kernel in sweep.kernels]
-    most = {kernel: (at, text_of(sweep.key, value)) for kernel, (at, value) in best.items()}
-    return table.sweep_html(rows, sweep.values, sweep.titles, cells, most, sweep.headings)
+    best = best_of(sweep, sweep.kernels, values, sweep.smallest)
+    return table.sweep_html(rows, sweep.values, sweep.titles, cells, best, sweep.headings)
 
 
 def lecture_html(sweep: Sweep) -> str:
@@ -195,10 +194,7 @@ def lecture_html(sweep: Sweep) -> str:
         kernels = list(dict.fromkeys(kernel for kernel, _ in cells))
         values = {cell: f.bandwidth_gb_s for cell, f in cells.items()}
         texts = {cell: (value, text_of(sweep.key, value), "") for cell, value in values.items()}
-        best = {
-            row["kernel"]: (row["best_block_size"], text_of(sweep.key, row["best_value"]))
-            for row in tables.sweep_table(kernels, sweep.values, values, False).to_dict("records")
-        }
+        best = best_of(sweep, kernels, values, False)
         printed.append(
             f'<h2 class="sweeptitle">As the lecture published it (GB/s)<small>{ladder.title}. '
             f"{figure.gpu or 'GPU not named'}, N = {size_text(figure.n)}, {figure.dtype}</small></h2>"

@@ -11,7 +11,7 @@ from engine.records import Choice, Settled
 from engine.records.counters import COUNTERS
 from engine.records.words import size_text
 
-OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Knob", "elements": "Elements per thread"}
+OVER = {"blocks": "Block sizes", "sizes": "N", "knob": "Parameter", "elements": "Elements per thread"}
 # the name in the address of the swept values
 LISTS = {"blocks": "blocks", "sizes": "sizes", "knob": "values", "elements": "elements"}
 
@@ -20,7 +20,7 @@ Cell = tuple[str, int]  # kernel and the swept value
 
 @dataclass(frozen=True)
 class Sweep:
-    """The sweep of this run of the script: `over` is one of OVER, `values` the swept values, `knob` the parameter."""
+    """The sweep of this run of the script: `over` is one of OVER, `values` the swept ones."""
 
     topic: Topic
     over: str
@@ -28,7 +28,7 @@ class Sweep:
     values: tuple[int, ...]
     base: Choice
     key: str
-    knob: Parameter | None = None
+    parameter: Parameter | None = None
 
     def choice(self, cell: Cell) -> Settled:
         """Return the choice of one cell."""
@@ -53,8 +53,8 @@ class Sweep:
     @property
     def label(self) -> str:
         """Return the heading over the swept columns."""
-        if self.over == "knob" and self.knob is not None:
-            return self.knob.label
+        if self.over == "knob" and self.parameter is not None:
+            return self.parameter.label
         return {"blocks": self.topic.block_label, "sizes": self.topic.size_label}.get(self.over, OVER[self.over])
 
     @property
@@ -65,8 +65,7 @@ class Sweep:
     @property
     def headings(self) -> tuple[str, str, str]:
         """Return the headings over the swept columns, the best one, and its number: Heidelberg's maxThr and maxBW in
-        words.
-        """
+        words."""
         at = {"blocks": f"Best {self.label.partition(' (')[0].lower()}", "sizes": "Best N"}.get(self.over, "Best at")
         words = {"time_us": "Shortest time", "bandwidth_gb_s": "Highest bandwidth", "gflop_s": "Highest throughput"}
         return (self.label, at, words.get(self.key, "Least" if self.smallest else "Most"))
@@ -77,7 +76,7 @@ class Sweep:
         return COUNTERS[self.key].full is None if self.key in COUNTERS else self.key == "time_us"
 
 
-def knobs_of(topic: Topic) -> dict[str, Parameter]:
+def parameters_of(topic: Topic) -> dict[str, Parameter]:
     """Return the parameters of the topic's kernels by name; one that several kernels have offers the values of all."""
     found: dict[str, Parameter] = {}
     for own in (kernel.parameter for kernel in topic.kernels):
@@ -90,17 +89,19 @@ def knobs_of(topic: Topic) -> dict[str, Parameter]:
 def ways_of(topic: Topic) -> list[str]:
     """Return the sweeps that the topic's kernels allow."""
     ways = ["blocks", "sizes"]
-    if knobs_of(topic):
+    if parameters_of(topic):
         ways.append("knob")
     if any(strides(kernel) for kernel in topic.kernels):
         ways.append("elements")
     return ways
 
 
-def kernels_of(topic: Topic, over: str, knob: str | None) -> list[Kernel]:
+def kernels_of(topic: Topic, over: str, parameter: str | None) -> list[Kernel]:
     """Return the kernels that allow this sweep."""
     if over == "knob":
-        return [kernel for kernel in topic.kernels if kernel.parameter is not None and kernel.parameter.name == knob]
+        return [
+            kernel for kernel in topic.kernels if kernel.parameter is not None and kernel.parameter.name == parameter
+        ]
     return [kernel for kernel in topic.kernels if over != "elements" or strides(kernel)]
 
 

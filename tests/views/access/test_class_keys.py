@@ -69,7 +69,7 @@ def test_new_keys_are_printed_once_to_a_terminal_and_never_to_a_log(
 ) -> None:
     def said(terminal: bool) -> bool:
         monkeypatch.setattr(policy, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: terminal)))
-        found = policy.decided("0.0.0.0", {}, accounts=False)
+        found = policy.decide_policy("0.0.0.0", {}, accounts=False)
         assert "\n" not in found.said
         return all(f"{role} {key}" in found.said for role, key in found.keys.items())
 
@@ -80,37 +80,37 @@ def test_new_keys_are_printed_once_to_a_terminal_and_never_to_a_log(
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.0.1", "localhost", "::1", "[::1]", "::ffff:127.0.0.1"])
 def test_on_the_loopback_no_key_is_asked_for(address: str) -> None:
-    found = policy.decided(address, {}, accounts=False)
+    found = policy.decide_policy(address, {}, accounts=False)
     assert found.asks == "nothing" and sentence("access.loopback", found.said)
 
 
 @pytest.mark.parametrize("address", [None, "", "0.0.0.0", "::", "10.0.0.7", "ladder.school.edu", "unix:///tmp/x"])
 def test_other_addresses_need_a_key(address: str | None, own_home: Path) -> None:
-    found = policy.decided(address, {}, accounts=False)
+    found = policy.decide_policy(address, {}, accounts=False)
     file = own_home / "data" / "kernel-ladder" / "class-keys"
     assert found.asks == "key" and set(found.keys) == set(ROLES) and str(file) in found.said
     assert not any(key in found.said or key in repr(found) for key in found.keys.values())  # the test has no terminal
-    assert policy.decided(address, {}, accounts=False).keys == found.keys
+    assert policy.decide_policy(address, {}, accounts=False).keys == found.keys
 
 
 def test_keys_that_are_given_are_asked_for_on_the_loopback_too(tmp_path: Path) -> None:
-    assert policy.decided("127.0.0.1", {KEYS: TEXT}, accounts=False).keys == GIVEN
+    assert policy.decide_policy("127.0.0.1", {KEYS: TEXT}, accounts=False).keys == GIVEN
     file = tmp_path / "keys"
-    found = policy.decided("127.0.0.1", {KEYS_FILE: str(file)}, accounts=False)
+    found = policy.decide_policy("127.0.0.1", {KEYS_FILE: str(file)}, accounts=False)
     assert found.asks == "key" and found.keys == keys_in_file(file)[0]
     with pytest.raises(BadKeys, match="cannot be kept"):
-        policy.decided("127.0.0.1", {KEYS_FILE: str(file / "below")}, accounts=False)
+        policy.decide_policy("127.0.0.1", {KEYS_FILE: str(file / "below")}, accounts=False)
 
 
 def test_secrets_toml_turns_accounts_on() -> None:
-    assert policy.decided("127.0.0.1", {}, accounts=True).asks == "account"
-    assert policy.decided("0.0.0.0", {KEYS: TEXT}, accounts=True).asks == "account"
+    assert policy.decide_policy("127.0.0.1", {}, accounts=True).asks == "account"
+    assert policy.decide_policy("0.0.0.0", {KEYS: TEXT}, accounts=True).asks == "account"
 
 
 def test_accounts_without_their_package_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "ACCOUNTS_NEED", ("no_such_package",))
     with pytest.raises(NotRunnable, match=r"not installed \(no_such_package\): pip install \"streamlit\[auth\]\""):
-        policy.decided("127.0.0.1", {}, accounts=True)
+        policy.decide_policy("127.0.0.1", {}, accounts=True)
 
 
 def test_a_token_expires_and_cannot_be_forged() -> None:

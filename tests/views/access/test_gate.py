@@ -31,13 +31,13 @@ def no_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def key(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     keys = ",".join(f"{role}={key}" for role, key in GIVEN.items())
-    monkeypatch.setattr(policy, "_current", policy.decided("0.0.0.0", {KEYS: keys}, accounts=False))
+    monkeypatch.setattr(policy, "_current", policy.decide_policy("0.0.0.0", {KEYS: keys}, accounts=False))
     yield
 
 
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(policy, "_current", policy.decided("0.0.0.0", {}, accounts=True))
+    monkeypatch.setattr(policy, "_current", policy.decide_policy("0.0.0.0", {}, accounts=True))
     yield
 
 

@@ -32,7 +32,7 @@ SHEET = load(names()[0])
 def come_as(role: Role, browser: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next runs of a script are for a browser that has signed in so."""
     keys = ",".join(f"{name}=a-key-of-{name}" for name in ROLES)
-    asks = policy.decided("0.0.0.0", {KEYS: keys}, accounts=False)
+    asks = policy.decide_policy("0.0.0.0", {KEYS: keys}, accounts=False)
     monkeypatch.setattr(policy, "_current", asks)
     held = {policy.COOKIE: asks.signer.issue(role.name, browser)}
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: held))
@@ -102,7 +102,7 @@ def test_the_queue_knows_whose_browser_asks(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(presence.st, "session_state", {"session": "tab"})
     come_as(STUDENT, "dddd4444", monkeypatch)
     assert presence.session() == "tab" and enrolled == [("tab", "dddd4444", STUDENT.limits)]
-    monkeypatch.setattr(policy, "_current", policy.decided("127.0.0.1", {}, accounts=False))
+    monkeypatch.setattr(policy, "_current", policy.decide_policy("127.0.0.1", {}, accounts=False))
     presence.session()  # who needs no key has no limits
     assert len(enrolled) == 1
 

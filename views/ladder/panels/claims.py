@@ -49,7 +49,7 @@ def check(page: Page) -> None:
 def controls(page: Page) -> None:
     """Show the button."""
     st.button("Check them", key="check_claims", icon=":material/fact_check:", on_click=check, args=(page,),
-              help="Runs what decides them: counts on the emulator, times on a GPU where there is one.")  # fmt: skip
+              help="Runs what the verdicts need: counts on the emulator, times on a GPU if there is one.")  # fmt: skip
 
 
 def section(page: Page, facts: Sequence[Known]) -> str:

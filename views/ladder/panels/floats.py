@@ -97,10 +97,9 @@ def repeat_figure(page: Page, facts: Facts, look: Look) -> Figure:
 def repeat_words(page: Page, facts: Facts) -> str:
     """Return a sentence about the answers."""
     found = _kept().get(_key(page)) or recorded_sums.repeats(page.choice)
-    said = "The same kernel, the same numbers: does every run give the same bits?"
-    if found is not None:
-        said = found if isinstance(found, str) else sentence(found)
-    return f'<section class="verdict"><p>{escape(said)}</p></section>'
+    words = sentence(found) if isinstance(found, Repeats) else found
+    words = words or "The same kernel, the same numbers: does every run give the same bits?"
+    return f'<section class="verdict"><p>{escape(words)}</p></section>'
 
 
 # ---- the answers
@@ -125,15 +124,10 @@ def answers_words(page: Page, facts: Facts) -> str:
 # ---- errors over N
 
 
-def choices_over_n(page: Page) -> list[Settled]:
-    """Return every rung at every size that it can run with."""
-    every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
-    return [choice for choice in every if menus.refusal(choice) is None]
-
-
 def run_every_size(page: Page) -> None:
-    """Run every rung at every size. For the button."""
-    run_sizes(choices_over_n(page))
+    """Run every rung at every size that it can run with. For the button."""
+    every = [replace(choice, n=n) for n in SIZES for choice in page.choices]
+    run_sizes([choice for choice in every if menus.refusal(choice) is None])
 
 
 def error_controls(page: Page) -> None:
@@ -145,7 +139,7 @@ def error_controls(page: Page) -> None:
 
 def error_words(page: Page, facts: Facts) -> str:
     """Return the legend."""
-    said = "Points: errors of real runs, live or recorded. Lines: the worst that rounding can do."
+    said = "Points: errors of real runs, live or recorded. Lines: the largest possible rounding error."
     return f'<div class="outcome">{said}</div>'
 
 

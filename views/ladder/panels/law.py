@@ -57,13 +57,13 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
     others = {
         rung.label: laws.times(choice, history.look_up)
         for rung, choice in zip(page.ladder.rungs, page.choices, strict=True)
-        if rung is not page.rung and same_knob(rung.kernel, page.rung.kernel)
+        if rung is not page.rung and same_parameter(rung.kernel, page.rung.kernel)
     }
     own = page.choice.n if law.values else knob(page.kernel, page.choice)
     return law_figure(law, page.choice, laws.points(page.choice, history.look_up), others, own, look)
 
 
-def same_knob(one: str, other: str) -> bool:
+def same_parameter(one: str, other: str) -> bool:
     """Whether two kernels have the same parameter."""
     mine, theirs = law_of(one), law_of(other)
     return mine is not None and theirs is not None and mine.knob == theirs.knob

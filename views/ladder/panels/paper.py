@@ -101,7 +101,7 @@ def _line_table(lines: Sequence[Line]) -> str:
 
 def _row(line: Line, sources: Sequence[str], keys: Sequence[str]) -> list[str]:
     cells: list[str] = [cell(escape(line.label) + _checked(line), "rung")]
-    unsaid = "" if line.figure.block_size else ", threads not said"
+    unsaid = "" if line.figure.block_size else ", threads not stated"
     note = f"<small>{escape(line.note)}</small>" if line.note else ""
     grid = f", {line.figure.grid_size} blocks" if line.figure.grid_size else ""
     cells.append(cell(escape(published_line(line.figure) + unsaid + grid) + note, "text"))

@@ -127,7 +127,7 @@ def _small() -> str:
     return (
         "Upper table: read from the machine code for sm_90, without a GPU; blocks and warps as an SM of an H200 holds "
         "them. Local memory: spilled registers and arrays. Hottest loop: the one with the most multiply-adds, without "
-        "loops inside it; IMAD also reckons addresses. Cycles: an estimate for one warp, from the delay that each "
+        "loops inside it; IMAD also computes addresses. Cycles: an estimate for one warp, from the delay that each "
         "instruction names; its waits, for loads say, come on top, and other warps fill them. Register conflicts: "
         "multiply-adds that fetch two operands from one of two banks, by a model fitted to a profiler. Bytes in "
         "flight: loads under way before something waits for them. Bank conflicts below are those of shared memory. "

@@ -66,14 +66,9 @@ def figure(page: Page, facts: Facts, look: Look) -> Figure:
 # ---- the two errors over N
 
 
-def choices_over_n(page: Page) -> list[Settled]:
-    """Return every rung at every size."""
-    return [replace(choice, n=n) for choice in page.choices for n in SIZES]
-
-
 def run_every_size(page: Page) -> None:
     """Run every rung at every size. For the button."""
-    run_sizes(choices_over_n(page))
+    run_sizes([replace(choice, n=n) for choice in page.choices for n in SIZES])
 
 
 def error_controls(page: Page) -> None:
@@ -83,7 +78,7 @@ def error_controls(page: Page) -> None:
                   icon=":material/query_stats:",
                   help=f"Every rung with {len(SIZES)} sizes from {SIZES[0]:,} to {SIZES[-1]:,} points.")  # fmt: skip
         st.caption("Open: this rung against the integral. Filled: every rung against the exact trapezoid sum, "
-                   "which leaves rounding alone. The slide says O(h); for a smooth function it is O(h²).")  # fmt: skip
+                   "which leaves only rounding. The slide says O(h); for a smooth function it is O(h²).")  # fmt: skip
 
 
 def errors(page: Page, facts: Facts, look: Look) -> Figure:

@@ -27,7 +27,7 @@ from views.access.policy import PRESENTER, STUDENT
 from views.server import endpoints
 from views.server.endpoints import ROUTES
 from views.shared import address, presence, presentation, work
-from views.shared.presentation import Lecture
+from views.shared.presentation import Presentation
 
 SLIDE = {"ladder": "harris", "rung": "reduce_strided", "n": "4096", "block": "256", "device": "emulator"}
 
@@ -51,7 +51,7 @@ def told(query: str = "", after: Callable[[], None] = lambda: None) -> dict[str,
     return json.loads(asyncio.run(answered()))
 
 
-def going() -> Lecture:
+def going() -> Presentation:
     found = presentation.now()
     assert found is not None and found.going
     return found

@@ -1,4 +1,4 @@
-"""A kernel's own knob on the ladder page: chosen, kept in the address, and held for every rung that has it."""
+"""A kernel's own parameter on the ladder page: chosen, kept in the address, and held for every rung that has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sentences import says, wording
 from tests.views.pages import asked, html_of, opened
 
 
-def test_a_knob_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_it() -> None:
+def test_a_parameter_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_it() -> None:
     app = opened(ladder="all-memory", rung="banks_strided", n="1024")
     assert "parameter" not in asked(app) and app.selectbox(key="parameter").value == "32"
     app.selectbox(key="parameter").select("2").run()
@@ -25,16 +25,16 @@ def test_a_knob_is_chosen_kept_in_the_address_and_holds_for_every_rung_that_has_
         choice = settle(Choice(kernel, 1024, 256, device="emulator", parameter=stride))
         found = history.latest(choice)
         assert found is not None and found.choice.parameter == (stride or KERNELS[kernel].parameter.default)  # type: ignore[union-attr]
-    app.button(key="next").click().run()  # another knob, with its own value
+    app.button(key="next").click().run()  # another parameter, with its own value
     assert "parameter" not in asked(app) and app.selectbox(key="parameter").label == "Different words"
-    app.button(key="next").click().run()  # no knob
+    app.button(key="next").click().run()  # no parameter
     assert app.selectbox(key="parameter fixed").disabled
     app.button(key="previous").click().run()
     app.button(key="previous").click().run()
     assert asked(app)["parameter"] == "2" and not app.exception
 
 
-def test_the_knob_of_an_address_comes_back_also_while_presenting() -> None:
+def test_the_parameter_of_an_address_comes_back_also_while_presenting() -> None:
     address = {"ladder": "cs121-banks", "rung": "banks_strided", "parameter": "4", "n": "1024"}
     opened(**address).button(key="run").click().run()
     app = opened(**address, present="1")
@@ -42,14 +42,14 @@ def test_the_knob_of_an_address_comes_back_also_while_presenting() -> None:
     assert "✓ Correct" not in html_of(opened(**{**address, "parameter": "5"}))
 
 
-def test_the_default_of_a_knob_is_the_same_choice_as_none() -> None:
+def test_the_default_of_a_parameter_is_the_same_choice_as_none() -> None:
     own = settle(Choice("banks_strided", 1024, 256, device="emulator"))
     history.remember(own, measured(own))
     assert history.latest(replace(own, parameter=32)) == measured(own)
     assert "NVIDIA H200" in html_of(opened(ladder="cs121-banks", rung="banks_strided", parameter="32", n="1024"))
 
 
-def test_another_ladder_takes_its_own_knob() -> None:
+def test_another_ladder_takes_its_own_parameter() -> None:
     app = opened(ladder="cs121-access", rung="copy_strided", parameter="3")
     app.selectbox(key="ladder").select("cs121-banks").run()
     assert "parameter" not in asked(app) and app.selectbox(key="parameter").value == "32"
@@ -63,7 +63,7 @@ def test_another_ladder_takes_its_own_knob() -> None:
         ("divergence_three", "3", "parameter.none"),
     ],
 )
-def test_a_knob_that_cannot_be_is_one_sentence(rung: str, parameter: str, key: str) -> None:
+def test_a_parameter_that_cannot_be_is_one_sentence(rung: str, parameter: str, key: str) -> None:
     app = opened(ladder="all-memory", rung=rung, parameter=parameter)
     assert says(key, html_of(app), *(entry.value for entry in app.error))
     app.selectbox(key="parameter").select("none" if rung == "divergence_three" else "2").run()
