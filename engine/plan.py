@@ -38,15 +38,13 @@ def settle(choice: Choice) -> Settled:
 
 def gpu_of(choice: Settled) -> GpuModel:
     """Return the GPU that a choice is planned for: the one that will run it; on the emulator, the GPU of the recorded
-    runs.
-    """
+    runs."""
     return gpu_here(choice.model) if choice.device == "gpu" else GPU
 
 
 def gpu_here(model: str | None = None) -> GpuModel:
     """Return this computer's GPU, or its first GPU of that name; else the known model; else the GPU of the recorded
-    runs.
-    """
+    runs."""
     found = next((gpu for gpu in gpus() if model in (None, gpu.name)), None)
     if found is not None and found.multiprocessors:
         return model_of(found.name, found.capability, found.multiprocessors)

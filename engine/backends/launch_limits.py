@@ -35,8 +35,7 @@ def check_sizes(step: Launch) -> None:
 
 def check_fits(step: Launch, gpu: GpuModel) -> None:
     """Raise NotRunnable if a multiprocessor of `gpu` has no room for one block, or a block's shared memory is too
-    large.
-    """
+    large."""
     check_sizes(step)
     oldest = f"sm_{max(int(gpu.architecture[3:]), _OLDEST)}"  # registers of the oldest known
     needed = resources_of(step.source, step.kernel, oldest)

@@ -45,8 +45,7 @@ def within(found: Array, expected: Array, bound: Array, note: str) -> Check:
 
 def sums(found: Array, numbers: Array, squares: Array, exact: Array, additions: int, note: str) -> Check:
     """Sums against `exact` ones (int64, or float64 without rounding): ints equal after wrapping, floats within ten
-    standard deviations of a chain of `additions` roundings over numbers whose squares add up to `squares`.
-    """
+    standard deviations of a chain of `additions` roundings over numbers whose squares add up to `squares`."""
     if np.issubdtype(numbers.dtype, np.integer):
         return equal(found, wrapped(exact), f"{note} 32-bit sums wrap on overflow, here as on the GPU.")
     return rounded(found, exact, squares, additions, data.unit_roundoff(numbers.dtype.name), note)

@@ -114,8 +114,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 def _unknown(one: OwnKernel) -> list[tuple[str, int | None]]:
     """Return the instructions of a kernel that the emulator lacks, each with its line. InvalidPtx: the PTX is not
-    valid.
-    """
+    valid."""
     try:
         return [(item.opcode, item.line) for item in not_emulated(load(one.source, one.symbol))]
     except InvalidPtx:
@@ -146,8 +145,7 @@ if TYPE_CHECKING:
 
 def add_parsers(commands: Any, number: Callable[[str], int], command: Callable[[argparse.Namespace], int]) -> None:
     """Add `emulate` and `check`. `command` gets options whose `answer(options)` is an Answer. `number` parses a
-    number.
-    """
+    number."""
     emulate = commands.add_parser("emulate", help="any kernel of any .cu file, on the emulator")
     emulate.add_argument("--grid", type=number, nargs="+", default=[1], metavar="G", help="blocks, in x y z")
     emulate.add_argument("--block", type=number, nargs="+", default=[256], metavar="B", help="threads, in x y z")

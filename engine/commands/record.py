@@ -317,8 +317,7 @@ def _speed_key(choice: Settled) -> Key:
 
 def _measured(made: Plan, caches: tuple[str, ...], every_peer: bool) -> dict[str, Row]:
     """Measure one choice in each cache state; its answer is checked once. Beside it runs the first library, or
-    `every_peer`.
-    """
+    `every_peer`."""
     row: Row = {"grid_size": made.grid_size, "bytes_moved": made.bytes_moved, "flops": made.flops}
     topic = topic_of(made.choice.kernel)
     if host_step(made):

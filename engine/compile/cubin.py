@@ -46,8 +46,7 @@ class Section:
 @lru_cache(maxsize=256)
 def resources_of(source: Source, kernel: str, architecture: str) -> Resources:
     """Compile `source` for an architecture such as "sm_90" and return the resources of `kernel`. CompileError;
-    KeyError.
-    """
+    KeyError."""
     return read_resources(
         compile_source(source, architecture), kernel, int(architecture.removeprefix("sm_").rstrip("af"))
     )

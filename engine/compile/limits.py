@@ -21,8 +21,7 @@ SENTENCE = 400  # characters of the compiler's message in a sentence
 
 class StoppedCompilation(Exception):
     """A compilation that was stopped. `status`: its exit status, negative for a signal; None if it ran out of
-    memory.
-    """
+    memory."""
 
     def __init__(self, status: int | None) -> None:
         super().__init__(status)

@@ -209,8 +209,7 @@ def _own(loops: Sequence[tuple[int, int]], length: int) -> list[list[int]]:
 
 def _in_flight(code: Sequence[int], first: int, last: int, passes: int) -> int:
     """Return the most bytes in flight over several passes through the code. Where two paths join, the larger number
-    counts.
-    """
+    counts."""
     now: _Flying | None = _Flying()
     most = 0
     for _ in range(passes):

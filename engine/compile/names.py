@@ -7,8 +7,7 @@ import re
 
 def readable(name: str) -> str:
     """Return the C++ name of a kernel or variable: "_ZZ3sumE4part" -> "part", "_Z3sumPf" -> "sum", "_ZN3own1fEv" ->
-    "f".
-    """
+    "f"."""
     found = re.match(r"_ZZ.*?E(?:NKUlvE_clEvE)?(\d+)(\w+)$", name)
     if found:
         length, rest = int(found[1]), found[2]

@@ -107,8 +107,7 @@ _ERROR = re.compile(r"(?:^|: )(?:catastrophic |internal )?error(?: #[\w-]+)?: (.
 @dataclass(frozen=True)
 class Compiled:
     """`ptx`, and the `cubin` for a real architecture. `symbols`: the kernels of `Source.names` in them. `warnings`: the
-    log.
-    """
+    log."""
 
     ptx: bytes
     cubin: bytes
@@ -209,8 +208,7 @@ def _compiled(source: Source, architecture: str) -> Compiled:
 
 def compile_launch(launch: Launch, architecture: str) -> bytes:
     """Compile the source of a launch, and check that its kernel exists and takes the launch's arguments.
-    CompileError.
-    """
+    CompileError."""
     ptx = compile_source(launch.source, EMULATED_ARCHITECTURE).decode()
     wanted = [_bytes_of(argument) for argument in launch.args]
     found = re.search(rf"\.entry {re.escape(launch.kernel)}\((.*?)\)", ptx, re.DOTALL)
@@ -260,8 +258,7 @@ def check_capability(needed: str, own: str, name: str, gpu: str = "") -> None:
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[str, ...]:
     """Return the header folders: C, `cooperative_groups.h` (the runtime's wheel), and CuPy's CCCL (libcu++, CUB,
-    Thrust).
-    """
+    Thrust)."""
     folders = [STANDARD_HEADERS, *(folder / "cu13" / "include" for folder in _package("nvidia"))]
     cccl = (folder / "_core" / "include" / "cupy" / "_cccl" for folder in _package("cupy"))
     folders += [folder / part for folder in cccl for part in ("libcudacxx", "cub", "thrust")]

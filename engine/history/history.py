@@ -217,8 +217,7 @@ def device_line(measurement: Measurement) -> str:
 
 def environment_line(measurement: Measurement) -> str:
     """Return the conditions of a measurement in one line: device, driver, CUDA, clocks, date, commit, as far as
-    known.
-    """
+    known."""
     has = {**measurement.device, **measurement.environment}
     words = [device_line(measurement)]
     own = measurement.cpu if measurement.device.get("kind") == "gpu" else None

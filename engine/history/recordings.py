@@ -68,8 +68,7 @@ def this_session(environment: Mapping[str, Any]) -> Session:
 
 def still_holds(recording: Recording, key: Key, plan: Plan, now: Session) -> bool:
     """Return whether a new measurement would only repeat the row: same kernel code, method, driver, compiler
-    and plan.
-    """
+    and plan."""
     row = recording.rows.get(key)
     if row is None or row["status"] in ("refused", "compile-error"):
         return False

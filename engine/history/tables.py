@@ -253,8 +253,7 @@ def published_line(figure: Published) -> str:
 
 def measurement_table(measurements: Sequence[Measurement]) -> pd.DataFrame:
     """Return one row per measurement, for a file or a sweep: what was asked, how it ended, every number with its
-    origin.
-    """
+    origin."""
     rows = [
         {
             **_asked(m.choice, m),

@@ -38,8 +38,7 @@ _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 @dataclass(frozen=True)
 class LaunchArguments:
     """The arguments of a launch: the bytes of each, or the name of the array that it points to; and the host arrays by
-    name.
-    """
+    name."""
 
     values: tuple[bytes | str, ...]
     arrays: Mapping[str, Array]
@@ -88,8 +87,7 @@ def contents(array: DeviceArray, like: Array) -> Array:
 
 def array_names(wanted: Sequence[Parameter], given: Sequence[str] | None) -> list[str]:
     """Return the arguments' names for messages: `given`, or the parameters' names; each once. NotRunnable:
-    wrong count.
-    """
+    wrong count."""
     if given is not None and len(given) != len(wanted):
         raise NotRunnable(f"{_counted(len(wanted))} need as many names; {len(given)} are given.")
     return list(_unique([one.name for one in wanted] if given is None else given))
@@ -111,8 +109,7 @@ def _check_array(kernel: str, parameter: Parameter, argument: Array) -> None:
 
 def _by_value(kernel: str, parameter: Parameter, argument: Any) -> bytes:
     """Return the bytes of a number. A NumPy number must have the parameter's type; a Python number is converted
-    to it.
-    """
+    to it."""
     where = f"`{parameter.name}` of {kernel} is {_what(parameter)}"
     if argument is None and parameter.size == 8:
         return bytes(8)

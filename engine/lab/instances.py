@@ -31,8 +31,7 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 @dataclass(frozen=True)
 class WantedKernel:
     """A kernel to compile. `name`: a template's with its arguments; `parameters`: their names in the file; `scope`: its
-    namespaces.
-    """
+    namespaces."""
 
     name: str
     parameters: tuple[str, ...]
@@ -125,8 +124,7 @@ class _File:
 
     def meant(self, argument: str, at: int, type_wanted: bool, depth: int = 0) -> str | None:
         """Return the value of a template argument at an index of the text, with the given values for its function's own
-        names.
-        """
+        names."""
         made = argument
         for word in dict.fromkeys(_WORD.findall(argument)):
             value = self._value(word, at, type_wanted, depth)

@@ -147,8 +147,7 @@ Sizes = int | Sequence[int]
 @dataclass(frozen=True)
 class OwnKernel:
     """A compiled kernel. `text`: the file as written; `made`: its compilation; `symbol`: the kernel's name in the PTX;
-    `parameters`: its parameters.
-    """
+    `parameters`: its parameters."""
 
     name: str
     text: str

@@ -45,8 +45,7 @@ def missed_name(sentence: str) -> str | None:
 
 def header_for(sentence: str, passed_over: bool) -> str | None:
     """Return the header that declares the unknown name of the error. `passed_over`: some headers of the file are
-    missing here.
-    """
+    missing here."""
     of_std, name = _OF_STD.search(sentence), missed_name(sentence)
     table, wanted = (_STD, of_std[1]) if of_std else (_NUMBERS if passed_over else (), name or "")
     return next((header for header, names in table if re.fullmatch(names, wanted)), None)
@@ -148,8 +147,7 @@ def _here(name: str) -> bool:
 @dataclass(frozen=True)
 class DevicePart:
     """The part of a file that compiles. `source.names`: the wanted kernels that are left; `refused`: kernels that only
-    nvcc compiles, each with a sentence.
-    """
+    nvcc compiles, each with a sentence."""
 
     source: Source
     compiled: Compiled

@@ -163,8 +163,7 @@ _TYPES = {"float": "float32", "double": "float64", "half": "float16", "__half": 
 @dataclass(frozen=True)
 class Right:
     """The array `out` must equal the reference of `given`: arrays, then numbers, each a parameter's name or a
-    number.
-    """
+    number."""
 
     out: str
     reference: str
@@ -177,8 +176,7 @@ class Right:
 @dataclass(frozen=True)
 class Setup:
     """A launch in words. `kernel`: its name, with a template's arguments; `grid`, `block`: one to three sizes;
-    `shared`: bytes of dynamic shared memory; `right`: its reference, or None.
-    """
+    `shared`: bytes of dynamic shared memory; `right`: its reference, or None."""
 
     kernel: str
     grid: tuple[str, ...] = GRID

@@ -29,8 +29,7 @@ class Parameter:
 @dataclass(frozen=True)
 class Declared:
     """A kernel of a text: its parameters' names, each parameter as written, its template parameters, and its
-    namespaces.
-    """
+    namespaces."""
 
     parameters: tuple[str, ...]
     written: tuple[str, ...] = ()

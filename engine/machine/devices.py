@@ -44,8 +44,7 @@ def gpus() -> tuple[HostGpu, ...]:
 @lru_cache(maxsize=1)
 def own_gpus() -> tuple[HostGpu, ...]:
     """Return this computer's GPUs under CUDA_VISIBLE_DEVICES; empty without a suitable driver. The driver is asked
-    once.
-    """
+    once."""
     return visible_gpus(_all_gpus(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 

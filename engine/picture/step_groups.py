@@ -31,8 +31,7 @@ class StepGroup:
     @property
     def slots(self) -> int:
         """Its share of the time: one slot per issued instruction of a warp, and one per further wavefront of shared
-        memory or per further 128 bytes of global memory.
-        """
+        memory or per further 128 bytes of global memory."""
         return sum(map(slots_of, self.steps))
 
     @property

@@ -67,8 +67,7 @@ class TensorMap:
 @dataclass(frozen=True)
 class Launch:
     """One kernel launch. `args`: buffer names, scalars or maps, in the kernel's order. `shared_bytes`: dynamic shared
-    memory.
-    """
+    memory."""
 
     kernel: str
     source: Source

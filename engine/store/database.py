@@ -131,8 +131,7 @@ def in_memory(path: Path) -> sqlite3.Connection:
 
 def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
     """Switch the file to write-ahead logging. SQLite does not wait by itself if several processes create the file at
-    once.
-    """
+    once."""
     end = time.monotonic() + busy_s
     while True:
         try:

@@ -1,6 +1,5 @@
 """The gate: refuses requests without the right to pass; after sign-in it sends a browser on to the address it asked
-for.
-"""
+for."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """The page Inside: why a kernel is slow or wrong. Counts at every line, the change since the previous rung, one block
-step by step.
-"""
+step by step."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ class Gpu:
 
     def time(self, plan: Plan, progress: Progress) -> Timing:
         """Return median and samples in microseconds, in the choice's L2 state, beside the libraries that do the same
-        work.
-        """
+        work."""
         prepared = launches.prepare(plan, recipe_of(plan.choice))
         with stream():
             fill(plan, prepared.arrays)  # tickets and slots are zero before the first launch; each launch resets them

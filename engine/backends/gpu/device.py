@@ -17,8 +17,7 @@ MEMORY_CLOCK_KHZ, BUS_WIDTH_BITS = 36, 37  # cudaDeviceAttr
 @lru_cache(maxsize=1)
 def describe() -> dict[str, Any]:
     """Return {kind, name, compute capability, multiprocessors, memory, clock, peaks in GB/s and GFLOP/s}, asked
-    once.
-    """
+    once."""
     number = runtime.getDevice()
     properties = runtime.getDeviceProperties(number)
     capability = cupy.cuda.Device(number).compute_capability

@@ -61,8 +61,7 @@ def _check(prepared: Prepared, peer: Peer) -> None:
 
 def _check_on_device(prepared: Prepared, name: str, answer: Any) -> None:
     """Compare a long answer with the plan's checked answer: the same numbers in any order, within the rounding of float
-    sums.
-    """
+    sums."""
     fill(prepared.plan, prepared.arrays)
     prepared.enqueue()
     own = prepared.arrays[prepared.plan.result][: prepared.plan.result_count]
@@ -108,8 +107,7 @@ def _cublas(prepared: Prepared) -> Peer:
 
 def _cublas_bfloat16(prepared: Prepared) -> Peer:
     """Build cublasGemmEx of bfloat16 on the tensor cores, with float sums and a float product; order as in
-    `_cublas`.
-    """
+    `_cublas`."""
     library, handle = _cublas_handle()
     n = prepared.plan.choice.n
     product = cupy.empty(n * n, np.float32)

@@ -43,8 +43,7 @@ HOST_MARGIN = 1.5  # the delay is this many times the host's time
 @dataclass(frozen=True)
 class Work:
     """Something to time: a plan, a library's call, or the empty kernel. `fetch`: the host's part after it, if that
-    counts.
-    """
+    counts."""
 
     name: str
     enqueue: Callable[[], object]
@@ -210,8 +209,7 @@ def _delay_ns(host_us: float, flush_us: float) -> int:
 
 def _host_us(work: Work) -> float:
     """Return the host's time to queue one piece of work between its events: the least of a few tries; one for slow
-    work.
-    """
+    work."""
     begin, end = _events(2)
     least = float("inf")
     first = perf_counter()

@@ -169,8 +169,7 @@ class Clock:
 
     def megahertz(self) -> float | None:
         """Return the mean clock rate of the stretches; None below half a millisecond, which the coarse timer cannot
-        resolve.
-        """
+        resolve."""
         return 1e3 * self._cycles / self._nanoseconds if self._nanoseconds > 500_000 else None
 
 
@@ -208,8 +207,7 @@ def elapsed_us(work: Enqueue, samples: int) -> float:
 @lru_cache(maxsize=1)
 def read_ceiling_gb_s() -> float:
     """Return the fastest rate at which this GPU reads its memory in GB/s: the best of a few grid sizes on a large
-    buffer.
-    """
+    buffer."""
     size = min(CEILING_BYTES, runtime.memGetInfo()[0] // 4 // 16 * 16)
     with stream():
         # Allocated outside the pool, so that the memory is free again at once.

@@ -35,8 +35,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 @lru_cache(maxsize=1024)
 def _interval_rank(count: int) -> int:
     """Return the largest r for which the median lies between the r-th smallest and r-th largest value (from 0) with
-    95%.
-    """
+    95%."""
     tail, rank = 0, 0
     for successes in range(count // 2):
         tail += comb(count, successes)

@@ -1,6 +1,5 @@
 """How many blocks of the rung an SM holds at every block size, and which resource limits it, beside the
-measured times.
-"""
+measured times."""
 
 from __future__ import annotations
 

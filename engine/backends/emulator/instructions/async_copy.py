@@ -98,8 +98,7 @@ def _start_copy(port: Port, address: Value, mask: Mask, values: Sequence[Array])
 
 def _source_sizes(operand: Operand, size: int, widths: tuple[int, ...], line: int) -> Reader:
     """Return a reader of the bytes that each lane reads: the operand, or all or none if it is the ignore-source
-    predicate.
-    """
+    predicate."""
     if not (isinstance(operand, Register) and widths[operand.index] == 1):
         return reader(operand, "u32", widths, line)
     ignored = reader(operand, "pred", widths, line)
@@ -114,8 +113,7 @@ class _Source:
 
     def read(self, raw: Value, mask: Mask, sizes: Array | None) -> list[Array]:
         """Return the words to write. `sizes`: the bytes that each lane reads; a lane that reads none may have any
-        address.
-        """
+        address."""
         if sizes is None or int(sizes.min()) == int(sizes.max()) == self._size:
             return self._port.load(raw, mask)
         reading = np.broadcast_to(sizes > 0, (mask.height, mask.width))
@@ -157,8 +155,7 @@ _UNIT = 16  # bytes: a bulk copy consists of such units
 @executes(Traits("cp.async.mbarrier.arrive", "a", writes=False, memory="atomic"))
 def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
     """Return the executor that lets a lane arrive once its copies are complete. Without noinc the phase expects one
-    arrival more.
-    """
+    arrival more."""
     place = BarrierAddress(machine, item, "red", "release")
     more = 0 if "noinc" in item.words else 1
 
@@ -186,8 +183,7 @@ def arrive_with_copies(machine: Machine, item: Instruction) -> Executor:
 @executes(Traits("cp.async.bulk.shared", "aava", writes=False, memory="copy"))
 def copy_in_bulk(machine: Machine, item: Instruction) -> Executor:
     """Return the executor of cp.async.bulk [to], [from], bytes, [barrier]; completion reduces the barrier's missing
-    bytes.
-    """
+    bytes."""
     to, source, size, barrier = item.operands
     line, words = item.line, {word.split("::")[0] for word in item.words}
     if "global" not in words or "mbarrier" not in words or "tensor" in words or "multicast" in words:

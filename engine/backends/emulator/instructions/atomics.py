@@ -112,8 +112,7 @@ def atomic_step(machine: Machine, item: Instruction) -> Executor:
 
 def _atomic_lanes(port: Port, raw: Value, mask: Mask, values: list[Array]) -> list[_AtomicLanes]:
     """Return the active lanes by array. Blocks come first in the order, so all arrays are transposed to (width,
-    height).
-    """
+    height)."""
     parties = port.mixed(raw, mask)
     if parties:
         return [part for lanes in parties for part in _atomic_lanes(port, raw, lanes, values)]

@@ -44,8 +44,7 @@ describe(Traits("mbarrier", writes=False))
 @dataclass(frozen=True)
 class BarrierLanes:
     """The active lanes of an instruction, block by block: row and column in the mask, and the key of the lane's
-    barrier.
-    """
+    barrier."""
 
     rows: Array
     columns: Array
@@ -287,8 +286,7 @@ class PhaseGate:
             for name in ("test_wait", "try_wait")))  # fmt: skip
 def wait(machine: Machine, item: Instruction) -> Executor:
     """Return the executor that reads whether a phase has ended; a lane that sees the end is ordered after
-    all arrivals.
-    """
+    all arrivals."""
     gate = PhaseGate(machine, item)
     put = writer(item.operands[0], "pred", machine.program.widths, item.line)
 

@@ -265,8 +265,7 @@ class Port:
 
     def pieces(self, raw: Value, mask: Mask, sizes: Array | None = None) -> list[ArrayPiece]:
         """Return the active lanes by array; end the run at a bad address. `sizes`: bytes per lane (height, width), if
-        they differ from the instruction's.
-        """
+        they differ from the instruction's."""
         address = np.broadcast_to(plain_address(raw) + self.offset, (mask.height, mask.width))
         active = np.ones(address.shape, bool) if mask.dense is None else mask.dense
         numbers = address >> RANGE_BITS

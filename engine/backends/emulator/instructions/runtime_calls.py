@@ -92,8 +92,7 @@ def _text_at(machine: Machine, address: int, lane: tuple[int, int]) -> str:
 
 def _formatted(machine: Machine, form: str, raw: bytes, lane: tuple[int, int]) -> str:
     """Format like C's printf for one lane: integers take 4 or 8 bytes by their length modifier; floats and
-    pointers 8.
-    """
+    pointers 8."""
     place = taken = 0
 
     def take(size: int) -> bytes:

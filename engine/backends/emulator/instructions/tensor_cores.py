@@ -34,8 +34,7 @@ _TILES = {"a": 16, "b": 8}  # lines of an operand per machine instruction
 @dataclass(frozen=True)
 class MatrixOperand:
     """One operand: `lines` by `depth` numbers of the PTX type `kind`; `side`: "a" for the left one, "b" for
-    the right.
-    """
+    the right."""
 
     side: str
     lines: int

@@ -58,8 +58,7 @@ def look_up(a: Array, b: Array, c: Array, table: Array) -> Array:
 
 def _count(count: Array, a: Array) -> Array:
     """Return a shift count in a's dtype. PTX clamps counts of the width and above, and NumPy does once they fit the
-    type.
-    """
+    type."""
     return np.minimum(count, np.uint32(64)).astype(a.dtype)
 
 
@@ -86,8 +85,7 @@ def shift_funnel(low: Array, high: Array, count: Array, *, side: str, mode: str)
 
 def _ones(count: Array, dtype: np.dtype[np.generic]) -> Array:
     """Return the lowest `count` bits set, all of them from the width on: NumPy's shift then gives 0, and 0 -
-    1 wraps.
-    """
+    1 wraps."""
     one = np.array(1, dtype)
     result: Array = (one << np.minimum(count, 64).astype(dtype)) - one
     return result
@@ -165,8 +163,7 @@ def count_leading_zeros(a: Array) -> Array:
 @computes("bfind.shiftamt?.{t}", "t -> u32", t=FIELDS)
 def find_top(a: Array, *, shiftamt: bool) -> Array:
     """The position of the top bit other than the sign, or the shift that moves it to the top; all ones if there is
-    none.
-    """
+    none."""
     bits = unsigned(a ^ a >> a.dtype.type(a.dtype.itemsize * 8 - 1)) if a.dtype.kind == "i" else a
     zeros = count_leading_zeros(bits)
     top = np.uint32(a.dtype.itemsize * 8 - 1)

@@ -28,8 +28,7 @@ FLOAT_TESTS = (*ORDERED, *UNORDERED, "num", "nan")
 
 def compare(a: Array, b: Array, test: str) -> Array:
     """Return one comparison by its PTX name. Without a `u`, comparisons with NaN are false, even `ne`,
-    unlike NumPy's.
-    """
+    unlike NumPy's."""
     if test == "ne" and a.dtype.kind == "f":
         return np.less(a, b) | np.greater(a, b)
     if test == "equ":

@@ -79,8 +79,7 @@ def _exponents(value: Array, kind: str) -> Array:
 
 def _step(a: Array, b: Array, c: Array, kind: str, code: str, made: str) -> Array:
     """Return one step of the sums, rounded to the type `made`. All float64; `kind`: the type of A and B,
-    `code`: of C.
-    """
+    `code`: of C."""
     exponents = _exponents(a, kind)[:, :, None] + _exponents(b, kind)[None]  # m, k, n, N
     largest = np.maximum(_exponents(c, code), np.int16(_LEAST["f32"]))
     np.maximum(largest, exponents.max(axis=1), out=largest)

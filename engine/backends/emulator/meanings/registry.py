@@ -131,8 +131,7 @@ def widened(a: Array) -> Array:
 
 def bit_mask(condition: Array, dtype: str | np.dtype[np.generic]) -> Array:
     """Return a select mask: all ones where `condition` holds. Negating bytes first is one cheap pass; sign
-    extends it.
-    """
+    extends it."""
     dtype = np.dtype(dtype)
     return np.negative(condition.view(np.int8)).astype(f"i{dtype.itemsize}").view(f"u{dtype.itemsize}")
 

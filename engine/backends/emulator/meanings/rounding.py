@@ -58,8 +58,7 @@ class _Buffers(threading.local):
 
     def of(self, kind: np.dtype[Any], shape: tuple[int, ...]) -> tuple[Array, ...]:
         """Return three complex arrays x, y, z of that shape with parts of the type `kind`, and the views x.real,
-        x.imag, y.real and z.real. The imaginary part of y is always -1.
-        """
+        x.imag, y.real and z.real. The imaginary part of y is always -1."""
         found = self._views.get((kind, shape))
         if found is None:
             size = math.prod(shape)
@@ -82,8 +81,7 @@ buffers = _Buffers()
 @lru_cache(maxsize=1)
 def product_is_fused() -> bool:
     """Return whether NumPy's complex product leaves the first product unrounded, for every length of a
-    vector's tail.
-    """
+    vector's tail."""
     for kind, digits in ((np.float32, 24), (np.float64, 53)):
         step = 2.0 ** -(digits - 1)
         for size in (*range(1, 34), BLOCK):

@@ -112,8 +112,7 @@ def _symbol_names(group: Group) -> tuple[str, ...]:
 @dataclass
 class CallGraph:
     """The calls among the kernel `entry` and the functions it calls. `called`: the functions that are not inlined;
-    `recursive`: whether any function calls itself, directly or not; `depth`: the most open calls without recursion.
-    """
+    `recursive`: whether any function calls itself, directly or not; `depth`: the most open calls without recursion."""
 
     module: Module
     entry: str

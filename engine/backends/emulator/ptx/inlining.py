@@ -94,8 +94,7 @@ def with_known_parameters(items: Sequence[Instruction | Label], params: Collecti
 
 def _needs_memory(function: Function, name: str, callee: Function, inner: str, given: bool) -> bool:
     """Return whether a parameter must lie in memory: its address is taken, or it is read in other pieces
-    than written.
-    """
+    than written."""
     outside, inside = set(_pieces(function, name)), set(_pieces(callee, inner))
     return _is_address_taken(callee, inner) or not (inside <= outside if given else outside <= inside)
 
@@ -128,8 +127,7 @@ _COPY = 5  # weight of a copy; 20,000 copies took half a minute
 @dataclass
 class _Copy:
     """One copy of a function: the names of its registers, labels and symbols in the kernel. `frame`: the layout of its
-    local variables, if it is, or is inlined into, a function called at run time.
-    """
+    local variables, if it is, or is inlined into, a function called at run time."""
 
     function: Function
     base: int

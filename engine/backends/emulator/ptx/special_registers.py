@@ -20,8 +20,7 @@ _TYPES = {"u32": np.uint32, "u64": np.uint64, "pred": np.bool_}
 class SpecialContext:
     """The lanes that read a special register, and their launch. `threads` (T, 1), `blocks` (1, B): int64 numbers in the
     block and in the grid. `workspace`: the address where grid.sync() counts. `clock`: the value of clocks, in issued
-    instructions.
-    """
+    instructions."""
 
     threads: Array
     blocks: Array
@@ -36,8 +35,7 @@ class SpecialContext:
 @dataclass(frozen=True)
 class SpecialRegister:
     """`make`: computes non-negative integers that broadcast to (T, B). `differs`: between threads of a block
-    ("thread"), over "time", or neither ("block").
-    """
+    ("thread"), over "time", or neither ("block")."""
 
     make: Callable[[SpecialContext], Array | int]
     differs: Literal["thread", "time", "block"] = "block"

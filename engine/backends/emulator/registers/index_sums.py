@@ -55,8 +55,7 @@ def rule(opcode: str) -> Rule | None:
 
 def _is_outer(a: Value, b: Value) -> bool:
     """Return whether the operands together form an outer sum: one varies by row and the other by column, or one is a
-    sum.
-    """
+    sum."""
     if a.__class__ is not _ndarray or b.__class__ is not _ndarray:
         return True
     (p, q), (r, s) = a.shape, b.shape

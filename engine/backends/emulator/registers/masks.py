@@ -160,8 +160,7 @@ class Masks:
 
     def from_dense(self, rows: Array, columns: Array, dense: Array) -> Mask | None:
         """Return the mask of the lanes set in `dense`, an array over the given rows and columns; None if there are
-        none.
-        """
+        none."""
         in_rows, in_columns = np.logical_or.reduce(dense, axis=1), np.logical_or.reduce(dense, axis=0)
         height, width = int(np.count_nonzero(in_rows)), int(np.count_nonzero(in_columns))
         if not height:
@@ -175,8 +174,7 @@ class Masks:
 
     def split(self, mask: Mask, chosen: Array) -> tuple[Mask | None, Mask | None]:
         """Return the lanes of `mask` for which `chosen` (in its rows and columns, or broadcast) is true, and the
-        others.
-        """
+        others."""
         if chosen.size == 1:
             return (mask, None) if chosen[0, 0] else (None, mask)
         if mask.dense is None:

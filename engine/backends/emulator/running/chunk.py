@@ -439,8 +439,7 @@ def _chunks(machine: Machine) -> Iterator[tuple[int, int]]:
 
 def _lanes_for(program: Program) -> int:
     """Return the lanes per chunk: fewer for double precision, whose registers would leave the cache, and for recursion,
-    with registers per call.
-    """
+    with registers per call."""
     if program.deepest is None:
         return LANES_PER_CHUNK >> 4
     items = [item.opcode for block in program.blocks for item in block.body]

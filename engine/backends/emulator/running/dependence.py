@@ -28,8 +28,7 @@ _ANY = frozenset({"global", "shared", "local"})
 class LoopDependence:
     """What a loop depends on. `registers`: bit set. `memories`: the address spaces it depends on. `loads`: the
     addresses of its loads from global memory. `timed`: it depends on a clock or on the active lanes. `polls`: it
-    reads memory that other lanes may change; `waits`: its exit depends on memory.
-    """
+    reads memory that other lanes may change; `waits`: its exit depends on memory."""
 
     registers: int
     memories: frozenset[str]
@@ -66,8 +65,7 @@ def loop_dependence(program: Program, places: frozenset[int]) -> LoopDependence:
 @dataclass(frozen=True)
 class _Flow:
     """The data flow of one instruction. `uses`, `defs`, `decides`: bit sets of the registers it reads, the registers it
-    writes, and the registers that always matter. `source`, `target`: the memories it may read and write.
-    """
+    writes, and the registers that always matter. `source`, `target`: the memories it may read and write."""
 
     item: Instruction
     uses: int

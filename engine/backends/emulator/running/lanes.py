@@ -120,8 +120,7 @@ _MOST_AT_ONCE = 1 << 40  # frames of one depth in a chunk
 class Frame:
     """An open call; the kernel itself is the outermost frame. `back`: the place in the `caller` to return to. `start`:
     the start of its local memory. `call`: the calling instruction. `lanes`: how many lanes are in this call or in
-    calls made from it.
-    """
+    calls made from it."""
 
     number: int
     depth: int
@@ -165,8 +164,7 @@ class Frames:
 
     def enter(self, caller: Frame, callee: Callee, call: Instruction, back: int, start: int, lanes: int) -> Frame:
         """Return the frame for lanes that call with return place `back`: an existing one of the same call, or a new
-        one. `start`: the start of its local memory.
-        """
+        one. `start`: the start of its local memory."""
         found = self._entered.get((back, callee.name))
         if found is None:
             self._made += 1

@@ -31,8 +31,7 @@ _MOST_COPIED_BYTES = 1 << 28  # of copies; a program that may write more counts 
 @dataclass(frozen=True)
 class Snapshot:
     """The state of a group: its registers (never changed in place) by frame number, and the positions of other lanes.
-    `places`: the places that have run since.
-    """
+    `places`: the places that have run since."""
 
     key: Key
     mask: Mask
@@ -130,8 +129,7 @@ class LoopWatch:
 
     def detour(self) -> Key | None:
         """Return the group that runs instead of the one with the smallest program counter, while a loop is
-        suspended.
-        """
+        suspended."""
         if self._still and not self._left:
             self._left = _DETOUR
             if any(self._changed(needs) for _, needs in self._still.values()):
@@ -291,8 +289,7 @@ def _never_ends(lanes: Lanes, start: Snapshot) -> RunFailed:
 
 def _waits_for_ever(lanes: Lanes, start: Snapshot, held: bool) -> RunFailed:
     """Return the failure of a loop that waits for a memory change no lane can make. `held`: lockstep holds
-    other lanes.
-    """
+    other lanes."""
     machine, entries, why = lanes.machine, lanes.barriers.entries(), ""
     if held:
         what = "another thread of its own warp, which cannot go on while the warp runs in lockstep"

@@ -51,8 +51,7 @@ class Options:
 @dataclass
 class Machine:
     """A launch. `arguments`: bytes by parameter name. `symbols`: addresses of module variables. `workspace`: the
-    address where grid.sync() counts. `source`: the source, for facts that PTX omits.
-    """
+    address where grid.sync() counts. `source`: the source, for facts that PTX omits."""
 
     program: Program
     space: AddressSpace

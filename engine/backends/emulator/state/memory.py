@@ -129,8 +129,7 @@ class Words:
 
     def load(self, at: Array, part: int, where: tuple[Any, ...]) -> Array:
         """Return elements of `part` bytes at byte addresses `at`, an int64 array that broadcasts with the lane indices
-        `where` (rows and columns for local memory, columns for shared memory).
-        """
+        `where` (rows and columns for local memory, columns for shared memory)."""
         if part == self.unit:
             return self.words[(at >> self.shift, *where)]  # type: ignore[no-any-return]
         if part < self.unit:

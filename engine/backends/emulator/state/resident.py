@@ -75,8 +75,7 @@ class AsyncCopies:
 
 class Votes:
     """The votes of `barrier.red` in some blocks. `results`: uint32 that broadcasts to (rows, blocks): the last result
-    of each thread, with the number of yes votes, and bit 30 set if all voted yes.
-    """
+    of each thread, with the number of yes votes, and bit 30 set if all voted yes."""
 
     def __init__(self, rows: int, blocks: int) -> None:
         self._shape = (rows, blocks)
@@ -160,8 +159,7 @@ def are_initialised(words: Array) -> Array:
 @dataclass
 class _Delivery:
     """An arrival in flight. `keys`: for each lane of `mask`, (height, width), the key of its barrier, or -1 after the
-    arrival. `arrive` performs it for some of the lanes.
-    """
+    arrival. `arrive` performs it for some of the lanes."""
 
     arrive: Callable[[Mask], None]
     mask: Mask
@@ -177,8 +175,7 @@ class Phases:
 
     def send(self, arrive: Callable[[Mask], None], mask: Mask, keys: Array) -> None:
         """Send an arrival, which may happen at any time and is delayed as long as possible. `keys`: int64 (height,
-        width).
-        """
+        width)."""
         active = keys if mask.dense is None else np.where(mask.dense, keys, -1)
         self._in_flight.append(_Delivery(arrive, mask, active.copy()))
         self.changes += 1

@@ -33,8 +33,7 @@ LOCKSTEP = Schedule()
 
 def parse_schedule(text: str | None) -> Schedule:
     """Return the schedule of "lockstep", "independent:SEED" or "waves:BLOCKS"; None is lockstep. NotRunnable for
-    others.
-    """
+    others."""
     kind, _, number = (text or "lockstep").partition(":")
     if kind == "lockstep" and not number:
         return LOCKSTEP

@@ -30,8 +30,7 @@ from engine.records import Array
 
 class LineCounter(Observer):
     """Counts over all launches of a run. `names`: the counters. The total is the sum over lines, or the maximum for the
-    names in `highest`.
-    """
+    names in `highest`."""
 
     names: ClassVar[tuple[str, ...]] = ()
     highest: ClassVar[frozenset[str]] = frozenset()

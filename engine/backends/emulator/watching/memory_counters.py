@@ -29,8 +29,7 @@ _REDUCIBLE = ("add", "min", "max", "and", "or", "xor")
 
 def aggregated_sectors(access: Access, apart: int) -> int:
     """Return the sectors of a global atomic: one per warp if one lane acts for all, else `apart`, the sectors lane by
-    lane.
-    """
+    lane."""
     if not access.site.uniform_address:
         return apart
     *_, name, code = access.site.opcode.split(".")
@@ -138,8 +137,7 @@ class MemoryRequests(LineCounter):
 
     def _judge(self, access: Access, op: str) -> tuple[int, int, int]:
         """Return (wavefronts, conflicts, contention) of a shared access, (sectors, 0, contention) of a global one, or
-        (passes, 0, 0) of constant memory (`op` "const").
-        """
+        (passes, 0, 0) of constant memory (`op` "const")."""
         mask, address = access.mask, access.address
         if mask.dense is None:
             rows, columns = _sides(address)

@@ -36,13 +36,11 @@ class Observer:
 
     def on_access(self, access: Access) -> None:
         """A memory instruction is about to take effect; for an asynchronous copy, its read, and its write on
-        arrival.
-        """
+        arrival."""
 
     def on_copy(self, access: Access) -> None:
         """An asynchronous copy to shared memory starts: it may write at any time until its `on_access`. Its values are
-        given if they are known.
-        """
+        given if they are known."""
 
     def on_result(self, item: Instruction, mask: Mask, before: list[Value], registers: list[Value]) -> None:
         """An instruction has written its registers, given in the rows and columns of the mask.

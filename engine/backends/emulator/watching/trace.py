@@ -28,8 +28,7 @@ from engine.records import Array
 @dataclass(frozen=True)
 class TracedArray:
     """An array that the block can access. `start`: its address, in shared memory an offset; `size`,
-    `element`: bytes.
-    """
+    `element`: bytes."""
 
     name: str
     space: str

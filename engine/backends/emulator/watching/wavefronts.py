@@ -26,8 +26,7 @@ SIZES = (1, 2, 4, 8, 16)
 
 def shared_wavefronts(address: Array, active: Array, size: int, op: str) -> tuple[int, int]:
     """Return (wavefronts, bank conflicts) of one shared request: `address`, `active` of shape (32,); op "ld", "st",
-    "atom".
-    """
+    "atom"."""
     wavefronts, conflicts = shared_wavefronts_batch(
         np.reshape(address, (WARP, 1)), np.reshape(active, (WARP, 1)), size, op
     )
@@ -251,8 +250,7 @@ def _walk(
     phases: Sequence[Sequence[int]], units: Sequence[int], awake: Sequence[bool], row: int, alone: bool
 ) -> list[int]:
     """Serve phase after phase; in each wavefront a bank serves one unit. `alone`: lanes never share a wavefront of a
-    bank.
-    """
+    bank."""
     served = [0] * WARP
     done = 0
     for lanes in phases:

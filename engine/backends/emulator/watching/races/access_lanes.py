@@ -63,8 +63,7 @@ class AccessLanes:
 
 def lanes_in_sample(access: Access, sample: Array, info: ChunkInfo) -> AccessLanes | None:
     """Return the lanes of an access to shared memory in the sampled blocks. Lanes count from the chunk's
-    first block.
-    """
+    first block."""
     mask, address = access.mask, plain(access.address)
     position = np.searchsorted(mask.columns_at(), sample)
     inside = position < mask.width
@@ -161,8 +160,7 @@ class SharedLanes:
 
     def cached_lanes_of(self, access: Access) -> AccessLanes | None:
         """Return the same from a cache, if all blocks do the same: loops repeat addresses, or move all of
-        them alike.
-        """
+        them alike."""
         address = plain(access.address)
         start = int(address.flat[0]) // access.site.size * access.site.size
         key = (address - start).tobytes(), access.mask.row_key, access.site.size, self.sample.tobytes()

@@ -169,8 +169,7 @@ class Clocks:
 
     def publish(self, mask: Mask, release: str | None) -> None:
         """Record that the lanes write a flag. `release`: "block" or "all" if the write itself is a fence with this
-        scope.
-        """
+        scope."""
         self.flags.publish(mask, self.tick(), self.clock, release, self._known_clocks if self._parties else None)
 
     def acquire(self, mask: Mask) -> None:
@@ -181,8 +180,7 @@ class Clocks:
 
     def stamp(self, lane: Array, one_block: bool = False) -> Stamp:
         """Return the present of lanes of this chunk. `one_block`: lanes count from its first block, else from the
-        grid's.
-        """
+        grid's."""
         column: Array | int = 0 if self.alike else lane // self.rows - (0 if one_block else self.first)
         epoch = int(self.epoch.item()) if self.epoch.size == 1 else self.epoch[0, column]
         return Stamp(lane, epoch, self.clock_of(lane, column), self.now)

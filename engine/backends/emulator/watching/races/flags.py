@@ -20,8 +20,7 @@ from engine.records import Array
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """When accesses happened: one entry per access, or one number for all. `lane`: thread number in the grid, -1 for
-    none.
-    """
+    none."""
 
     lane: Array
     epoch: Array | int
@@ -40,8 +39,7 @@ KnownClocks = Callable[[Array, Array], Array]
 
 class Flags:
     """The flags of a chunk's lanes and of all blocks of the grid. `rows`: T, the threads of a block rounded up to a
-    whole warp.
-    """
+    whole warp."""
 
     def __init__(self, rows: int, grid_blocks: int) -> None:
         self.rows = rows
@@ -149,8 +147,7 @@ class Flags:
 
     def _known_of(self, mask: Mask, lane: int, knowing: KnownClocks) -> Array:
         """Return up to which clock lane `lane` of each warp knows the lanes of its warp, int64[T, columns of
-        the mask].
-        """
+        the mask]."""
         first = self.first * self.rows
         row = np.arange(self.rows)[:, None]
         lanes = (first + row + mask.columns_at() * self.rows).ravel()
@@ -207,8 +204,7 @@ class Flags:
 
     def lacks_a_fence(self, before: Array, time: Array | int, after: Array) -> Array:
         """Return whether only a fence is missing, bool: the block of `before` wrote a flag after `time`, and the block
-        of `after` has read it since. Lanes count in the grid.
-        """
+        of `after` has read it since. Lanes count in the grid."""
         one, two = before // self.rows, after // self.rows
         across = (self._flagged[one] > time) & (self._acquired[two] > self._flagged[one])
         if not self._seen:

@@ -39,8 +39,7 @@ class KnownRead:
 
 class OpenReads:
     """The open reads of a chunk since its last barrier. `written_soon`: loads of the launch that a write followed
-    before the barrier; these are not deferred again.
-    """
+    before the barrier; these are not deferred again."""
 
     def __init__(self, clocks: Clocks, written_soon: set[int]) -> None:
         self._clocks, self._written_soon = clocks, written_soon

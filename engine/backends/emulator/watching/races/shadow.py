@@ -132,8 +132,7 @@ class Shadow:
 
     def write(self, at: Array, by: Stamp, line: int, kind: int) -> None:
         """Record new last writers. `kind`: 0 for an ordinary store, 1 for a volatile or similar one, 2 for
-        an atomic.
-        """
+        an atomic."""
         epoch = by.epoch if isinstance(by.epoch, int) else int(by.epoch.max(initial=-1))
         self.newest_write = max(self.newest_write, epoch)
         self.writer[at], self.write_epoch[at] = by.lane, by.epoch

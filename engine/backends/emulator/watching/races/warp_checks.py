@@ -188,8 +188,7 @@ class UndefinedValues:
 
     def _set(self, index: int, mask: Mask, taint: Taint | None) -> None:
         """Give the lanes of `mask` a new value in a register. `taint`: set if it is undefined, possibly for other lanes
-        too.
-        """
+        too."""
         before = self._taints.get(index)
         known = taint or before
         if known is None:

@@ -60,8 +60,7 @@ def complaints(name: str) -> dict[str, str]:
 
 def emulated(name: str) -> set[str]:
     """Return the kinds of findings at the tool's size; with independent lanes, as on the GPU, if lockstep
-    never ends.
-    """
+    never ends."""
     judged = choice_of(name)
     assert judged is not None
     choice = replace(judged, device="emulator")
